@@ -16,7 +16,7 @@ static constexpr size_t bufferBytes = size_t(1) << 18;
 
 AtomicFile::AtomicFile(std::string path)
     : path(std::move(path)), temporary(text(this->path, suffix)) {
-  // Renaming over a device or a pipe would take its place.
+  // Renaming over a device or a pipe would replace it.
   struct stat there;
   if (!stat(this->path.c_str(), &there) && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
     failure = Status::error(text("cannot write '", this->path, "': not a regular file"));
@@ -85,7 +85,7 @@ Status AtomicFile::commit(bool isDurable) {
 
   if (!isDurable)
     return {};
-  // The new name is on disk only once the folder is.
+  // The new name is on disk only after the folder has been synced.
   size_t slash = path.rfind('/');
   std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
   int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// A file that appears as a whole or not at all, whatever happens while it is written.
+// A file that appears completely or not at all, whatever happens during writing.
 #ifndef RUNTIME_CORE_ATOMICFILE_H
 #define RUNTIME_CORE_ATOMICFILE_H
 
@@ -11,17 +11,17 @@
 
 namespace gradc::runtime {
 
-/// Writes to a temporary file beside the final name and renames it when all bytes are on disk.
-/// Destroyed before `commit`, it leaves nothing behind.
+/// Writes to a temporary file next to the final name, and renames it once all bytes are on disk. If
+/// destroyed before `commit`, it leaves no file behind.
 class AtomicFile {
 public:
-  /// Suffix of the temporary file; it stays behind if the process is killed.
+  /// Suffix of the temporary file, which remains if the process is killed.
   static constexpr std::string_view suffix = ".tmp";
 
-  /// Whether a file could be written there now.
+  /// Whether a file could be written at `path` now.
   static Status check(std::string path) { return AtomicFile(std::move(path)).failure; }
 
-  /// Makes a file durable that was committed without.
+  /// Makes a file durable that was committed with `isDurable` = false.
   static Status sync(const std::string &path);
 
   explicit AtomicFile(std::string path);
@@ -30,8 +30,8 @@ public:
 
   /// The first failure is kept, and `commit` returns it.
   void write(std::span<const std::byte> bytes);
-  /// `isDurable`: it outlives a crash of the machine from here on, at the cost of waiting for the
-  /// disk.
+  /// `isDurable`: the file survives a crash of the machine from here on, at the cost of waiting for
+  /// the disk.
   Status commit(bool isDurable = true);
 
 private:

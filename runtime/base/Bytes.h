@@ -1,4 +1,4 @@
-// Numbers in files, which are little-endian as the machine is.
+// Numbers in files, which are little-endian like the machine.
 #ifndef RUNTIME_BASE_BYTES_H
 #define RUNTIME_BASE_BYTES_H
 
@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 using Bytes = std::span<const std::byte>;
 
-/// The caller has checked the bounds.
+/// The caller must have checked the bounds.
 template <typename T> T numberAt(Bytes bytes, uint64_t offset) {
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);

@@ -8,7 +8,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-/// The beginning of a small file; "" where it cannot be read.
+/// The beginning of a small file; "" if it cannot be read.
 std::string head(const std::string &path) {
   char bytes[4096];
   FILE *file = std::fopen(path.c_str(), "re");
@@ -19,7 +19,7 @@ std::string head(const std::string &path) {
   return {bytes, count};
 }
 
-/// Of one group; 0: no limit.
+/// The quota of one group; 0 means no limit.
 unsigned quotaOf(const std::string &folder) {
   long long quota = 0, period = 0;
   if (std::sscanf(head(folder + "/cpu.max").c_str(), "%lld %lld", &quota, &period) != 2)
@@ -48,7 +48,8 @@ unsigned gradc::runtime::cpuQuota(const std::string &root) {
     if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos)
       continue;
     std::string mount = root + "/sys/fs/cgroup/" + controllers, group = line.substr(second + 1);
-    // In a container the group's path may be that of the host, which is not there: its root is.
+    // In a container, the group's path may be the host's, which does not exist here; only its root
+    // does.
     for (;; group.resize(group.rfind('/'))) {
       if (unsigned quota = quotaOf(mount + group))
         least = least ? std::min(least, quota) : quota;

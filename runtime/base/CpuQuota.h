@@ -6,10 +6,10 @@
 
 namespace gradc::runtime {
 
-/// The CPUs that the quotas of this process' control groups amount to, rounded up: `docker run
-/// --cpus=1.5` is 2. The least one of the group and those around it counts. 0: there is no limit,
-/// or it cannot be read. Knows cgroup v2 (cpu.max) and v1 (cpu.cfs_quota_us). `root` stands in for
-/// "/" in tests.
+/// The number of CPUs that the quotas of this process's control groups allow, rounded up: 2 for
+/// `docker run --cpus=1.5`. The smallest quota among the group and its parents counts. 0 if there
+/// is no limit, or if it cannot be read. Supports cgroup v2 (cpu.max) and v1 (cpu.cfs_quota_us).
+/// `root` replaces "/" in tests.
 unsigned cpuQuota(const std::string &root = "");
 
 } // namespace gradc::runtime

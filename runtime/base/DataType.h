@@ -14,7 +14,7 @@ struct DataType {
   bool floating;  ///< and computed with: the floats of a byte are bits to the runtime
 };
 
-/// The type of that number, or null if there is none.
+/// The type with that number, or null if there is none.
 inline const DataType *findDataType(uint32_t dtype) {
   static constexpr DataType types[] = {
       {nullptr, 0, false},      {"f32", 4, true},     {"u8", 1, false},

@@ -7,7 +7,7 @@
 
 namespace gradc::runtime {
 
-/// One caller at a time.
+/// Supports one caller at a time.
 class HostMemory {
 public:
   virtual ~HostMemory() = default;

@@ -1,5 +1,5 @@
-// Asks the kernel which file is mapped at our own code. Unlike dladdr's answer, that path is
-// absolute, so it stays valid when the current folder changes.
+// Asks the kernel which file is mapped at this code. Unlike dladdr's answer, that path is absolute,
+// so it stays valid when the current folder changes.
 #include "runtime/base/OwnFile.h"
 
 #include <cinttypes>

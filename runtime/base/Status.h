@@ -1,4 +1,4 @@
-// Success, or an exit code and a message for a person.
+// Success, or an exit code and a message for the user.
 #ifndef RUNTIME_CORE_STATUS_H
 #define RUNTIME_CORE_STATUS_H
 
@@ -27,7 +27,7 @@ private:
   std::string message_;
 };
 
-/// A value, or the status that says why it is missing.
+/// A value, or a status that explains why there is none.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state(std::move(value)) {}
@@ -39,7 +39,7 @@ public:
   T *operator->() { return &std::get<T>(state); }
   const T &operator*() const { return std::get<T>(state); }
   const T *operator->() const { return &std::get<T>(state); }
-  /// The failure; on success an ok status.
+  /// The failure; an ok status on success.
   Status status() const { return ok() ? Status() : std::get<Status>(state); }
 
 private:

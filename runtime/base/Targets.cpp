@@ -1,4 +1,4 @@
-// One loop over labels and one over distributions, for each type that they come in.
+// One loop over labels and one over distributions, per element type.
 #include "runtime/base/Targets.h"
 
 #include "runtime/base/Text.h"
@@ -19,7 +19,7 @@ template <typename T> T load(const std::byte *values, size_t element) {
 template <typename Int>
 std::optional<WrongTarget> findWrongLabel(const std::byte *values, size_t count, int64_t classes) {
   for (size_t i = 0; i < count; ++i)
-    // As unsigned, a negative label is huge.
+    // A negative label is huge as an unsigned number.
     if (Int value = load<Int>(values, i); uint64_t(value) >= uint64_t(classes))
       return WrongTarget{i, text("label ", int64_t(value)), text("0 to ", classes - 1)};
   return {};
@@ -29,7 +29,7 @@ template <typename Float>
 std::optional<WrongTarget> findWrongDistribution(const std::byte *values, size_t count,
                                                  int64_t classes) {
   constexpr double rounding = 1e-4;    // of 255 * 0.00392157
-  constexpr double sumRounding = 1e-2; // of the sum of numbers that were 16 bits wide
+  constexpr double sumRounding = 1e-2; // of the sum of numbers once stored in 16 bits
   for (size_t first = 0; first < count; first += size_t(classes)) {
     double sum = 0;
     for (size_t i = first; i < first + size_t(classes); ++i) {

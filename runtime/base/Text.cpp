@@ -1,4 +1,4 @@
-// Composes messages: parts, lists, shapes and nearest names.
+// Composes messages: parts, lists, shapes, and nearest names.
 #include "runtime/base/Text.h"
 
 #include <algorithm>
@@ -19,18 +19,18 @@ template <std::integral T> static void appendNumber(std::string &out, T number) 
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
-/// A decimal number: `digits`, below 10^17 and no multiple of 10, times 10^`exponent`.
+/// A decimal number: `digits`, below 10^17 and not a multiple of 10, times 10^`exponent`.
 struct Decimal {
   uint64_t digits;
   int exponent;
 };
 
-/// The value that "digits e exponent" reads back to, as that type.
+/// The value that "digits e exponent" reads back to, in type T.
 template <typename T> static T readBack(const char *text) {
   return sizeof(T) == sizeof(float) ? T(std::strtof(text, nullptr)) : T(std::strtod(text, nullptr));
 }
 
-/// 1, 10, 100, ..., all of them exact.
+/// 1, 10, 100, ..., all exact.
 static constexpr auto powersOfTen = [] {
   std::array<long double, 28> powers = {1};
   for (size_t i = 1; i < powers.size(); ++i)
@@ -38,16 +38,16 @@ static constexpr auto powersOfTen = [] {
   return powers;
 }();
 
-/// The decimal with `digits` digits that is nearest to a number above 0, if it reads back as that
+/// The decimal with `digits` digits that is nearest to a positive number, if it reads back as that
 /// number.
 template <typename T> static std::optional<Decimal> inDigits(T number, int digits, int magnitude) {
   int shift = digits - 1 - magnitude;
   char text[48];
-  // In arithmetic that is wider than the number's roundings do no harm; a double's last digits are
-  // looked at again.
+  // In arithmetic wider than the number, rounding does no harm; the last digits of a double are
+  // checked again.
   using Wide = std::conditional_t<sizeof(T) == sizeof(float), double, long double>;
   if (std::abs(shift) <= (sizeof(T) == sizeof(float) ? 22 : 27)) {
-    // Most candidates are far off, which common arithmetic shows.
+    // Most candidates are far off, which this cheap test shows.
     auto power = Wide(powersOfTen[size_t(std::abs(shift))]);
     auto roughly = double(power), value = double(number);
     double rough = double(int64_t((shift < 0 ? value / roughly : value * roughly) + 0.5));
@@ -73,14 +73,14 @@ template <typename T> static std::optional<Decimal> inDigits(T number, int digit
   Decimal found = {0, 1 - digits};
   const char *at = text;
   for (; *at != 'e'; ++at)
-    if (*at >= '0' && *at <= '9') // what else there is depends on the locale
+    if (*at >= '0' && *at <= '9') // other characters depend on the locale
       found.digits = 10 * found.digits + uint64_t(*at - '0');
   found.exponent += std::atoi(at + 1);
   return found;
 }
 
-/// The shortest that reads back to a number above 0. std::to_chars finds it with 130 KB of tables,
-/// which every trainer would carry.
+/// The shortest decimal that reads back to a positive number. std::to_chars finds it with 130 KB of
+/// tables, which each trainer would contain.
 template <typename T> static Decimal shortest(T number) {
   int magnitude = int(std::floor(std::log10(double(number)))); // of its first digit
   std::optional<Decimal> found;
@@ -92,7 +92,7 @@ template <typename T> static Decimal shortest(T number) {
   return result;
 }
 
-/// As std::to_chars: as a plain number or with an exponent, whichever is shorter.
+/// Like std::to_chars: a plain number or one with an exponent, whichever is shorter.
 template <std::floating_point T> static void appendNumber(std::string &out, T number) {
   if (std::isnan(number))
     out += std::signbit(number) ? "-nan" : "nan";
@@ -121,7 +121,7 @@ template <std::floating_point T> static void appendNumber(std::string &out, T nu
     return appendNumber(out, std::abs(first));
   }
   if (decimal.exponent >= 0) {
-    // All digits of a whole number are its own.
+    // An integer is printed with all its digits.
     char whole[400];
     out.append(whole, size_t(std::snprintf(whole, sizeof whole, "%.0f", double(number))));
   } else if (first >= 0) {

@@ -1,4 +1,4 @@
-// Messages out of strings and numbers, without iostreams.
+// Builds messages from strings and numbers, without iostreams.
 #ifndef RUNTIME_CORE_TEXT_H
 #define RUNTIME_CORE_TEXT_H
 
@@ -11,8 +11,8 @@
 
 namespace gradc::runtime {
 
-/// One string or number of a message; numbers get the shortest form that reads back to the same
-/// value. It is a few words long, so that composing a message costs its caller little code.
+/// One string or number of a message. Numbers get the shortest form that reads back to the same
+/// value. A part has only a few words, so composing a message costs its caller little code.
 class TextPart {
 public:
   TextPart(std::string_view text) : kind(Kind::text), string(text) {}
@@ -43,11 +43,11 @@ template <typename... Parts> std::string text(const Parts &...parts) {
   return joinText({TextPart(parts)...});
 }
 
-/// "'a', 'b' and 'c'"
+/// For example "'a', 'b' and 'c'".
 std::string quotedList(std::span<const std::string> names);
-/// "[8, 8]"; a variable dim (below 0) is "?".
+/// For example "[8, 8]"; a variable dim (below 0) is "?".
 std::string shapeText(std::span<const int64_t> shape);
-/// The candidate that was most likely meant, or "" if none is close.
+/// The candidate that was most likely meant; "" if none is close.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 } // namespace gradc::runtime

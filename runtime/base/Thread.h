@@ -1,4 +1,4 @@
-// A thread whose start may fail with a status: programs carry no tables for exceptions.
+// A thread whose start may fail with a status: programs contain no exception tables.
 #ifndef RUNTIME_BASE_THREAD_H
 #define RUNTIME_BASE_THREAD_H
 

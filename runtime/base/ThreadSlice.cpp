@@ -1,4 +1,5 @@
-// EEVDF's request for a slice: sched_setattr(2), which Debian 12's C library does not have yet.
+// Requests a slice from EEVDF by sched_setattr(2), for which Debian 12's C library has no wrapper
+// yet.
 #include "runtime/base/ThreadSlice.h"
 
 #include <cstdint>

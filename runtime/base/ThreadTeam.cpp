@@ -1,6 +1,6 @@
-// A dissemination barrier: in round r each thread signals the thread 2^r places ahead and waits for
-// the one 2^r places behind. Two threads exchange one cache line each, and n threads need log2(n)
-// rounds.
+// A dissemination barrier: in round r, each thread signals the thread 2^r places ahead and waits
+// for the thread 2^r places behind. Two threads exchange one cache line each; n threads need
+// log2(n) rounds.
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/base/CpuQuota.h"
 #include "runtime/base/Text.h"
@@ -43,7 +43,7 @@ unsigned ThreadTeam::availableCpus() {
   unsigned cpus = sched_getaffinity(0, sizeof set, &set) == 0
                       ? unsigned(CPU_COUNT(&set))
                       : std::max(1u, std::thread::hardware_concurrency());
-  static const unsigned quota = cpuQuota(); // the affinity may change, and costs no file
+  static const unsigned quota = cpuQuota(); // the affinity may change, and reading it takes no file
   return quota ? std::min(cpus, quota) : cpus;
 }
 
@@ -122,7 +122,7 @@ void ThreadTeam::await(Flag &flag, uint32_t epoch, Member &member) const {
   if (arrived())
     return;
   if (spins) {
-    // Reading the clock takes as long as a barrier, so it is read only after the first burst of
+    // Reading the clock takes as long as a barrier, so it is only read after the first burst of
     // spinning.
     std::chrono::steady_clock::time_point deadline{}, now{};
     do {

@@ -14,24 +14,25 @@
 
 namespace gradc::runtime {
 
-/// Waiting threads spin before they sleep, because waking a thread costs a thousand times more
-/// than a barrier between running ones. They spin only if each has a CPU of its own, and
-/// shorter after spinning in vain: otherwise spinning would keep the awaited thread from
+/// Waiting threads spin before they sleep, because waking a thread costs a thousand times more than
+/// a barrier between running threads. They spin only if each thread has its own CPU, and for a
+/// shorter time after spinning in vain; otherwise spinning would keep the awaited thread from
 /// running.
 class ThreadTeam {
 public:
   static constexpr int maxThreads = 1024;
 
-  /// The calling thread is number 0 of each run; the others are started here.
+  /// The calling thread is number 0 of each run; `create` starts the others.
   static Result<std::unique_ptr<ThreadTeam>> create(int threads);
   ~ThreadTeam();
 
   unsigned size() const { return count; }
-  /// CPUs that this process may use: those it may run on, at most its control group's quota.
+  /// The number of CPUs available to this process: its affinity, limited by its control group's
+  /// quota.
   static unsigned availableCpus();
 
-  /// Calls body(thread) on every thread and returns when all calls have returned. One run at a
-  /// time; `body` does not throw.
+  /// Calls body(thread) on every thread, and returns when all calls have returned. Only one run at
+  /// a time; `body` must not throw.
   template <typename Body> void run(Body &&body) {
     task = [](void *context, unsigned thread) {
       (*static_cast<std::remove_reference_t<Body> *>(context))(thread);
@@ -42,12 +43,12 @@ public:
     barrier(0);
   }
 
-  /// Inside a run: returns when every thread has called it. Their earlier writes are visible
-  /// afterwards.
+  /// Called inside a run; returns when every thread has called it. Earlier writes of all threads
+  /// are visible afterwards.
   void barrier(unsigned thread);
 
 private:
-  // Two cache lines: adjacent lines are fetched in pairs.
+  // Takes two cache lines, because adjacent lines are fetched in pairs.
   struct alignas(128) Flag {
     std::atomic<uint32_t> epoch{0}; ///< of the newest barrier signalled here
     std::atomic<uint32_t> sleepers{0};

@@ -1,4 +1,4 @@
-// A name is the end of a key of the state, and its number the value.
+// The key in the state ends with the class name; its value is the class number.
 #include "runtime/data/ClassNames.h"
 
 #include "runtime/base/Text.h"
@@ -17,7 +17,7 @@ std::vector<std::string> classNames(const DataState &state, std::string_view fie
   for (auto at = state.lower_bound(prefix); at != state.end() && at->first.starts_with(prefix);
        ++at) {
     double number = at->second.empty() ? -1 : at->second.front();
-    if (!(number >= 0 && number < double(state.size()))) // a checkpoint may hold anything
+    if (!(number >= 0 && number < double(state.size()))) // a checkpoint may contain anything
       continue;
     names.resize(std::max(names.size(), size_t(number) + 1));
     names[size_t(number)] = at->first.substr(prefix.size());

@@ -1,5 +1,5 @@
-// The names of classes that a source numbers: part of a run's knowledge of its data, so that
-// checkpoints carry them.
+// The names of classes that a source numbers. They are part of a run's knowledge of its data, so
+// checkpoints contain them.
 #ifndef RUNTIME_DATA_CLASSNAMES_H
 #define RUNTIME_DATA_CLASSNAMES_H
 
@@ -7,14 +7,14 @@
 
 namespace gradc::runtime {
 
-/// The names of a field's classes, by their numbers; empty: none are known.
+/// The names of a field's classes, indexed by number; empty if no names are known.
 std::vector<std::string> classNames(const DataState &state, std::string_view field);
 
-/// Where the state has the number of a class.
+/// The key of a class number in the state.
 std::string keyOfClass(std::string_view field, std::string_view name);
 
-/// Makes labels that count `names` count as the run does: by the names that the state has, which
-/// are those of the training data. A state without any takes these.
+/// Renumbers labels that index `names` to the run's numbering: by the names in the state, which are
+/// those of the training data. If the state has no names, it takes these.
 Status numberClasses(DataState &state, std::string_view field, std::span<const std::string> names,
                      const std::string &origin, std::vector<int64_t> &labels);
 

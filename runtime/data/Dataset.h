@@ -1,10 +1,9 @@
 // The input pipeline's contracts: tables of rows, batches, data sets and iterators.
 //
-// The chain from source to batch is a Table: rows by number, and the order in which each
-// epoch visits them. The order is a function of seed and epoch, and the result of a stage for
-// a row is a function of seed, epoch and row number. So the position is an iterator's whole
-// state, a resume in the middle of an epoch is exact, and any number of threads makes the
-// same batches.
+// The chain from source to batch is a Table: rows by number, and the order in which each epoch
+// visits them. The order is a function of seed and epoch; the result of a stage for a row is a
+// function of seed, epoch, and row number. So the position is an iterator's entire state, a resume
+// in the middle of an epoch is exact, and any number of threads makes the same batches.
 #ifndef RUNTIME_DATA_DATASET_H
 #define RUNTIME_DATA_DATASET_H
 
@@ -22,16 +21,16 @@
 
 namespace gradc::runtime {
 
-/// Rows by number. Immutable: any thread may read, each with a scratch of its own.
+/// Rows by number. Immutable: any thread may read, each with its own scratch.
 class Table {
 public:
   virtual ~Table() = default;
 
-  /// May have varying dims.
+  /// The fields, which may have varying dims.
   virtual std::span<const Field> fields() const = 0;
   /// Number of rows that an epoch visits.
   virtual int64_t rows() const = 0;
-  /// Upper bound of all row numbers.
+  /// An upper bound of all row numbers.
   virtual int64_t numbers() const { return rows(); }
   /// The numbers of the rows that an epoch visits, in order.
   virtual void order(uint64_t epoch, std::vector<int64_t> &rows) const = 0;
@@ -43,19 +42,19 @@ public:
   /// A field of all rows by number, if it lies in memory without gaps (at any alignment); else
   /// null.
   virtual const std::byte *column(size_t field) const { return nullptr; }
-  /// For messages: "field 'images' of 'digits.npz'".
+  /// For messages, for example "field 'images' of 'digits.npz'".
   virtual std::string describe(size_t field) const;
-  /// For messages: the origin of a row, "row 3 of 'digits.npz'", "'cats/7.jpg'".
+  /// For messages: the origin of a row, for example "row 3 of 'digits.npz'" or "'cats/7.jpg'".
   virtual std::string describeRow(int64_t row) const;
-  /// For messages: the origin of all rows, "'digits.npz'".
+  /// For messages: the origin of all rows, for example "'digits.npz'".
   virtual std::string origin() const = 0;
-  /// Bytes of memory kept for rows.
+  /// The number of bytes of memory kept for rows.
   virtual size_t held() const { return 0; }
-  /// Releases memory that only repeats a file's content, if that is much.
+  /// Releases memory that only duplicates a file's content, if there is much of it.
   virtual void letGo() const {}
 };
 
-/// The field of that name; the failure says who reads it.
+/// Finds a field by name; an error mentions `reader`.
 Result<size_t> findField(const Table &table, std::string_view name, std::string_view reader);
 
 /// A stage over another table; derived classes override their changes.
@@ -125,16 +124,16 @@ private:
 
 struct LengthBuckets;
 
-/// The rows of each batch that a rank takes: a run of them, as even as it can be. Ranks behind
-/// those that share a batch take none.
+/// The rows of each batch that a rank takes: a contiguous range, divided as evenly as possible.
+/// Ranks past those that share a batch take none.
 struct RankShare {
   int rank = 0, ranks = 1;
   int64_t unit = 1; ///< that batches are multiples of, and so are shares
-  /// Whether this rank does not take all of a batch.
+  /// Whether this rank takes less than a whole batch.
   bool isPart() const { return ranks > 1 || rank > 0; }
   int64_t begin(int64_t rows) const { return upTo(rank, rows); }
   int64_t end(int64_t rows) const { return upTo(rank + 1, rows); }
-  /// The fewest and the most that a rank takes.
+  /// The minimum and maximum number of rows that a rank takes.
   int64_t least(int64_t rows) const { return rows / unit / ranks * unit; }
   int64_t most(int64_t rows) const { return (rows / unit + ranks - 1) / ranks * unit; }
 
@@ -144,31 +143,31 @@ private:
   }
 };
 
-/// How a table's rows are put into batches.
+/// How a table's rows are combined into batches.
 struct BatchRule {
   int64_t size = 1; ///< of the largest batches, over all ranks
   RankShare share = {};
-  /// Each rank makes all rows of a batch and then keeps its own: it takes all of them to know
-  /// which are bad, or for a stage behind batch.
+  /// Each rank makes all rows of a batch and keeps its own, because it must know which rows are
+  /// bad, or because a stage follows batch.
   bool makesAll = false;
   bool dropRemainder = false;
   bool skips = false; ///< rows that cannot be read; then the remainder is dropped
   std::shared_ptr<LengthBuckets> buckets = nullptr; ///< null: rows of any length together
 
   bool dropsRest() const { return dropRemainder || skips; }
-  /// The most rows of a batch that are made here.
+  /// The maximum number of rows of a batch that are made here.
   int64_t capacity() const { return makesAll ? size : share.most(size); }
 };
 
-/// Work on a batch once it has all its rows. Immutable: any thread may apply it, each with a
-/// scratch of its own.
+/// Work on a batch after all its rows are made. Immutable: any thread may apply it, each with its
+/// own scratch.
 class BatchStage {
 public:
   virtual ~BatchStage() = default;
   virtual Status apply(Batch &batch, RowList rows, Scratch &scratch) const = 0;
 };
 
-/// The time of a stage on the threads that make batches.
+/// The time that a stage takes on the threads that make batches.
 struct StageTime {
   std::string name;
   double seconds = 0; ///< without the stages before it
@@ -189,21 +188,21 @@ struct InputReport {
   std::vector<StageTime> stages; ///< sampled: shares are right, sums are of the samples
 };
 
-/// A piece of work on a thread, for the trace; times of steady_clock.
+/// A piece of a thread's work, for the trace; times of steady_clock.
 struct InputSpan {
   std::string_view stage;
   int thread = 0; ///< 0: the caller
   int64_t begin = 0, end = 0;
 };
 
-/// Gives out batches in endless epochs. One caller at a time.
+/// Returns batches in endless epochs. Supports one caller at a time.
 class Iterator {
 public:
   virtual ~Iterator() = default;
-  /// Fills a batch that the data set allocated; its buffers may be exchanged for others of that
+  /// Fills a batch that the data set allocated. Its buffers may be swapped with others of the same
   /// kind.
   virtual Status next(Batch &batch) = 0;
-  /// The position after the last batch given out, from which an iterator can continue exactly.
+  /// The position after the last batch returned, from which an iterator can continue exactly.
   virtual Position position() const = 0;
   virtual Status restore(Position position) = 0;
 
@@ -214,7 +213,7 @@ public:
   virtual void takeSpans(std::vector<InputSpan> &spans) {}
 };
 
-/// The rows of full batches, and of the smaller one after them; 0: there is none.
+/// The number of rows of full batches, and of the smaller batch after them; 0 if there is none.
 struct BatchSizes {
   int64_t full, rest;
 };
@@ -224,25 +223,25 @@ class Dataset {
 public:
   virtual ~Dataset() = default;
 
-  /// Of batches: the requested fields, then those that stages add for themselves.
+  /// The fields of batches: the requested ones, then those that stages add for their own use.
   virtual std::span<const Field> fields() const = 0;
-  /// Number of rows that an epoch gives out.
+  /// The number of rows returned per epoch.
   virtual int64_t rows() const = 0;
   virtual int64_t batchSize() const = 0;
-  /// Rows of the last, smaller batch; 0: none.
+  /// The number of rows of the last, smaller batch; 0 if there is none.
   virtual int64_t tailSize() const = 0;
-  /// The same of the batches of a bucket, where batches are made by length.
+  /// The same for the batches of a bucket, if batches are made by length.
   virtual BatchSizes sizesOf(size_t bucket) const = 0;
   virtual int64_t batchesPerEpoch() const = 0;
-  /// Of its epoch, those that are given out before a position.
+  /// The number of batches of its epoch that precede a position.
   virtual int64_t batchesBefore(Position position) const = 0;
-  /// Number of rows that an epoch leaves out because they do not fill a batch.
+  /// The number of rows per epoch that are left out because they do not fill a batch.
   virtual int64_t droppedRows() const = 0;
-  /// Values of a field in a row of the batch.
+  /// The number of values of a field in a row of the batch.
   virtual size_t rowElements(const Batch &batch, size_t field) const = 0;
   virtual std::unique_ptr<Iterator> iterate() const = 0;
   virtual Batch allocate() const = 0;
-  /// For messages: where row `row` of a batch comes from.
+  /// For messages: the origin of row `row` of a batch.
   virtual std::string describeRow(const Batch &batch, int64_t row) const = 0;
 };
 

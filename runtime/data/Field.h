@@ -1,4 +1,4 @@
-// The shape of a data set's columns, and the model's demands on them.
+// The shapes of a data set's columns, and the model's requirements for them.
 #ifndef RUNTIME_DATA_FIELD_H
 #define RUNTIME_DATA_FIELD_H
 
@@ -11,17 +11,17 @@
 
 namespace gradc::runtime {
 
-/// One column: the type and shape of a row.
+/// One column: the type and shape of one row.
 struct Field {
-  /// A dim that differs from row to row, such as a file's bytes or a picture's original size.
+  /// A dim that differs between rows, such as the bytes of a file or a picture's original size.
   static constexpr int64_t varying = -1;
 
   std::string name;
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape;
-  /// The number of classes of labels, each of which occurs in some row; 0: not known.
+  /// The number of classes of labels, each of which occurs in some row; 0 if unknown.
   int64_t classes = 0;
-  /// Its numbers are below this one, whatever rows there are; 0: not known.
+  /// An upper bound of its numbers in any data; 0 if unknown.
   int64_t categories = 0;
 
   /// Whether all rows have the same size; if not, `elements` and `bytes` are meaningless.
@@ -41,13 +41,14 @@ struct Field {
   size_t bytes() const { return elements() * elementBytes(); }
 };
 
-/// The demand of one input of the model on the data set.
+/// What one input of the model requires of the data set.
 struct Demand {
   std::string field;
   std::string input;
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape; ///< of one row
-  /// Targets of a loss, which are checked (base/Targets.h); 0: any value.
+  /// The number of classes of a loss's targets, which are checked (base/Targets.h); 0 accepts any
+  /// value.
   int64_t classes = 0;
 };
 

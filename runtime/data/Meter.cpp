@@ -1,4 +1,5 @@
-// Measures stages by nested scopes: a stage's scope contains those of the stages it reads from.
+// Measures stages by nested scopes: a stage's scope contains the scopes of the stages it reads
+// from.
 #include "runtime/data/Meter.h"
 
 #include "runtime/data/Dataset.h"

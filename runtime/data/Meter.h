@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 class Table;
 
-/// Of one thread, in its scratch. Switched off, it costs one test.
+/// The meter of one thread, part of its scratch. When off, it costs one test.
 class Meter {
 public:
   struct Total {
@@ -28,7 +28,7 @@ public:
 
   static int64_t now();
 
-  /// Counts the time of its life for a stage.
+  /// Adds the time of its lifetime to a stage.
   class Scope {
   public:
     Scope(Meter &meter, uint32_t stage, size_t rows) : meter(meter.isOn ? &meter : nullptr) {

@@ -1,5 +1,5 @@
-// The context in which sources, stages and transforms are built: the run, and what those before
-// them made.
+// The context in which sources, stages, and transforms are built: the run, and the product of
+// earlier ones.
 #ifndef RUNTIME_DATA_PIPELINE_H
 #define RUNTIME_DATA_PIPELINE_H
 
@@ -34,18 +34,18 @@ struct SourceArray {
   std::shared_ptr<const RaggedRows> ragged = nullptr; ///< null: rows of one size
 };
 
-/// A field that the source has to give, and for whom: "model input 'x' is fed from", "filter
+/// A field that the source must provide, and its user: "model input 'x' is fed from", "filter
 /// reads".
 struct FieldUse {
   std::string field;
   std::string user;
 };
 
-/// A run's knowledge of its data beside the files: what stages have found out in a pass over the
-/// training rows, by the stage's name. It goes into checkpoints.
+/// A run's knowledge of its data besides the files: what stages have learned in a pass over the
+/// training rows, keyed by the stage's name. It is stored in checkpoints.
 using DataState = std::map<std::string, std::vector<double>>;
 
-/// Is told what is wrong with a `data` block, value by value of its tree.
+/// Receives the problems of a `data` block, located at values of its tree.
 class ProblemSink {
 public:
   virtual ~ProblemSink() = default;
@@ -54,9 +54,9 @@ public:
 
 struct Categories;
 
-/// Collects what columns of tables hold, before the numbers of their categories are known.
+/// Collects the values of table columns before their categories are numbered.
 struct FittedColumns {
-  /// In place of a cell without a value, while columns are fitted: no number of a table.
+  /// Represents a cell without a value while columns are fitted; never a number of a table.
   static double markOf(gradc_dtype dtype) {
     return dtype == GRADC_F32 || dtype == GRADC_F64 ? std::numeric_limits<double>::quiet_NaN()
                                                     : -0x1p31;
@@ -66,7 +66,7 @@ struct FittedColumns {
 
 class Transform;
 
-/// Is told what the maps of a `data` block do.
+/// Receives a description of the maps of a `data` block.
 class MapSink {
 public:
   virtual void add(Config map, const Field &before, const Transform &transform) = 0;
@@ -75,7 +75,7 @@ protected:
   ~MapSink() = default;
 };
 
-/// Of several failures the first is returned.
+/// Keeps the first of several failures.
 inline void keepFirst(Status &first, Status next) {
   if (first.ok())
     first = std::move(next);
@@ -83,8 +83,8 @@ inline void keepFirst(Status &first, Status next) {
 
 /// The run that stages are built for.
 struct DataContext {
-  /// A status that says what is wrong with a value of the block. It need not end the search for
-  /// more: a description lists all problems.
+  /// Returns a status for a problem with a value of the block. The search may continue after it: a
+  /// description lists all problems.
   Status wrong(Config at, std::string message) const {
     if (problems)
       problems->add(at, message);
@@ -96,7 +96,7 @@ struct DataContext {
   uint64_t seed = 0;
   RankShare share = {};    ///< of each batch
   bool tailAllowed = true; ///< the model takes a smaller last batch
-  /// The demands' fields and those that stages read besides; makeDataset fills it in.
+  /// The fields of the demands, and those that stages read in addition; filled by makeDataset.
   std::vector<FieldUse> uses;
   size_t memory = 0;                ///< for all buffers together; makeDataset fills it in
   std::vector<SourceArray> arrays;  ///< in place of the source's files; none: those
@@ -107,8 +107,8 @@ struct DataContext {
   int heldBatches = 1;             ///< that whoever asks for batches has at a time
   const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
   std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
-  /// The data are only described (gradc/data.h): stages read no row and leave no file. Null in a
-  /// run.
+  /// Set if the data are only described (gradc/data.h): stages then read no row and write no file.
+  /// Null in a run.
   ProblemSink *problems = nullptr;
   MapSink *maps = nullptr;      ///< null: not wanted
   FittedColumns *fit = nullptr; ///< the source is only read to fit its columns; null: for a run
@@ -117,14 +117,14 @@ struct DataContext {
   bool byLength = false; ///< batches are of rows of about one length; makeDataset fills it in
 };
 
-/// A field that was padded, and what is known of its rows beside it.
+/// A padded field, and what is known about its rows.
 struct PaddedField {
   std::string name, mask; ///< "": it has no mask
   std::string length;     ///< the field that says how long a row was
   int64_t longest;        ///< what it is padded to
 };
 
-/// The product of the stages so far: a table, and how it will be read.
+/// The product of the stages so far: a table, and how to read it.
 struct Pipeline {
   std::shared_ptr<const Table> table;
   std::optional<BatchRule> rule;   ///< from the batch stage on
@@ -139,10 +139,10 @@ struct Pipeline {
   std::vector<size_t> standardized; ///< the field of each standardize stage
   bool rowByRow = false;            ///< all fields of a row are made before those of the next one
   std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none
-  /// Why the data's description cannot know how many rows there are; "": it can.
+  /// Why a description cannot know the number of rows; "" if it can.
   std::string unknownRows;
 
-  /// The number of the first of `count` scratch slots that are the caller's alone.
+  /// Reserves `count` scratch slots for the caller; returns the number of the first.
   size_t newSlots(size_t count) {
     slots += count;
     return slots - count;

@@ -1,4 +1,4 @@
-// Counter-based random numbers (Philox 4x32-10): the same for the same seed and stream, anywhere.
+// Counter-based random numbers (Philox 4x32-10): equal for equal seed and stream, on any machine.
 #ifndef RUNTIME_DATA_RANDOM_H
 #define RUNTIME_DATA_RANDOM_H
 
@@ -13,7 +13,8 @@ public:
       : key{uint32_t(seed), uint32_t(seed >> 32)},
         counter{0, 0, uint32_t(stream), uint32_t(stream >> 32)} {}
 
-  /// For one row in one stage (numbered from 1): no other row, epoch or stage sees these numbers.
+  /// The numbers for one row in one stage (numbered from 1). No other row, epoch, or stage uses
+  /// them.
   Random(uint64_t seed, uint32_t stage, uint64_t epoch, int64_t row)
       : key{uint32_t(seed), uint32_t(seed >> 32)},
         counter{0, uint32_t(epoch), uint32_t(row), uint32_t(uint64_t(row) >> 32) ^ stage << 16} {}

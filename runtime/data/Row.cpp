@@ -16,9 +16,9 @@ void ScratchSlot::Free::operator()(std::byte *bytes) const {
 
 std::byte *ScratchSlot::reserve(size_t bytes) {
   if (bytes > capacity) {
-    memory.reset(); // holding both at once would be twice the memory
+    memory.reset(); // holding both would take twice the memory
     capacity = 0;
-    // Rows differ in size: asking for a little more makes growing rare.
+    // Rows differ in size: allocating a little more makes growth rare.
     size_t wanted = (bytes + bytes / 4 + 63) / 64 * 64;
     memory.reset(static_cast<std::byte *>(::operator new[](wanted, alignment)));
     capacity = wanted;

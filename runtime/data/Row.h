@@ -1,4 +1,4 @@
-// One row on its way through the stages: the place of values and of results.
+// One row on its way through the stages: where its values and results are stored.
 #ifndef RUNTIME_DATA_ROW_H
 #define RUNTIME_DATA_ROW_H
 
@@ -14,8 +14,8 @@
 
 namespace gradc::runtime {
 
-/// Rows by number, and the epoch in which they are read: the only things that a stage's result may
-/// depend on.
+/// Rows by number, and the epoch in which they are read. A stage's result may depend on nothing
+/// else.
 struct RowList {
   uint64_t epoch = 0;
   std::span<const int64_t> rows;
@@ -25,22 +25,23 @@ struct RowRef {
   int64_t row = 0;
 };
 
-/// A field of one row, row-major. It lies in the source, or in a scratch slot until the next row.
+/// A field of one row, row-major. It is stored in the source, or in a scratch slot until the next
+/// row.
 struct Value {
   const std::byte *data = nullptr;
   std::span<const int64_t> shape;
   size_t bytes = 0;
 };
 
-/// Memory that a stage keeps from row to row, for one thread.
+/// Memory that a stage keeps between rows, for one thread.
 class ScratchSlot {
 public:
-  /// Room for this many bytes, 64-byte aligned; the previous content is lost.
+  /// Reserves this number of bytes, 64-byte aligned. The previous content is lost.
   std::byte *reserve(size_t bytes);
   size_t reserved() const { return capacity; }
 
   std::vector<int64_t> shape;
-  /// Other state that a stage keeps: a decoder, the last parsed row.
+  /// Other state that a stage keeps, such as a decoder or the last parsed row.
   std::shared_ptr<void> object;
 
 private:
@@ -51,8 +52,7 @@ private:
   size_t capacity = 0;
 };
 
-/// The slots of all stages of a pipeline, for one thread. Stages take their slots' numbers from
-/// Pipeline::newSlot.
+/// The slots of all stages of a pipeline, for one thread. Pipeline::newSlot numbers the slots.
 class Scratch {
 public:
   ScratchSlot &slot(size_t number) {
@@ -62,7 +62,7 @@ public:
       slots[number] = std::make_unique<ScratchSlot>();
     return *slots[number];
   }
-  /// Bytes in all slots.
+  /// The number of bytes in all slots.
   size_t bytes() const;
   Meter &meter() { return theMeter; }
 
@@ -71,19 +71,19 @@ private:
   Meter theMeter;
 };
 
-/// The place where a transform writes a row's result: the batch that the step reads, or a slot if
-/// another stage follows or the result's size varies.
+/// Where a transform writes the result for a row: the batch that the step reads, or a slot if
+/// another stage follows or the size of results varies.
 class Output {
 public:
   Output(const Field &field, std::byte *place) : field(field), place(place) {}
   Output(const Field &field, ScratchSlot &slot) : field(field), slot(&slot) {}
 
-  /// Room for a result of this shape; an error if the field has another one.
+  /// Returns memory for a result of this shape; an error if the field has another shape.
   Result<std::byte *> room(std::span<const int64_t> shape);
   Result<std::byte *> room(std::initializer_list<int64_t> shape) {
     return room(std::span<const int64_t>(shape.begin(), shape.size()));
   }
-  /// The result written to a slot.
+  /// The result that was written to a slot.
   Value value() const { return result; }
 
 private:

@@ -1,4 +1,4 @@
-// Builds a data set by applying the stages of a `data` block in their order.
+// Builds a data set by applying the stages of a `data` block in order.
 #include "runtime/data/chain/Chain.h"
 
 #include "runtime/base/Text.h"
@@ -21,8 +21,8 @@ struct Stage {
   Status (*apply)(Config, const DataContext &, Pipeline &);
 };
 
-// The runtime is a static library, where a registration that nothing refers to would be dropped:
-// so the table is written out.
+// The runtime is a static library, from which the linker would drop a registration that nothing
+// refers to. Therefore the table is written out.
 #define GRADC_SOURCE(NAME, FUNCTION, EXAMPLE) {#NAME, apply##FUNCTION},
 const Stage sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
 #undef GRADC_SOURCE
@@ -30,7 +30,7 @@ constexpr Stage rowStages[] = {
     {"map", applyMap},       {"shuffle", applyShuffle}, {"filter", applyFilter},
     {"cache", applyCache},   {"take", applyTake},       {"skip", applySkip},
     {"repeat", applyRepeat}, {"shard", applyShard},     {"sampler", applySampler}};
-// Messages about the chain as a whole.
+// Reports problems of the chain as a whole.
 constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
 
@@ -41,7 +41,7 @@ template <size_t N> const Stage *find(const Stage (&stages)[N], std::string_view
   return nullptr;
 }
 
-/// The source once for each file that its paths stand for, and their rows in turn.
+/// Applies the source once per file that its paths match, and interleaves their rows.
 Status applyEach(const Stage &stage, Config kind, const DataContext &context, Pipeline &pipeline) {
   std::vector<Config> paths = kind.children("path");
   if (paths.size() < 2 && kind.string("path").find('*') == std::string_view::npos)
@@ -61,7 +61,7 @@ Status applyEach(const Stage &stage, Config kind, const DataContext &context, Pi
   return applyInterleave(kind, std::move(tables), pipeline);
 }
 
-/// "decode 'image'": what reports call a map stage.
+/// The name of a map stage in reports, for example "decode 'image'".
 std::string mapName(Config map) {
   if (Config model = map.child("model"))
     return text("model '", model.string("file"), '\'');
@@ -83,8 +83,8 @@ void meter(Pipeline &pipeline, std::string name) {
   pipeline.stages.push_back(std::move(name));
 }
 
-/// The fields that the source has to give: the model's demands and what stages read, without what
-/// models of stages make. Finds those behind batch besides.
+/// Finds the fields that the source must provide: the model's demands and those that stages read,
+/// except fields made by models of stages. Also finds the fields read after batch.
 Status findUses(Config data, DataContext &context) {
   for (const Demand &demand : context.demands)
     context.uses.push_back({demand.field, text("model input '", demand.input, "' is fed from")});
@@ -183,7 +183,7 @@ Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline) 
   if (pipeline.rule && !takesBatches)
     return Status::invalid(text("data stage '", name, "' comes after batch",
                                 name == "map" ? ", where only a map by a model is expected" : ""));
-  // Rows that are drawn anew in each epoch are too many to keep something of each.
+  // Rows that are drawn anew in each epoch are too many to keep data about each.
   bool keeps = name == "filter" || name == "cache" || name == "repeat" || name == "sampler" ||
                (name == "map" && stage.child("standardize"));
   if (pipeline.sampled && keeps)
@@ -227,7 +227,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
 
   for (Config child : data.children()) {
     if (!isStage(child) || (pipeline.rule && child.name() == "map" && child.child("model")))
-      continue; // those behind batch are planned with it
+      continue; // stages after batch are planned with it
     if (Status status = applyStage(child, context, pipeline); !status.ok())
       return status;
     if (child.name() == "map")
@@ -247,7 +247,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   options.memory = options.budget;
   if (pipeline.cached)
     options.budget /= 4;
-  // On one CPU a thread would only take turns with the step.
+  // On a single CPU, a thread would only alternate with the step.
   int cpus = int(ThreadTeam::availableCpus());
   options.limits.depth = pipeline.prefetch.value_or(1);
   options.limits.maxWorkers = pipeline.prefetch && cpus > 1 ? cpus : 0;

@@ -1,8 +1,8 @@
-// Takes a `data` block through its source and stages without reading a row.
+// Runs a `data` block through its source and stages without reading a row.
 //
-// The compiler asks this (include/gradc/data.h). The answer comes from the sources and stages that
-// a run builds its data set of; only a source that would read its rows has a function of its own
-// for it, which looks at headers alone.
+// The compiler calls this (include/gradc/data.h). The answer comes from the sources and stages that
+// a run builds its data set from. Only a source that would read its rows has a separate function
+// for descriptions, which reads only headers.
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/chain/StepTeller.h"
@@ -27,8 +27,8 @@ struct DescribedSource {
 const DescribedSource describedSources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
 #undef GRADC_SOURCE
 
-/// A block's description under way. What is wrong with a stage is told, and the next one sees what
-/// was there before it.
+/// Describes a block. A problem with a stage is reported, and the next stage sees the table as it
+/// was before.
 class Describer final : private ProblemSink, private MapSink {
 public:
   Describer(const char *folder, const gradc_data_listener &listener) : listener(listener) {
@@ -48,8 +48,8 @@ private:
     if (listener.step)
       StepTeller(listener, map.position(), before, transform.result).tell(transform);
   }
-  /// Tells a failure that was not told with its own place. Without the rows' number nothing can be
-  /// said of it.
+  /// Reports a failure that was not reported at its own place. If the number of rows is unknown,
+  /// nothing can be said about it.
   bool succeeds(Config at, uint32_t before, const Status &status) {
     if (status.ok() || (!knowsRows() && status.code() == Code::error))
       return status.ok();
@@ -78,7 +78,7 @@ private:
   uint32_t problems = 0;
 };
 
-/// The files that a source's paths stand for; none where one is not there yet.
+/// The files that a source's paths match; none if one does not exist yet.
 std::vector<std::string> Describer::findFiles(Config kind) {
   std::vector<Config> named = kind.children("path");
   if (Config list = kind.child("list"))
@@ -100,7 +100,7 @@ std::vector<std::string> Describer::findFiles(Config kind) {
 
 Status Describer::describeFiles(const DescribedSource &source, Config kind,
                                 const std::vector<std::string> &files) {
-  // The block alone first: what is wrong with it is told once, not for each file.
+  // First checks the block alone, so that its problems are reported once and not per file.
   context.hasFiles = false;
   Status status = source.describe(kind, context, pipeline);
   if (!status.ok() || files.empty())
@@ -155,7 +155,7 @@ void Describer::describeSource(Config data) {
     succeeds(split, before, applySplit(split, context, pipeline));
 }
 
-/// Where rows are left out, so may be all of a class.
+/// If rows are left out, a class may lose all its rows.
 void Describer::forgetClasses() {
   auto before = pipeline.table->fields();
   std::vector<Field> fields(before.begin(), before.end());
@@ -165,7 +165,7 @@ void Describer::forgetClasses() {
       makeDescribed(std::move(fields), pipeline.table->rows(), pipeline.table->origin());
 }
 
-/// Whether a stage's field is one; where fields are not known, any may be.
+/// Whether a stage's field exists; if fields are not known, any field may.
 bool Describer::hasField(Config stage, std::string_view name) {
   std::vector<std::string> names;
   for (const Field &field : pipeline.table->fields())

@@ -1,5 +1,5 @@
-// Finds what columns of a table leave to be found in its rows: their categories, and what stands
-// for cells without a value.
+// Determines what table columns leave to their rows: their categories, and the values that fill
+// empty cells.
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/source/CsvReader.h"
@@ -22,8 +22,7 @@ std::string nameOf(Config field) {
   return std::string(field.string("name", field.string("column")));
 }
 
-/// The values of one column, in the order of their rows; those of cells without a value are left
-/// out.
+/// The values of one column in row order, without those of empty cells.
 using Values = std::vector<double>;
 
 Result<std::vector<Values>> readColumns(const Table &table, size_t field) {
@@ -55,14 +54,14 @@ double mean(const Values &values) {
   return mean;
 }
 
-/// Of an even number of values the lower of the middle two: a value that occurs.
+/// For an even number of values, the lower of the two middle ones, which is a value that occurs.
 double median(Values values) {
   auto middle = values.begin() + int64_t(values.size() - 1) / 2;
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-/// Of several the lowest.
+/// The lowest, if several values are equally frequent.
 double mostFrequent(Values values) {
   std::sort(values.begin(), values.end());
   double best = 0;
@@ -114,7 +113,7 @@ Result<std::vector<size_t>> Fit::tellCategories(Config field, const std::vector<
     texts.push_back("");
   for (size_t i : order)
     texts.push_back(values[i].c_str());
-  // The table is read whole, so its other rows need numbers, too.
+  // The table is read as a whole, so its other rows need numbers as well.
   auto other = std::ranges::find(occurs, false);
   if (other != occurs.end() && !field.child("categories").child("unknown"))
     return Status::error(text(
@@ -155,7 +154,7 @@ Status Fit::fitField(Config field, const Table &table) {
     auto order = tellCategories(field, *columns);
     if (!order)
       return order.status();
-    // The most frequent category is told by its final number.
+    // The most frequent category is reported by its final number.
     std::vector<double> places(*std::ranges::max_element(*order) + 1);
     for (size_t place = 0; place < order->size(); ++place)
       places[(*order)[place]] = double(place);

@@ -1,4 +1,5 @@
-// One C struct per step. Taps of single pixels are told as places, others as a matrix of weights.
+// One C struct per step. Taps of single pixels are reported as indices, others as a matrix of
+// weights.
 #include "runtime/data/chain/StepTeller.h"
 
 #include "runtime/data/image/Taps.h"

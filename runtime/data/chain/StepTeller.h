@@ -1,4 +1,4 @@
-// The steps of a map stage, handed to the listener of a description.
+// Passes the steps of a map stage to the listener of a description.
 #ifndef RUNTIME_DATA_STEPTELLER_H
 #define RUNTIME_DATA_STEPTELLER_H
 

@@ -1,4 +1,4 @@
-// map { color_jitter { brightness contrast saturation hue max } }: random changes of colors.
+// map { color_jitter { brightness contrast saturation hue max } }: random color changes.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/Jitter.h"
 #include "runtime/data/image/PictureMaps.h"
@@ -33,7 +33,7 @@ public:
       colors[i] = static_cast<float>(in.data[i]);
     jitterColors(reach, random, colors, count, channels, limit);
     for (int64_t i = 0; i < values; ++i)
-      (*room)[i] = static_cast<std::byte>(colors[i] + 0.5f); // they lie from 0 to 255
+      (*room)[i] = static_cast<std::byte>(colors[i] + 0.5f); // the range is 0 to 255
     return {};
   }
 

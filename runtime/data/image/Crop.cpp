@@ -1,5 +1,5 @@
-// map { crop { height width } } takes the middle, map { random_crop { height width padding fill } }
-// a random place.
+// map { crop { height width } } takes the middle of a picture, map { random_crop { height width
+// padding fill } } a random place.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"

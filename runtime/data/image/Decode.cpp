@@ -1,11 +1,11 @@
-// Chooses the decoder, if one is linked.
+// Selects the decoder, if one is linked.
 #include "runtime/data/image/Decode.h"
 
 #include "runtime/base/Text.h"
 
 #include <cstring>
 
-/// Defined by the decoders' objects: a program decodes if they are linked into it.
+/// Defined by the decoders' objects; null in programs that do not link them.
 extern "C" __attribute__((weak)) const gradc::runtime::PictureDecoders *gradc_picture_decoders();
 
 namespace gradc::runtime {

@@ -1,4 +1,4 @@
-// Compressed pictures as pixels. The decoders are linked only into programs that need them.
+// Decodes compressed pictures. The decoders are linked only into programs that need them.
 #ifndef RUNTIME_DATA_IMAGE_DECODE_H
 #define RUNTIME_DATA_IMAGE_DECODE_H
 
@@ -13,25 +13,26 @@ struct DecodeOptions {
   int64_t channels = 3; ///< of the result: 0 (as the file has them), 1, 3, or 4 (PNG)
   /// Pictures with more pixels are refused before any memory is allocated for them.
   int64_t maxPixels = int64_t(1) << 27;
-  /// A JPEG of at least twice this size may be decoded at a half, a quarter or an eighth of its own
-  /// size, as long as it does not become smaller than this. 0: at full size.
+  /// A JPEG of at least twice this size may be decoded at a half, a quarter, or an eighth of its
+  /// size, as long as the result is not smaller than this. 0 decodes at full size.
   int64_t scaledHeight = 0, scaledWidth = 0;
 };
 
-/// Size and channels, without decoding.
+/// The size and channels of a picture, known without decoding.
 struct PictureSize {
   int64_t height = 0, width = 0, channels = 0;
 };
 
-/// Decodes a JPEG or a PNG file, told apart by their first bytes, into the room that `out` gives.
-/// Messages don't name the file. Errors: another format; damaged or cut off; too many pixels;
-/// channels that the format cannot give; a program without decoders; and errors of `out`.
+/// Decodes a JPEG or PNG file, distinguished by their first bytes, into memory that `out` provides.
+/// Messages do not name the file. Errors: another format; damaged or truncated data; too many
+/// pixels; channels that the format cannot provide; a program without decoders; and errors of
+/// `out`.
 ///
-/// JPEG: gray or RGB; CMYK and YCCK become RGB as TensorFlow's decoder does it. The accurate
-/// integer transform and smooth upsampling of chroma, so that results equal libjpeg-turbo's
-/// defaults and Pillow's. Orientation in EXIF data is ignored.
-/// PNG: palettes become RGB (with transparent entries: RGBA); 1, 2 and 4 bits become 8; of 16 bits
-/// the nearest 8 are kept; alpha is dropped or added (255); gray becomes RGB by repetition; RGB
+/// JPEG: gray or RGB; CMYK and YCCK are converted to RGB like in TensorFlow's decoder. Uses the
+/// accurate integer transform and smooth upsampling of chroma, so results equal libjpeg-turbo's
+/// defaults and Pillow's. Ignores the EXIF orientation.
+/// PNG: palettes become RGB (RGBA with transparent entries); 1, 2 and 4 bits become 8; 16 bits are
+/// rounded to the nearest 8; alpha is dropped or added (255); gray becomes RGB by repetition; RGB
 /// becomes gray as (19595 R + 38470 G + 7471 B) / 65536; gamma is ignored.
 Status decodePicture(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
 
@@ -50,7 +51,7 @@ struct PictureDecoders {
   Result<PictureSize> (*pngSize)(std::span<const std::byte>);
 };
 
-/// For decoders: refuses absurd sizes.
+/// For use by decoders: refuses absurd sizes.
 Status checkPictureSize(const PictureSize &size, const DecodeOptions &options);
 
 } // namespace gradc::runtime

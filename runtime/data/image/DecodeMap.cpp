@@ -1,4 +1,4 @@
-// map { decode { channels max_pixels min_height min_width } }: files as pictures of bytes.
+// map { decode { channels max_pixels min_height min_width } }: decodes files to pictures of bytes.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/Decode.h"
 #include "runtime/data/image/PictureMaps.h"

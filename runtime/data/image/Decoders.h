@@ -1,4 +1,4 @@
-// The decoders, each on top of its library.
+// The decoders, each a wrapper of its library.
 #ifndef RUNTIME_DATA_IMAGE_DECODERS_H
 #define RUNTIME_DATA_IMAGE_DECODERS_H
 

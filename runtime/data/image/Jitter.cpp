@@ -20,7 +20,7 @@ float meanGray(const float *pixels, int64_t count, int64_t channels) {
   return float(sum / double(count));
 }
 
-/// Rotates a color's hue: to hue, saturation and value, and back.
+/// Rotates a color's hue by converting to hue, saturation, and value, and back.
 void rotateHue(float *pixel, float turn, float limit) {
   float r = pixel[0] / limit, g = pixel[1] / limit, b = pixel[2] / limit;
   float value = std::max({r, g, b}), chroma = value - std::min({r, g, b});
@@ -31,7 +31,7 @@ void rotateHue(float *pixel, float turn, float limit) {
                              : 4 + (r - g) / chroma;
   float hue = sixth / 6 + turn;
   sixth = (hue - std::floor(hue)) * 6;
-  // Each color is full for two sixths of the circle and falls to zero within one sixth.
+  // Each color is at its maximum for two sixths of the circle, and falls to zero within one sixth.
   constexpr float shifts[] = {5, 3, 1};
   for (int c = 0; c < 3; ++c) {
     float k = std::fmod(shifts[c] + sixth, 6.0f);
@@ -39,7 +39,7 @@ void rotateHue(float *pixel, float turn, float limit) {
   }
 }
 
-/// Blends with a gray: color * factor + gray * (1 - factor).
+/// Blends with a gray value: color * factor + gray * (1 - factor).
 void blend(float *pixel, int64_t colors, float gray, float factor, float limit) {
   for (int64_t c = 0; c < colors; ++c)
     pixel[c] = std::clamp(pixel[c] * factor + gray * (1 - factor), 0.0f, limit);

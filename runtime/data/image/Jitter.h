@@ -1,4 +1,4 @@
-// Random changes of a picture's colors.
+// Random changes to a picture's colors.
 #ifndef RUNTIME_DATA_IMAGE_JITTER_H
 #define RUNTIME_DATA_IMAGE_JITTER_H
 
@@ -18,14 +18,14 @@ enum class Adjustment {
 };
 
 /// Changes `count` pixels in place. Values between 0 and `limit` stay in that range. Saturation and
-/// hue change three and four channels; alpha, the second or fourth channel, stays.
+/// hue affect three- and four-channel pictures; alpha, the second or fourth channel, stays.
 void adjustColors(Adjustment adjustment, float factor, float *pixels, int64_t count,
                   int64_t channels, float limit);
 
-/// Maximum distance of each factor from having no effect, in the order of Adjustment.
+/// The maximum distance of each factor from the neutral one, in the order of Adjustment.
 using JitterReach = std::array<float, 4>;
 
-/// Draws a factor for each adjustment with a maximum above 0, uniformly, and applies them in a
+/// Draws a factor uniformly for each adjustment whose maximum is above 0, and applies them in
 /// random order.
 void jitterColors(const JitterReach &reach, Random &random, float *pixels, int64_t count,
                   int64_t channels, float limit);

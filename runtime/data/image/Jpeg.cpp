@@ -13,11 +13,11 @@ namespace gradc::runtime {
 
 namespace {
 
-// Sound files have some tens of scans at most, and each one walks the whole picture.
+// Valid files have a few tens of scans at most, and each scan walks the whole picture.
 constexpr int maxScans = 100;
 
 /// libjpeg reports errors through a callback that leaves the decoder by a long jump, so no frame
-/// between the jump and its target may own anything.
+/// between the jump and its target may own resources.
 struct JpegReader {
   jpeg_decompress_struct jpeg;
   jpeg_error_mgr errors;
@@ -34,7 +34,7 @@ JpegReader &readerOf(j_common_ptr jpeg) { return *static_cast<JpegReader *>(jpeg
   std::longjmp(reader.leave, 1);
 }
 
-/// libjpeg warns when it invents pixels. It does not for stray bytes between segments.
+/// libjpeg warns when it invents pixels, but not for stray bytes between segments.
 void warn(j_common_ptr jpeg, int level) {
   if (level < 0)
     switch (jpeg->err->msg_code) {
@@ -79,7 +79,7 @@ Status damaged(const JpegReader &reader) {
   return Status::error(text("is no sound JPEG file: ", reader.message));
 }
 
-/// The smallest size in eighths of the picture's size, a power of two, that is not below the wanted
+/// The smallest power of two, in eighths of the picture's size, that does not go below the wanted
 /// size.
 unsigned chooseEighths(const JpegReader &reader, const DecodeOptions &options) {
   unsigned eighths = 8;
@@ -95,7 +95,7 @@ bool isInk(const JpegReader &reader) {
   return reader.jpeg.jpeg_color_space == JCS_CMYK || reader.jpeg.jpeg_color_space == JCS_YCCK;
 }
 
-/// Computes the light that passes through the inks. Adobe's files store inks inverted.
+/// Computes the light that passes through the inks. Adobe's files store inverted inks.
 void inkToRgb(const unsigned char *ink, unsigned char *rgb, int64_t width, bool isInverted) {
   for (int64_t x = 0; x < width; ++x, ink += 4, rgb += 3)
     for (int c = 0; c < 3; ++c)

@@ -26,7 +26,7 @@ private:
   PixelScale scale;
 };
 
-/// One number for each channel, or one for all.
+/// One number per channel, or one for all.
 std::vector<double> numbers(Config config, std::string_view name, double fallback) {
   std::vector<double> values;
   for (Config value : config.children(name))

@@ -1,4 +1,4 @@
-// The kinds of map for pictures. Programs that use one link this file, and with it all of them.
+// The kinds of picture maps. A program that uses one links this file, and with it all of them.
 #include "runtime/data/image/PictureMaps.h"
 
 namespace gradc::runtime {

@@ -1,4 +1,4 @@
-// One function per kind of map for pictures.
+// One function per kind of picture map.
 #ifndef RUNTIME_DATA_IMAGE_PICTUREMAPS_H
 #define RUNTIME_DATA_IMAGE_PICTUREMAPS_H
 

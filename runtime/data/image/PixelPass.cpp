@@ -1,4 +1,5 @@
-// Steps over pictures as one transform: a list of weights for each side, a scale, and one pass.
+// Combines steps over pictures in one transform: a list of weights per side, a scale, and a single
+// pass.
 #include "runtime/data/image/PixelSteps.h"
 
 #include "runtime/base/Text.h"

@@ -1,4 +1,4 @@
-// Steps that change a picture's size, place and scale. Consecutive steps form one pass.
+// Steps that change a picture's size, position, and scale. Consecutive steps form one pass.
 #ifndef RUNTIME_DATA_IMAGE_PIXELSTEPS_H
 #define RUNTIME_DATA_IMAGE_PIXELSTEPS_H
 
@@ -7,28 +7,28 @@
 
 namespace gradc::runtime {
 
-/// The work of a pass on one picture.
+/// The work of a pass on a single picture.
 struct PixelPlan {
   Taps rows, columns;
   float fill = 0;
   PixelScale scale;
 };
 
-/// How far a pass has come; its steps have this order.
+/// The progress of a pass; its steps have this order.
 enum class PixelStage { cropped, selected, padded, scaled };
 
-/// One step. Immutable: any thread may use it.
+/// A step. Immutable: any thread may use it.
 class PixelStep {
 public:
   virtual ~PixelStep() = default;
 
-  /// Adds itself to the plan. An error describes the picture's fault.
+  /// Adds itself to the plan. An error describes the problem with the picture.
   virtual Status plan(PixelPlan &plan, Random &random) const = 0;
   /// Whether the plan depends on more than the picture's size.
   virtual bool isRandom() const { return false; }
-  /// Whether new pixels lie between old ones.
+  /// Whether new pixels lie between old pixels.
   virtual bool interpolates() const { return false; }
-  /// The latest stage of a pass after which it can come, and the stage afterwards.
+  /// The latest stage of a pass after which the step may come, and the stage afterwards.
   virtual PixelStage follows() const { return PixelStage::padded; }
   virtual PixelStage leaves() const { return PixelStage::cropped; }
 };
@@ -41,14 +41,14 @@ struct PictureField {
   Field as(std::string name) const { return {std::move(name), dtype, {height, width, channels}}; }
 };
 
-/// The field as pictures [height, width, channels], or the reason if it holds none. `step` names
-/// the caller.
+/// The field as pictures [height, width, channels], or the reason why it does not hold any. `step`
+/// names the caller.
 Result<PictureField> pictureField(const Field &field, std::string_view step);
 
-/// A height or width in a step's block: from 1 to 32768.
+/// A height or width in a step's block, from 1 to 32768.
 Result<int64_t> pictureSide(Config config, std::string_view step, std::string_view side);
 
-/// A transform of one step. `after`: its result.
+/// A transform with this single step. `after` receives its result.
 Result<std::unique_ptr<const Transform>> makePixelPass(const Field &before,
                                                        const PictureField &after,
                                                        std::shared_ptr<const PixelStep> step,

@@ -21,7 +21,7 @@ struct PixelView {
   int64_t channels = 0; ///< 1 gray, 2 gray and alpha, 3 red, green, blue, 4 and alpha
 };
 
-/// Receives a decoded picture: gives room for [H, W, C] pixels of u8, or says why not.
+/// Receives a decoded picture: provides memory for [H, W, C] pixels of u8, or an error.
 class PixelRoom {
 public:
   virtual Result<std::byte *> room(int64_t height, int64_t width, int64_t channels) = 0;
@@ -30,7 +30,7 @@ protected:
   ~PixelRoom() = default;
 };
 
-/// A picture that owns its pixels and reuses their memory for the next one.
+/// A picture that owns its pixels, and reuses their memory for the next picture.
 class Picture final : public PixelRoom {
 public:
   int64_t height = 0, width = 0, channels = 0;
@@ -39,7 +39,7 @@ public:
     resize(height, width, channels, GRADC_U8);
     return data();
   }
-  /// The pixels are undefined afterwards.
+  /// Leaves the pixels undefined.
   void resize(int64_t newHeight, int64_t newWidth, int64_t newChannels, gradc_dtype newDtype) {
     height = newHeight, width = newWidth, channels = newChannels, dtype = newDtype;
     size_t bytes = size_t(height * width * channels) * (dtype == GRADC_F32 ? sizeof(float) : 1);

@@ -13,7 +13,7 @@ namespace gradc::runtime {
 namespace {
 
 /// libpng reports errors through a callback that leaves by a long jump, so no frame between the
-/// jump and its target may own anything.
+/// jump and its target may own resources.
 struct PngReader {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -40,7 +40,7 @@ void readBytes(png_structp png, png_bytep out, size_t count) {
   rest = rest.subspan(count);
 }
 
-/// False if memory is exhausted.
+/// Returns false if memory is exhausted.
 bool create(PngReader &reader) {
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, fail, warn);
   if (reader.png)
@@ -51,8 +51,8 @@ bool create(PngReader &reader) {
 void readHeader(PngReader &reader, std::span<const std::byte> file) {
   reader.rest = file;
   png_set_read_fn(reader.png, &reader, readBytes);
-  // Sizes are checked against our own limit, whose message says more; text and profiles are not
-  // worth memory.
+  // Sizes are checked against our own limit, which has a better message; text and profiles are not
+  // worth the memory.
   png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_chunk_malloc_max(reader.png, 1 << 20);
   png_set_keep_unknown_chunks(reader.png, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
@@ -72,10 +72,10 @@ Status damaged(const PngReader &reader) {
   return Status::error(text("is no sound PNG file: ", reader.message));
 }
 
-/// Asks libpng for 8 bits per channel and for the channels of the result. Colors that become gray
-/// are the exception: libpng would apply the file's gamma.
+/// Asks libpng for 8 bits per channel and for the result's channels. Colors that become gray are an
+/// exception: libpng would apply the file's gamma.
 void setTransforms(PngReader &reader, const PictureSize &size, int64_t channels) {
-  png_set_expand(reader.png); // palettes, less than 8 bits, transparent entries
+  png_set_expand(reader.png); // palettes, fewer than 8 bits, transparent entries
   png_set_scale_16(reader.png);
   bool hadAlpha = size.channels % 2 == 0, hasAlpha = channels % 2 == 0;
   if (hadAlpha && !hasAlpha)

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-// All functions with vector arguments are inlined.
+// All functions with vector arguments are inlined, so no ABI is involved.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace gradc::runtime {
@@ -18,7 +18,7 @@ using Lanes = float __attribute__((vector_size(32)));
 using Mask = int32_t __attribute__((vector_size(32)));
 using Bytes = uint8_t __attribute__((vector_size(8)));
 
-/// All arguments of the loops.
+/// The arguments of the loops.
 struct Job {
   const PixelView &in;
   const Taps &rows;
@@ -44,7 +44,7 @@ template <typename Vector> INLINE void store(void *to, const Vector &vector) {
   std::memcpy(to, &vector, sizeof vector);
 }
 
-/// out[i] (+)= the weighted sum of `taps` rows that are `stride` elements apart.
+/// out[i] (+)= the weighted sum of `taps` rows, which are `stride` elements apart.
 template <typename T, int taps, bool adds>
 INLINE void sumRows(const T *in, int64_t stride, const float *weights, float *__restrict out,
                     int64_t count) {
@@ -71,7 +71,7 @@ INLINE void sumUpToFour(const T *in, int64_t stride, std::span<const float> weig
   }
 }
 
-/// One row of the output's height and the input's width.
+/// Makes one row with the output's height and the input's width.
 template <typename T> INLINE void makeRow(const Job &job, int64_t y) {
   int64_t channels = job.in.channels, stride = job.in.width * channels,
           count = job.columnCount * channels;
@@ -87,7 +87,7 @@ template <typename T> INLINE void makeRow(const Job &job, int64_t y) {
   }
 }
 
-/// Eight pixels of three or four channels. A vector holds two pixels, four pixels apart:
+/// Sums eight pixels of three or four channels. A vector holds two pixels, four pixels apart;
 /// transposing its halves then gives each channel's pixels in order.
 INLINE void sumPixels(const float *row, const int32_t *offsets, const float *weights,
                       int64_t tapCount, int64_t channels, Lanes (&planes)[maxChannels]) {
@@ -108,8 +108,8 @@ INLINE void sumPixels(const float *row, const int32_t *offsets, const float *wei
   planes[3] = __builtin_shufflevector(ba01, ba23, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 
-/// The usual case: a row of RGB pixels as three rows of f32. The caller handles pixels that do not
-/// fill a vector; returns how many are done.
+/// The usual case: writes a row of RGB pixels as three rows of f32. The caller handles pixels that
+/// do not fill a vector; returns the number of pixels written.
 INLINE int64_t writePlanes(const Job &job, int64_t y) {
   Lanes scales[3], shifts[3];
   for (size_t c = 0; c < 3; ++c) {
@@ -131,7 +131,7 @@ INLINE int64_t writePlanes(const Job &job, int64_t y) {
   return x;
 }
 
-/// Eight pixels of one or two channels: a vector holds one channel.
+/// Sums eight pixels of one or two channels; a vector holds one channel.
 INLINE void sumChannel(const Job &job, int64_t block, int64_t channel, Lanes &plane) {
   plane = Lanes{};
   const int32_t *offsets = job.offsets + block * lanes;
@@ -145,12 +145,13 @@ INLINE void sumChannel(const Job &job, int64_t block, int64_t channel, Lanes &pl
 }
 
 INLINE Bytes roundToBytes(const Lanes &in) {
-  Lanes values = in > 0 ? in : Lanes{}; // a NaN becomes 0 as well
+  Lanes values = in > 0 ? in : Lanes{}; // NaN becomes 0 as well
   values = values < 255 ? values : Lanes{} + 255;
   return __builtin_convertvector(__builtin_convertvector(values + 0.5f, Mask), Bytes);
 }
 
-/// `at` is the element's place in the output, `count` the number of pixels up to the row's end.
+/// `at` is the element's position in the output, `count` the number of pixels to the end of the
+/// row.
 template <typename T>
 INLINE void writePixels(const Job &job, int64_t y, int64_t x, const Lanes (&planes)[maxChannels]) {
   T *out = reinterpret_cast<T *>(job.out.pixels);
@@ -221,7 +222,7 @@ void resampleAnywhere(const Job &job) { resample(job); }
 
 void Resampler::planColumns(const Taps &columns, int64_t channels) {
   int64_t blocks = (columns.outputs() + lanes - 1) / lanes, taps = columns.width(),
-          copies = channels >= 3 ? half : 1; // of a weight, for the channels of its pixel
+          copies = channels >= 3 ? half : 1; // copies of a weight, for the channels of its pixel
   firstColumn = columns.inputs();
   int64_t end = 0;
   for (int64_t x = 0; x < columns.outputs(); ++x)
@@ -230,7 +231,7 @@ void Resampler::planColumns(const Taps &columns, int64_t channels) {
       end = std::max(end, first + taps);
     }
   columnCount = std::max(end - firstColumn, int64_t(0));
-  // A pixel of three channels is read as four.
+  // Pixels of three channels are read like pixels of four.
   row.assign(size_t(std::max(columnCount, taps) * channels + half), 0.0f);
 
   offsets.assign(size_t(blocks * lanes), 0);

@@ -1,4 +1,4 @@
-// One pass that resizes, crops, flips, pads, normalizes and transposes a picture.
+// Resizes, crops, flips, pads, normalizes, and transposes a picture in one pass.
 #ifndef RUNTIME_DATA_IMAGE_RESAMPLE_H
 #define RUNTIME_DATA_IMAGE_RESAMPLE_H
 
@@ -9,25 +9,24 @@
 
 namespace gradc::runtime {
 
-/// The change of each value: value * scale + shift, per channel.
+/// The change to each value: value * scale + shift, per channel.
 struct PixelScale {
   std::array<float, maxChannels> scale = {1, 1, 1, 1}, shift = {0, 0, 0, 0};
   bool operator==(const PixelScale &) const = default;
 };
 
-/// The destination of the result: u8 (rounded to nearest, limited to 0..255) or f32.
+/// The destination of the result: u8 (rounded to nearest, clamped to 0..255) or f32.
 struct PixelTarget {
   std::byte *pixels = nullptr;
   gradc_dtype dtype = GRADC_F32;
   bool channelsFirst = false; ///< [C, H, W] instead of [H, W, C]
 };
 
-/// Owns work memory; one thread at a time.
+/// Owns its work memory; supports one thread at a time.
 class Resampler {
 public:
-  /// Writes rows.outputs() x columns.outputs() pixels. Sums are taken in f32, down each column
-  /// first, with the same bits on every processor. `fill` is the value of padding before
-  /// scaling.
+  /// Writes rows.outputs() x columns.outputs() pixels. Sums are computed in f32, down each column
+  /// first, with the same bits on every processor. `fill` is the value of padding before scaling.
   void run(const PixelView &in, const Taps &rows, const Taps &columns, float fill,
            const PixelScale &scale, const PixelTarget &out);
 

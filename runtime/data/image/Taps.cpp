@@ -1,4 +1,4 @@
-// Filters as weights, with the windows and the precision of PyTorch and TensorFlow.
+// Filters as weights, with the windows and precision of PyTorch and TensorFlow.
 #include "runtime/data/image/Taps.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Window windowAround(double center, double reach, int64_t size) {
 }
 
 Window areaWindow(double center, double scale, int64_t size) {
-  // Rounding may move an edge off a whole number.
+  // Rounding may move an edge slightly off an integer.
   constexpr double slack = 1e-9;
   return {std::max(int64_t(std::floor(center - scale / 2 + slack)), int64_t(0)),
           std::min(int64_t(std::ceil(center + scale / 2 - slack)), size)};
@@ -33,7 +33,7 @@ Window areaWindow(double center, double scale, int64_t size) {
 
 double triangle(double distance) { return std::max(0.0, 1 - std::abs(distance)); }
 
-/// The part of the pixel within the new pixel.
+/// The fraction of the pixel inside the new pixel.
 double overlap(int64_t pixel, double center, double scale) {
   return std::max(0.0, std::min(double(pixel + 1), center + scale / 2) -
                            std::max(double(pixel), center - scale / 2));
@@ -53,14 +53,15 @@ Taps Taps::identity(int64_t size) {
 
 Taps Taps::resize(int64_t from, int64_t to, Filter filter, bool antialias) {
   double scale = double(from) / double(to);
-  double reach = antialias ? std::max(scale, 1.0) : 1.0; // of the triangle, to either side
+  double reach = antialias ? std::max(scale, 1.0) : 1.0; // of the triangle, on either side
   std::vector<Window> windows(static_cast<size_t>(to));
   Taps taps;
   taps.inputCount = from;
   for (int64_t i = 0; i < to; ++i) {
     double center = (double(i) + 0.5) * scale;
     Window &window = windows[size_t(i)];
-    int64_t nearest = (2 * i + 1) * from / (2 * to); // exact, as a center may lie on a pixel's edge
+    int64_t nearest =
+        (2 * i + 1) * from / (2 * to); // exact, since a center may lie on a pixel's edge
     window = filter == Filter::nearest    ? Window{nearest, nearest + 1}
              : filter == Filter::bilinear ? windowAround(center, reach, from)
                                           : areaWindow(center, scale, from);
@@ -81,7 +82,7 @@ Taps Taps::resize(int64_t from, int64_t to, Filter filter, bool antialias) {
       weights.push_back(weight);
       sum += weight;
     }
-    // A window narrower than the widest one is filled with weights of 0, inside the picture.
+    // A window narrower than the widest one is filled with zero weights, inside the picture.
     int64_t first = std::min(window.begin, from - taps.tapCount);
     taps.firsts[size_t(i)] = int32_t(first);
     float *out = &taps.weightList[size_t(i * taps.tapCount + window.begin - first)];
@@ -105,7 +106,7 @@ void Taps::crop(int64_t begin, int64_t count) {
 
 void Taps::flip() {
   std::reverse(firsts.begin(), firsts.end());
-  // Groups change places; the order within a group stays.
+  // Groups are reversed; the order within a group stays.
   std::reverse(weightList.begin(), weightList.end());
   for (auto group = weightList.begin(); group != weightList.end(); group += tapCount)
     std::reverse(group, group + tapCount);

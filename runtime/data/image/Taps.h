@@ -1,4 +1,4 @@
-// Along one side of a picture: the pixels of the input that make each pixel of the output.
+// Along one side of a picture: the input pixels that contribute to each output pixel.
 #ifndef RUNTIME_DATA_IMAGE_TAPS_H
 #define RUNTIME_DATA_IMAGE_TAPS_H
 
@@ -15,20 +15,20 @@ enum class Filter {
   area      ///< the mean over the new pixel's area
 };
 
-/// Resizing, cropping, flipping and padding are all lists of weights, and so is their combination.
+/// Resizing, cropping, flipping, and padding are lists of weights, and so are their combinations.
 class Taps {
 public:
   static constexpr int32_t outside = -1; ///< the `first` of a pixel that is padding
 
   Taps() = default;
-  /// Every pixel as it is.
+  /// Keeps every pixel.
   static Taps identity(int64_t size);
-  /// Pixel centers lie at halves, as in TensorFlow 2, PyTorch (align_corners=False) and Pillow.
+  /// Pixel centers are at halves, as in TensorFlow 2, PyTorch (align_corners=False), and Pillow.
   static Taps resize(int64_t from, int64_t to, Filter filter, bool antialias);
 
   int64_t inputs() const { return inputCount; }
   int64_t outputs() const { return int64_t(firsts.size()); }
-  /// Number of adjacent pixels in the sum for each output.
+  /// The number of adjacent pixels in the sum of each output.
   int64_t width() const { return tapCount; }
   /// The first of these pixels.
   int32_t first(int64_t output) const { return firsts[size_t(output)]; }
@@ -38,7 +38,8 @@ public:
   /// Whether outputs are single pixels.
   bool isSelection() const { return tapCount == 1; }
 
-  /// The same for a part of the input, with `before` pixels before it and `after` pixels after it.
+  /// Adapts the taps to a larger input, with `before` pixels before and `after` pixels after the
+  /// current one.
   void widenInput(int64_t before, int64_t after);
   /// Keeps `count` outputs from `begin` on.
   void crop(int64_t begin, int64_t count);

@@ -1,16 +1,16 @@
-// Adds threads and batches while the step waits. Threads that turn out not to be needed sleep.
+// Adds threads and batches while the step waits. Unneeded threads sleep.
 #include "runtime/data/load/Autotune.h"
 
 #include <algorithm>
 
 namespace gradc::runtime {
 
-// A batch that takes no longer than handing it over is made by the caller.
+// The caller itself makes batches that take no longer than handing them over.
 constexpr double worthAThread = 1e-6;
 constexpr double waitsTooLong = 0.005;
-// Threads that hardly rest make batches as fast as they can; more batches in store would not help.
+// Threads that hardly rest make batches as fast as they can; storing more batches would not help.
 constexpr double hardlyRests = 0.9;
-// Waking a thread costs the caller some microseconds, too, so a thread is woken once for batches
+// Waking a thread also costs the caller some microseconds, so a thread is woken once for batches
 // worth this time.
 constexpr double worthWaking = 200e-6;
 constexpr int maxSmallBatches = 64;
@@ -33,7 +33,7 @@ InputTuning Autotune::decide(const InputPeriod &period) {
   }
   if (period.waitShare <= waitsTooLong)
     return now;
-  // Batches of uneven cost: with more of them in store, the expensive ones are bridged.
+  // For batches of uneven cost, a larger store bridges the expensive ones.
   bool isUneven =
       period.sawFull && period.sawEmpty && period.busyThreads < hardlyRests * double(now.workers);
   if (!limits.depth && isUneven && now.depth < limits.maxDepth)

@@ -1,4 +1,4 @@
-// Chooses by measuring how many threads make batches, and how many batches ahead of the step.
+// Measures to choose the number of threads that make batches, and the number of batches made ahead.
 #ifndef RUNTIME_DATA_AUTOTUNE_H
 #define RUNTIME_DATA_AUTOTUNE_H
 

@@ -1,4 +1,4 @@
-// Walks along an epoch's order, around bad rows.
+// Walks along an epoch's order, skipping bad rows.
 #include "runtime/data/load/BatchPlan.h"
 #include "runtime/data/load/LengthBuckets.h"
 
@@ -51,7 +51,7 @@ bool BatchPlanner::plan(BatchPlan &plan) {
   if (byLength && !plan.rows.empty())
     plan.bucket = rule.buckets->ofRow[size_t(plan.rows.front())];
 
-  bool dropsRest = rule.dropsRest() && !byLength; // its order is without the rest
+  bool dropsRest = rule.dropsRest() && !byLength; // its order excludes the rest
   if (plan.rows.empty() || (dropsRest && plan.rows.size() < size_t(rule.size))) {
     at = {at.epoch + 1, 0};
     return false;

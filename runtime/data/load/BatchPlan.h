@@ -1,4 +1,4 @@
-// The rows of each batch: a walk along the epochs' orders.
+// The rows of each batch: a walk along the orders of epochs.
 #ifndef RUNTIME_DATA_BATCHPLAN_H
 #define RUNTIME_DATA_BATCHPLAN_H
 
@@ -17,24 +17,24 @@ struct BatchPlan {
   uint8_t bucket = 0;
 };
 
-/// The rows that an epoch gives out, batch by batch. Returns where each batch ends if they are made
-/// by length; else none, and each has the rule's size.
+/// The rows that an epoch returns, batch by batch. Returns the end of each batch if batches are
+/// made by length; otherwise returns none, and each batch has the rule's size.
 std::vector<size_t> orderOf(const Table &table, const BatchRule &rule, uint64_t epoch,
                             std::vector<int64_t> &order);
 
-/// Plans batches in order. Rows known to be bad count as missing from the order, so the batches do
-/// not depend on when a row was found to be bad.
+/// Plans batches in order. Rows known to be bad count as missing from the order, so batches do not
+/// depend on when a row was found to be bad.
 class BatchPlanner {
 public:
   BatchPlanner(const Table &table, const BatchRule &rule) : table(table), rule(rule) {}
 
-  /// Plans the batch at the cursor and moves the cursor behind it. False: the epoch has no whole
-  /// batch left, and the cursor is at the next epoch.
+  /// Plans the batch at the cursor, and moves the cursor past it. Returns false if the epoch has no
+  /// whole batch left; the cursor is then at the next epoch.
   bool plan(BatchPlan &plan);
   void moveTo(Position position) { at = position; }
   Position cursor() const { return at; }
 
-  /// Returns whether this was new.
+  /// Returns whether the row was not yet marked.
   bool markBad(int64_t row) { return bad.insert(row).second; }
   size_t badRows() const { return bad.size(); }
 

@@ -42,7 +42,7 @@ size_t BatchRing::queue(size_t most) {
   return queued.size();
 }
 
-/// Of a batch with the rows of all ranks.
+/// Keeps this rank's share of a batch with the rows of all ranks.
 void BatchRing::keepShare(Batch &batch) const {
   batch.rows = rule.share.end(batch.allRows) - batch.firstRow;
   for (size_t field = 0; field < batch.fieldCount(); ++field) {
@@ -59,7 +59,7 @@ void BatchRing::takeBack(std::vector<Batch> &batches) {
   batches.clear();
 }
 
-/// Allocates memory for a slot; false if memory is exhausted.
+/// Allocates memory for a slot; returns false if memory is exhausted.
 bool BatchRing::findMemory(Slot &empty) {
   if (spare.empty())
     return false;
@@ -80,18 +80,18 @@ bool BatchRing::isDone(size_t index) {
   return index < slots.size() && slot(index).isDone();
 }
 
-/// No later finding changes such a batch or one before it.
+/// No later finding changes a ready batch or one before it.
 bool BatchRing::isReady(size_t index) {
   if (!isComplete(index))
     return false;
   Slot &here = slot(index);
   if (!rule.skips || here.plan.endsEpoch || !here.status.ok())
     return true;
-  // Bad rows may leave the next batch without any: then this one ends its epoch.
+  // If bad rows leave the next batch empty, this batch ends its epoch.
   return isComplete(index + 1);
 }
 
-/// Whether a batch and all before it are done and have no bad rows left.
+/// Whether a batch and all batches before it are done and have no bad rows left.
 bool BatchRing::isComplete(size_t index) {
   for (; complete <= index && complete < slots.size(); ++complete) {
     if (slot(complete).hasRows())
@@ -117,12 +117,12 @@ void BatchRing::restart(Position position) {
 
 std::vector<std::string> BatchRing::takeComplaints() { return std::exchange(complaints, {}); }
 
-/// Takes bad rows out of a finished batch and plans rows to take their places.
+/// Removes bad rows from a finished batch, and plans rows that replace them.
 void BatchRing::repair(size_t index) {
   Slot &here = slot(index);
   if (here.bad.empty())
     return;
-  // 1. Closes the gaps between good rows.
+  // 1. Close the gaps between good rows.
   std::sort(here.bad.begin(), here.bad.end(),
             [](const BadRow &a, const BadRow &b) { return a.index < b.index; });
   size_t kept = 0, nextBad = 0;
@@ -142,7 +142,7 @@ void BatchRing::repair(size_t index) {
   }
   here.bad.clear();
 
-  // 2. Later batches begin elsewhere now.
+  // 2. Discard later batches, which now begin elsewhere.
   discardFrom(index + 1);
   planner.moveTo(here.plan.begin);
   uint64_t epoch = here.plan.begin.epoch;
@@ -151,7 +151,7 @@ void BatchRing::repair(size_t index) {
     here.claimed = kept;
 }
 
-/// Reports a bad row once, with the next batch that is given out.
+/// Reports a bad row once, with the next batch returned.
 void BatchRing::complain(int64_t row, std::string complaint) {
   if (!planner.markBad(row))
     return;
@@ -170,7 +170,7 @@ void BatchRing::discardFrom(size_t index) {
   }
 }
 
-/// Plans a batch at the planner's cursor; false if an epoch has none to give.
+/// Plans a batch at the planner's cursor; returns false if the epoch has no batch left.
 bool BatchRing::plan(size_t index) {
   Slot &here = slot(index);
   here.claimed = 0;
@@ -197,7 +197,7 @@ bool BatchRing::plan(size_t index) {
   return false;
 }
 
-/// The batch before turns out to be the last one of its epoch.
+/// Called when the preceding batch turns out to be the last one of its epoch.
 void BatchRing::endEpochBefore(size_t index) {
   if (index == 0)
     return;
@@ -214,7 +214,7 @@ Claim BatchRing::claim(size_t among, size_t rows) {
     if (here.hasRows())
       repair(i);
     if (!here.isPlanned) {
-      if (failed || here.working > 0) // a thread may still write there, but the result is dropped
+      if (failed || here.working > 0) // a thread may still write there, but its result is dropped
         return {};
       if (here.isEmpty && !findMemory(here))
         return {};
@@ -234,7 +234,7 @@ Claim BatchRing::claim(size_t among, size_t rows) {
 void BatchRing::finish(const Claim &claim, Outcome outcome) {
   Slot &here = *claim.slot;
   --here.working;
-  // A batch that was discarded meanwhile is planned again once no thread works on it.
+  // A batch discarded in the meantime is planned again once no thread works on it.
   if (!here.isPlanned)
     return;
   here.isStaged |= claim.rows() == 0 || !outcome.status.ok();

@@ -1,4 +1,4 @@
-// The unfinished and ready batches, in the order in which they are given out.
+// The unfinished and ready batches, in the order in which they are returned.
 #ifndef RUNTIME_DATA_BATCHRING_H
 #define RUNTIME_DATA_BATCHRING_H
 
@@ -30,7 +30,7 @@ struct Slot {
   bool isDone() const { return hasRows() && isStaged; }
 };
 
-/// Rows to make; none for a batch that has them all and needs the stage after batch.
+/// Rows to make; empty for a batch that has all its rows and needs the stage after batch.
 struct Claim {
   Slot *slot = nullptr;
   size_t begin = 0, end = 0;
@@ -45,49 +45,49 @@ struct Outcome {
   std::vector<BadRow> bad = {};
 };
 
-/// Plans batches into slots, hands out their rows to be made, takes bad rows out, and queues ready
+/// Plans batches into slots, hands out their rows to be made, removes bad rows, and queues ready
 /// batches. Not synchronized. The thread that claimed rows writes to the slot; only this class
 /// records that rows are made and that a batch is done.
 class BatchRing {
 public:
-  /// Whether batches have a stage after them to claim.
+  /// `hasStage`: a stage after batch must be claimed as well.
   BatchRing(const Table &table, const BatchRule &rule, bool hasStage,
             std::shared_ptr<HostMemory> memory)
       : table(table), rule(rule), hasStage(hasStage), memory(std::move(memory)),
         planner(table, rule) {}
 
-  /// Number of batches with memory.
+  /// The number of batches with memory.
   size_t size() const { return slots.size(); }
-  /// Never fewer.
+  /// Grows to `size` batches; never shrinks.
   void grow(size_t size);
   size_t batchBytes() const { return bytes; }
 
-  /// Queues ready batches as long as fewer than `most` are queued. Returns how many are then.
+  /// Queues ready batches while fewer than `most` are queued. Returns the number of queued batches.
   size_t queue(size_t most);
   /// Hands over the queued batches.
   void take(std::vector<Batch> &batches) { batches.swap(queued); }
-  /// Takes back batches that were given out; later batches reuse their memory.
+  /// Takes back batches that were handed out; later batches reuse their memory.
   void takeBack(std::vector<Batch> &batches);
-  /// The reason if no further batch will follow the queued ones; null if one will.
+  /// The reason if no further batch follows the queued ones; otherwise null.
   const Status *failure();
 
-  /// Whether a batch is done, counted from the one handed over next.
+  /// Whether batch `index` is done, counted from the next one to be handed over.
   bool isDone(size_t index);
   int countDone();
 
-  /// Up to `rows` rows of the oldest of the first `among` batches with unclaimed rows.
+  /// Claims up to `rows` rows of the oldest of the first `among` batches with unclaimed rows.
   Claim claim(size_t among, size_t rows);
   void finish(const Claim &claim, Outcome outcome);
 
-  /// Drops all batches and begins again at `position`. Requires that no thread works on any and
-  /// that all were given back.
+  /// Drops all batches and restarts at `position`. No thread may work on a batch, and all batches
+  /// must have been given back.
   void restart(Position position);
 
   /// Warnings about rows found bad since the last call.
   std::vector<std::string> takeComplaints();
 
 private:
-  /// Counted from the first batch after the queued ones.
+  /// A slot, counted from the first batch after the queued ones.
   Slot &slot(size_t index) { return *slots[(first + index) % slots.size()]; }
   bool isReady(size_t index);
   bool isComplete(size_t index);
@@ -109,8 +109,8 @@ private:
   size_t first = 0;
   size_t complete = 0; ///< batches at the front that are done and have no bad rows left
   bool failed = false; ///< no more batches are planned
-  // In one array, so that the caller takes all at once and touches no slot: slots are in other
-  // threads' caches.
+  // Stored in one array, so that the caller takes all at once and touches no slot: slots are in the
+  // caches of other threads.
   std::vector<Batch> queued, spare;
   std::vector<std::string> complaints; ///< not reported yet
   BadRow firstBad = {};                ///< by its number in the table

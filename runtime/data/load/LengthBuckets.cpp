@@ -1,4 +1,4 @@
-// Sorts an epoch's rows into batches of their buckets.
+// Sorts an epoch's rows into the batches of their buckets.
 #include "runtime/data/load/LengthBuckets.h"
 
 #include <algorithm>

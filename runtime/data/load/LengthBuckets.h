@@ -1,4 +1,4 @@
-// Batches of rows of about one length.
+// Batches of rows of similar length.
 #ifndef RUNTIME_DATA_LENGTHBUCKETS_H
 #define RUNTIME_DATA_LENGTHBUCKETS_H
 
@@ -9,7 +9,7 @@
 
 namespace gradc::runtime {
 
-/// The bucket of a row is the first that is long enough.
+/// A row belongs to the first bucket that is long enough.
 struct LengthBuckets {
   struct Bucket {
     int64_t length;    ///< of the rows in its batches
@@ -23,12 +23,12 @@ struct LengthBuckets {
   const Bucket &of(int64_t row) const { return buckets[ofRow[size_t(row)]]; }
   int64_t longest() const { return buckets.back().length; }
   int64_t largestSize() const;
-  /// Of an epoch.
+  /// The number of batches of an epoch.
   int64_t batches(bool dropsRest) const;
   int64_t rest() const;
 
-  /// Puts the rows of each batch together: first the full batches, in the order of their last rows,
-  /// then the rest of each bucket, unless that is dropped. Returns where each batch ends.
+  /// Groups the rows of each batch: first the full batches in the order of their last rows, then
+  /// the remaining rows of each bucket unless they are dropped. Returns the end of each batch.
   std::vector<size_t> group(std::vector<int64_t> &order, bool dropsRest) const;
 };
 

@@ -1,8 +1,7 @@
-// A ring of batches in the order in which they are given out. Threads claim rows of the oldest
-// batch with unclaimed rows, and plan the next batch if none has any. The caller takes several
-// finished batches at a time, since handing over costs as much as a tenth of a small step,
-// exchanges its own batch for one of them, and helps with the oldest one when it would have to
-// wait.
+// A ring of batches in the order in which they are returned. Threads claim rows of the oldest batch
+// with unclaimed rows, and plan the next batch if there is none. The caller takes several finished
+// batches at a time, since handing over costs up to a tenth of a small step. It swaps its own batch
+// for one of them, and helps with the oldest batch if it would otherwise wait.
 #include "runtime/data/load/Loader.h"
 
 #include "runtime/base/Text.h"
@@ -22,16 +21,17 @@ namespace gradc::runtime {
 
 namespace {
 
-// A claim costs a lock, and the last rows of a batch keep other threads waiting for this long at
-// most.
+// A claim costs a lock. The last rows of a batch keep other threads waiting for at most this time.
 constexpr double claimSeconds = 50e-6;
-// One claim out of this many is measured stage by stage. Claims of whole batches, for the stage
-// after batch, are counted separately, since a single thread alternates them with claims of rows.
+// One of this many claims is measured stage by stage. Claims of whole batches, for the stage after
+// batch, are counted separately, because a single thread alternates them with claims of rows.
 constexpr uint64_t sampling = 8;
-// An idle thread sleeps for a quarter of the stored work. Waking it costs the caller as much as
-// several small batches, so the caller does so only if the store lasts longer than this.
+// An idle thread sleeps for a quarter of the time that the stored work lasts. Waking it costs the
+// caller as much as several small batches, so the caller does so only if the store lasts longer
+// than this.
 constexpr int64_t shortestNap = 50'000, longestNap = 2'000'000;
-// Handing batches over costs two microseconds, so batches worth this many nanoseconds go together.
+// Handing over batches costs two microseconds, so batches worth up to this many nanoseconds go
+// together.
 constexpr int64_t longestGrant = 1'000'000;
 constexpr int64_t readySampling = 16;
 
@@ -73,7 +73,7 @@ private:
   void work(int thread);
   void stop();
 
-  // Requires the lock, which `fill` releases while it makes rows.
+  // Requires the lock; `fill` releases it while it makes rows.
   void fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock);
   void collect(Meter &meter, int thread);
   void pace(int64_t now);
@@ -107,7 +107,7 @@ private:
   size_t readBytes = 0; ///< since the table last released memory
   TuningPeriod period;
 
-  // Apart: members used by the caller alone stay in its cache.
+  // Kept separate, so that members used only by the caller stay in its cache.
   alignas(64) std::mutex mutex;
   std::condition_variable ready, room; ///< for the caller; for the workers
   BatchRing ring;
@@ -141,15 +141,15 @@ Status Loader::next(Batch &batch) {
     release();
   if (given == granted.size())
     return {};
-  // The next batch lies in another thread's cache: it arrives while the step runs.
+  // The next batch is in another thread's cache; it is transferred while the step runs.
   auto *next = reinterpret_cast<const std::byte *>(&granted[given]);
   for (size_t line = 0; line < sizeof(Batch); line += 64)
     __builtin_prefetch(next + line, /*rw=*/1);
   return {};
 }
 
-/// Threads hold the lock for a microsecond, and sleeping and waking takes fifty, so tries again
-/// first.
+/// Threads hold the lock for a microsecond, but sleeping and waking take fifty, so this tries
+/// several times first.
 std::unique_lock<std::mutex> Loader::lockSoon() {
   std::unique_lock lock(mutex, std::try_to_lock);
   for (int looks = 0; !lock && looks < 1000; ++looks) {
@@ -161,7 +161,7 @@ std::unique_lock<std::mutex> Loader::lockSoon() {
   return lock;
 }
 
-/// Waits for a batch or helps to make it, and takes other finished ones with it.
+/// Waits for a batch or helps to make it, and takes other finished batches with it.
 Status Loader::grant() {
   bool isAlone = workers.empty();
   int64_t begin = isAlone ? 0 : Meter::now();
@@ -177,12 +177,13 @@ Status Loader::grant() {
     if (const Status *failure = ring.failure())
       return *failure;
     period.sawEmpty();
-    // A bad row of the last batch can be skipped only if the batch before it has not been given
+    // A bad row of the last batch can be skipped only while the batch before it has not been handed
+    // out.
     // out.
     Claim mine = ring.claim(rule.skips ? 2 : 1, isAlone ? SIZE_MAX : claimedRows());
     if (mine.slot)
       fill(mine, 0, lock);
-    // It may just have turned out that no batch is left to plan, or that the next one has no rows
+    // It may have just turned out that no batch is left to plan, or that the next one has no rows
     // for this rank.
     else if (!ring.failure() && ring.queue(grantedAtOnce()) == 0)
       ready.wait(lock);
@@ -199,7 +200,7 @@ Status Loader::grant() {
   return {};
 }
 
-/// Returns the memory of batches that were given out.
+/// Returns the memory of batches that were handed out.
 void Loader::release() {
   std::unique_lock lock = lockSoon();
   takeBack();
@@ -219,7 +220,7 @@ void Loader::wakeInTime(std::unique_lock<std::mutex> &lock) {
     room.notify_all();
 }
 
-/// Measures the time between two batches. A pause, for an evaluation, is not counted.
+/// Measures the time between two batches. Pauses for evaluations are not counted.
 void Loader::pace(int64_t now) {
   if (lastGrant && now) {
     int64_t since = (now - lastGrant) / int64_t(group);
@@ -228,10 +229,10 @@ void Loader::pace(int64_t now) {
   lastGrant = now;
 }
 
-/// `released`: slots that were given back just now, so that no thread could have filled them yet.
+/// `released`: slots that were just given back, which no thread could have filled yet.
 void Loader::countReady(size_t released) {
   if (grants++ % readySampling && nap() < longestNap)
-    return; // batches not yet granted lie in other threads' caches
+    return; // batches not yet granted are in other threads' caches
   int ahead = int(granted.size()) + ring.countDone();
   readyBatches += ahead;
   ++looks;
@@ -239,10 +240,10 @@ void Loader::countReady(size_t released) {
     period.sawFull();
 }
 
-/// Whether sleeping threads would come too late: few batches are left after the granted ones.
+/// Whether sleeping threads would wake too late: few batches are left after the granted ones.
 bool Loader::isRunningOut() { return !ring.isDone(nap() < longestNap ? 0 : (ring.size() + 1) / 2); }
 
-/// Makes claimed rows, without holding the lock meanwhile.
+/// Makes claimed rows, without holding the lock while doing so.
 void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &lock) {
   Scratch &scratch = *scratches[size_t(thread)];
   Meter &meter = scratch.meter();
@@ -294,7 +295,7 @@ Outcome Loader::make(const Claim &claim, Scratch &scratch) const {
   return outcome;
 }
 
-/// Takes over a thread's measurements.
+/// Adds a thread's measurements to the totals.
 void Loader::collect(Meter &meter, int thread) {
   totals.resize(std::max(totals.size(), meter.totals.size()));
   for (size_t i = 0; i < meter.totals.size(); ++i) {
@@ -333,7 +334,7 @@ void Loader::tune(int64_t begin) {
   if (!seen)
     return;
   InputTuning wanted = tuner.decide(*seen);
-  // Every thread's scratch is assumed to be as large as the largest.
+  // Every thread's scratch is assumed to be as large as the largest one.
   size_t scratch = *std::max_element(scratchBytes.begin(), scratchBytes.end());
   size_t bytes = size_t(wanted.depth + options.heldBatches) * ring.batchBytes() +
                  size_t(wanted.workers + 1) * scratch;
@@ -377,7 +378,7 @@ Status Loader::restore(Position position) {
     return Status::error(text("cannot go on at row ", position.row,
                               " of an epoch: ", table.origin(), " gives ", rows, " rows"));
   stop();
-  std::lock_guard lock(mutex); // the first thread runs before the last one is started
+  std::lock_guard lock(mutex); // the first thread runs before the last one has started
   takeBack();
   ring.restart(position);
   at = position;

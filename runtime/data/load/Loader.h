@@ -1,5 +1,5 @@
-// Makes batches: on the caller's thread, or ahead of it on threads that fill the rows of several
-// batches at once.
+// Makes batches: on the caller's thread, or in advance on threads that fill the rows of several
+// batches at the same time.
 #ifndef RUNTIME_DATA_LOADER_H
 #define RUNTIME_DATA_LOADER_H
 
@@ -19,8 +19,8 @@ struct LoaderOptions {
   std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
 };
 
-/// Gives out the batches that `rule` makes of the table's rows. The table outlives it. The options
-/// never change the batches.
+/// Returns the batches that `rule` makes of the table's rows. The table outlives the iterator. The
+/// options never change the batches.
 std::unique_ptr<Iterator> makeLoader(const Table &table, const BatchRule &rule, int64_t rows,
                                      const LoaderOptions &options);
 

@@ -1,4 +1,4 @@
-// After this number of batches, or this time, there is enough to decide on.
+// After this number of batches, or this time, there are enough measurements for a decision.
 #include "runtime/data/load/TuningPeriod.h"
 
 #include "runtime/data/Meter.h"
@@ -26,7 +26,7 @@ std::optional<InputPeriod> TuningPeriod::closeAlone(double work) {
   if (int64_t(costs.size()) < minBatches && done < workAlone)
     return {};
   end = Meter::now();
-  // The median of the batches' costs: one that was interrupted says nothing.
+  // Uses the median of the batches' costs, because the cost of an interrupted batch is meaningless.
   auto middle = costs.begin() + ptrdiff_t(costs.size() / 2);
   std::nth_element(costs.begin(), middle, costs.end());
   double spent = 1e9 * *middle * double(costs.size());

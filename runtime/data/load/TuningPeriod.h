@@ -9,10 +9,11 @@
 
 namespace gradc::runtime {
 
-/// For the caller's thread. Times in nanoseconds, work in seconds over all threads since the start.
+/// Used by the caller's thread. Times in nanoseconds, work in seconds over all threads since the
+/// start.
 class TuningPeriod {
 public:
-  /// The caller asked for batches made by other threads, and received `count` of them.
+  /// Records that the caller asked for batches made by other threads, and received `count` of them.
   void countWait(int64_t from, int64_t to, size_t count) {
     begin = begin ? begin : from;
     end = to;
@@ -21,10 +22,10 @@ public:
   }
   void sawFull() { seen.sawFull = true; }
   void sawEmpty() { seen.sawEmpty = true; }
-  /// The measurements, if they suffice for a decision; then a new period begins.
-  /// `help`: the caller's part of the work.
+  /// Returns the measurements if they suffice for a decision, and begins a new period. `help`: the
+  /// caller's part of the work.
   std::optional<InputPeriod> closeBeside(double work, double help);
-  /// To be called after each batch that the caller made itself.
+  /// Must be called after each batch that the caller made itself.
   std::optional<InputPeriod> closeAlone(double work);
 
 private:

@@ -1,4 +1,4 @@
-// A table of whole arrays in memory, as most sources make it.
+// A table of whole arrays in memory, which most sources use.
 #ifndef RUNTIME_DATA_ARRAYSOURCE_H
 #define RUNTIME_DATA_ARRAYSOURCE_H
 
@@ -6,16 +6,16 @@
 
 namespace gradc::runtime {
 
-/// Reads the .npy array in `bytes`; one that is big-endian or in Fortran order is copied. `what`
-/// names it in messages.
+/// Reads the .npy array in `bytes`. A big-endian or Fortran-ordered array is copied. `what` names
+/// the array in messages.
 Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string_view what);
-/// The same of the `size` bytes that `bytes` begin, without data.
+/// The same without data; `bytes` are the beginning of an array of `size` bytes.
 Result<SourceArray> describeSourceArray(std::string name, std::span<const std::byte> bytes,
                                         std::string_view what, uint64_t size);
 
-/// Cuts an array into rows that differ in their length: row r is its entries offsets[r] to
-/// offsets[r + 1] - 1. `isRead`: the numbers are there; else only the field's shape changes.
+/// Divides an array into rows of different lengths: row r has entries offsets[r] to offsets[r + 1]
+/// - 1. `isRead`: the numbers have been read; otherwise only the field's shape changes.
 Status cutRows(SourceArray &array, const SourceArray &offsets, std::string_view origin,
                bool isRead);
 
@@ -23,19 +23,19 @@ Status cutRows(SourceArray &array, const SourceArray &offsets, std::string_view 
 using ArrayReader = Result<SourceArray> (*)(std::string name,
                                             std::shared_ptr<const MappedFile> file,
                                             std::string_view what);
-/// The source of a block with one file per field: `field { name path }`. Files of fields that the
-/// model does not take are not read.
+/// Applies a source with one file per field: `field { name path }`. Files of fields that the model
+/// does not use are not read.
 Status applyFiles(Config config, const DataContext &context, Pipeline &pipeline,
                   std::string_view source, ArrayReader read);
 
-/// Describes such a source, whose block is called `kind`, with a reader that need read no element.
+/// Describes such a source. Its block is named `kind`; the reader need not read elements.
 Status describeFiles(Config config, const DataContext &context, Pipeline &pipeline,
                      std::string_view kind, ArrayReader read);
 
-/// Whether the model or a stage takes the field. Who describes data takes all.
+/// Whether the model or a stage uses the field. A description uses all fields.
 bool isDemanded(std::string_view field, const DataContext &context);
 
-/// The arrays of the context, which lie in the caller's memory.
+/// Uses the arrays of the context, which stay in the caller's memory.
 Status applyMemory(const DataContext &context, Pipeline &pipeline);
 
 /// `origin` names the file or files in messages.

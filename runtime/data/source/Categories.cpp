@@ -1,4 +1,4 @@
-// Finds and adds the texts of a column.
+// Looks up and adds the texts of a column.
 #include "runtime/data/source/Categories.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Texts as numbers.
+// Numbers for texts.
 #ifndef RUNTIME_DATA_CATEGORIES_H
 #define RUNTIME_DATA_CATEGORIES_H
 
@@ -10,7 +10,7 @@
 
 namespace gradc::runtime {
 
-/// The texts that a field's cells hold, with their numbers.
+/// The texts in a field's cells, with their numbers.
 struct Categories {
   std::vector<std::string> values;        ///< by number
   std::map<std::string, int64_t> numbers; ///< of the values
@@ -18,11 +18,11 @@ struct Categories {
   bool grows = false;                     ///< other texts become values, too
 
   void add(std::string value);
-  /// Nothing: it is an error.
+  /// The number of a text; nullopt is an error.
   std::optional<int64_t> find(const std::string &value);
-  /// Of a cell without a value, where such cells are a category.
+  /// The number of a cell without a value, if such cells are a category.
   std::optional<int64_t> findMissing() const;
-  /// Numbers are below this one.
+  /// An upper bound of the numbers.
   int64_t count() const;
 };
 

@@ -1,4 +1,4 @@
-// Uses the processor's instruction if it exists, else a table, byte by byte.
+// Uses the processor's instruction if it exists, otherwise a table, byte by byte.
 #include "runtime/data/source/Crc32c.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Parses numbers: short ones here, all others by the standard library, with the same bits.
+// Parses numbers: short ones directly, all others by the standard library, with the same bits.
 #ifndef RUNTIME_DATA_CSVNUMBER_H
 #define RUNTIME_DATA_CSVNUMBER_H
 
@@ -18,16 +18,16 @@ inline constexpr double powersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6
                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/// Whether the float nearest to the double that is nearest to a number is nearest to it, too:
-/// unless the first rounding ended half way between two floats.
+/// Whether rounding the double nearest to a number again gives the float nearest to the number:
+/// true unless the first rounding ended halfway between two floats.
 inline bool roundsAgain(double number) {
   constexpr uint64_t below = (uint64_t(1) << 29) - 1, half = uint64_t(1) << 28;
   return (std::bit_cast<uint64_t>(number) & below) != half;
 }
 
 /// Reads the number at `at` if it is short. Returns its end, or null if it needs more care. The
-/// result is the nearest number of the type: a double holds up to 15 digits and the power of ten
-/// exactly, so their product or quotient is rounded once.
+/// result is the nearest number of the type: a double represents up to 15 digits and the power of
+/// ten exactly, so their product or quotient is rounded only once.
 template <typename T>
 inline const char *parseShortNumber(const char *at, const char *end, T &value) {
   bool negative = at != end && *at == '-';
@@ -88,32 +88,33 @@ inline const char *parseShortNumber(const char *at, const char *end, T &value) {
 
 enum class NumberError { none, noNumber, noInteger, outOfRange };
 
-/// Whether a number that was parsed as a wider one is that of the text in type T, too.
+/// Whether a number parsed in a wider type equals the text's number in type T.
 template <typename T, typename Parsed> bool isExact(Parsed number) {
   if constexpr (std::same_as<T, Parsed>)
     return true;
-  else // floats near 0 have fewer digits, and those near the largest may become infinite
+  else // floats near 0 have fewer digits, and those near the maximum may become infinite
     return number != number || number == 0 || std::isinf(number) ||
            (std::abs(number) >= std::numeric_limits<T>::min() &&
             std::abs(number) <= std::numeric_limits<T>::max() && roundsAgain(number));
 }
 
-/// Reads the whole text. An integer may also be written as 3.0 or 3e2.
+/// Reads the whole text. An integer may be written as 3.0 or 3e2.
 template <typename T> NumberError parseNumber(std::string_view text, T &value) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-')
     text.remove_prefix(1);
   const char *end = text.data() + text.size();
-  // Floats come by way of doubles, so that programs carry one parser.
+  // Floats are parsed as doubles, so that programs contain a single parser.
   std::conditional_t<std::same_as<T, float>, double, T> number = 0;
   auto [last, error] = std::from_chars(text.data(), end, number);
   if (last == end && error == std::errc() && isExact<T>(number)) {
     value = T(number);
     return value == value ? NumberError::none : NumberError::noNumber;
   }
-  // A wider type tells numbers that are too small, which become 0, from those that are too large.
+  // A wider type distinguishes numbers that are too small, which become 0, from numbers that are
+  // too large.
   using Wider = std::conditional_t<std::integral<T>, double, long double>;
   Wider wider = 0;
-  // For long double, libstdc++ 12 looks for the end of a C string after `end`.
+  // For long double, libstdc++ 12 searches for the end of a C string after `end`.
   std::string terminated(text);
   const char *terminatedEnd = terminated.data() + terminated.size();
   auto [widerLast, widerError] = std::from_chars(terminated.data(), terminatedEnd, wider);
@@ -124,7 +125,7 @@ template <typename T> NumberError parseNumber(std::string_view text, T &value) {
   if constexpr (std::integral<T>) {
     if (std::trunc(wider) != wider)
       return NumberError::noInteger;
-    // Minus the lowest integer is a power of two, so exact.
+    // Minus the lowest integer is a power of two, so it is exact.
     constexpr auto lowest = double(std::numeric_limits<T>::min());
     if (wider < lowest || wider >= -lowest)
       return NumberError::outOfRange;

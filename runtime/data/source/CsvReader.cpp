@@ -1,4 +1,4 @@
-// Walks a table once, cell by cell, straight into the fields' memory.
+// Walks a table once, cell by cell, and writes directly into the fields' memory.
 #include "runtime/data/source/CsvReader.h"
 
 #include "runtime/base/Text.h"
@@ -23,7 +23,7 @@ struct Column {
   std::byte *target = nullptr;     ///< of the first row's element
   size_t place = 0;                ///< among the field's columns
 
-  /// Stands for a cell without a value; null: such a cell is an error.
+  /// Replaces a cell without a value; null if such a cell is an error.
   const double *missing() const {
     const std::vector<double> &given = field->missing;
     return given.empty() ? nullptr : &given[given.size() == 1 ? 0 : place];
@@ -62,7 +62,7 @@ private:
   template <typename T> bool readTexts(const Run &run);
   template <typename T> bool readCells(const Run &run);
   template <typename T> bool readWithCare(const Column &column, T &value);
-  /// Steps over the delimiter or the line's end after a column.
+  /// Skips the delimiter or the line end after a column.
   bool leaveCell(size_t column) {
     bool isLast = column + 1 == columns.size();
     if (!isLast && at != end && *at == delimiter) {
@@ -116,7 +116,7 @@ bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices
       return fail(start, "two columns have the name '", pattern, '\'');
     if (same.empty() && like.empty()) {
       std::string near = nearest(pattern, names);
-      // To a single letter every other one is near.
+      // Every other letter is close to a single letter.
       if (pattern.size() == 1 && std::tolower(near[0]) != std::tolower(pattern[0]))
         near.clear();
       return fail(start, "no column '", pattern, "' for field '", field.name, '\'',
@@ -137,7 +137,7 @@ bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices
   return true;
 }
 
-/// Appends the field's array, as yet without memory.
+/// Appends the field's array, without memory so far.
 bool CsvReader::shapeArray(const CsvField &field, size_t columnCount) {
   SourceArray array;
   array.field = {field.name, field.dtype, {}};
@@ -337,11 +337,11 @@ bool CsvReader::readRow() {
 Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> fields) {
   if (!readHeader())
     return error;
-  // 1. Maximum number of rows: each has a line's end and all delimiters.
+  // 1. Compute the maximum number of rows: each has a line end and all delimiters.
   auto rest = uint64_t(end - at);
   uint64_t maxRows = std::min(uint64_t(std::count(at, end, '\n')), rest / columns.size()) + 1;
 
-  // 2. The columns' places in memory.
+  // 2. Determine where columns are stored.
   std::vector<std::vector<size_t>> indices(fields.size());
   uint64_t rowBytes = 0;
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -360,7 +360,7 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
 
   makeRuns();
 
-  // 3. The rows.
+  // 3. Read the rows.
   int64_t rows = 0;
   for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows)
     if (!readRow())
@@ -370,7 +370,7 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
   return std::move(arrays);
 }
 
-/// Of the rest of the file; only where there are quotes does it need a look at each cell.
+/// Counts the rows in the rest of the file. Only quotes require looking at each cell.
 int64_t CsvReader::countRows() {
   int64_t rows = 0;
   bool isQuoted = std::memchr(at, '"', size_t(end - at)) != nullptr;

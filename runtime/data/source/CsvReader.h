@@ -10,7 +10,7 @@
 
 namespace gradc::runtime {
 
-/// Columns that form a field.
+/// The columns that form a field.
 struct CsvField {
   std::string name;
   std::vector<std::string> columns;          ///< of the header; "pixel*" stands for all that match
@@ -26,13 +26,13 @@ struct CsvOptions {
   uint64_t maxBytes = UINT64_MAX; ///< that the fields may take in memory
 };
 
-/// Reads all rows of some fields. Errors begin with `path` and the line and column in it, both from
-/// 1.
+/// Reads all rows of some fields. Errors begin with `path`, the line, and the column, both counted
+/// from 1.
 Result<std::vector<SourceArray>> readCsv(std::span<const std::byte> bytes, std::string_view path,
                                          std::span<const CsvField> fields,
                                          const CsvOptions &options);
 
-/// A table's columns, and how many rows it has.
+/// A table's columns and number of rows.
 struct CsvOutline {
   std::vector<std::string> columns;
   int64_t rows = 0;
@@ -40,8 +40,8 @@ struct CsvOutline {
 Result<CsvOutline> outlineCsv(std::span<const std::byte> bytes, std::string_view path,
                               const CsvOptions &options);
 
-/// The table that readCsv would make, without data: only lines are counted, no number is parsed.
-/// `wrong` is called for each problem with a field, by its number; the result then fails.
+/// The table that readCsv would make, without data: lines are counted, but no number is parsed.
+/// `wrong` is called with the number of each field that has a problem; the result is then an error.
 Result<std::vector<SourceArray>>
 describeCsv(std::span<const std::byte> bytes, std::string_view path,
             std::span<const CsvField> fields, const CsvOptions &options,

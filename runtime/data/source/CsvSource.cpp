@@ -15,19 +15,19 @@ namespace gradc::runtime {
 
 namespace {
 
-/// The delimiter must not be a part of numbers, quotes or line ends.
+/// The delimiter must not be part of numbers, quotes, or line ends.
 bool canDelimit(std::string_view delimiter) {
   constexpr std::string_view taken = "+-.\"\r\n";
   return delimiter.size() == 1 && taken.find(delimiter[0]) == taken.npos &&
          !std::isalnum(static_cast<unsigned char>(delimiter[0]));
 }
 
-/// The rest of the machine's memory is for the training itself.
+/// The rest of the machine's memory is for training.
 uint64_t threeQuartersOfMemory() {
   return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
-/// The text of a file: inflated where it is compressed with gzip, written where it is Parquet.
+/// The text of a file: inflated if it is compressed with gzip, converted if it is Parquet.
 struct CsvFile {
   std::string path;
   std::shared_ptr<const MappedFile> file;
@@ -69,7 +69,7 @@ struct CsvSpec {
   std::vector<CsvField> fields;
 };
 
-/// Values, and what all others become.
+/// Reads the category values, and what all other values become.
 void readCategories(Config config, std::string_view name, const DataContext &context,
                     CsvField &field, Status &first) {
   field.categories = std::make_shared<Categories>();
@@ -99,7 +99,7 @@ void prepareToFit(Config config, const DataContext &context, CsvField &field) {
     field.missing = {FittedColumns::markOf(field.dtype)};
   if (!field.categories || !field.categories->values.empty())
     return;
-  auto &shared = fit.categories[field.name]; // by several files
+  auto &shared = fit.categories[field.name]; // shared by several files
   if (!shared) {
     shared = field.categories;
     shared->grows = true;
@@ -108,8 +108,8 @@ void prepareToFit(Config config, const DataContext &context, CsvField &field) {
   field.categories = shared;
 }
 
-/// Checkpoints remember the categories as the field's classes: other ones would give other numbers
-/// to the same texts.
+/// Checkpoints store the categories as the field's classes: other categories would give the same
+/// texts other numbers.
 Status rememberCategories(const CsvField &field, const DataContext &context) {
   if (!field.categories || !context.state)
     return {};
@@ -126,7 +126,7 @@ Status rememberCategories(const CsvField &field, const DataContext &context) {
                             "of that run"));
 }
 
-/// Reads a field's block; all that is wrong with it is said, the first is the status.
+/// Reads a field's block. Reports all its problems; returns the first one.
 Status readField(Config config, const DataContext &context, CsvField &field) {
   Status first;
   auto wrong = [&](const auto &...parts) {
@@ -202,7 +202,7 @@ Status readSpec(Config config, const DataContext &context, CsvSpec &spec) {
 
 } // namespace
 
-/// Makes the arrays of the file at `path` the pipeline's table.
+/// Makes the arrays of the file at `path` the table of the pipeline.
 static Status setTable(Result<std::vector<SourceArray>> arrays, const std::string &path,
                        Pipeline &pipeline) {
   if (!arrays)

@@ -1,4 +1,4 @@
-// Finds the ends of quoted cells, and reports the place of an error.
+// Finds the ends of quoted cells, and reports the positions of errors.
 #include "runtime/data/source/CsvText.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::string unquoted(std::string_view text, bool isQuoted) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
     plain += text[i];
-    i += isQuoted && text[i] == '"'; // a doubled one
+    i += isQuoted && text[i] == '"'; // a doubled quote
   }
   return plain;
 }
@@ -70,7 +70,7 @@ CsvCell CsvText::nextCell() {
     return {{at, size_t(stop - at)}, stop};
   }
   const char *close = at;
-  do { // a doubled quote is a quote
+  do { // a doubled quote stands for a quote
     ++close;
     close = static_cast<const char *>(std::memchr(close, '"', size_t(end - close)));
     if (!close) {

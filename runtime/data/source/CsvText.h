@@ -1,4 +1,4 @@
-// The text of a CSV table: the ends of cells and lines, and the places of errors.
+// The text of a CSV table: the ends of cells and lines, and the positions of errors.
 #ifndef RUNTIME_DATA_CSVTEXT_H
 #define RUNTIME_DATA_CSVTEXT_H
 
@@ -17,18 +17,18 @@ struct CsvCell {
   const char *end = nullptr; ///< the delimiter, the line's end or the file's; null: an error
 };
 
-/// Whether a name fits a pattern whose stars stand for any characters.
+/// Whether a name matches a pattern in which stars stand for any characters.
 bool matches(std::string_view pattern, std::string_view name);
-/// Without spaces around it.
+/// The text without surrounding spaces.
 std::string_view trimmed(std::string_view text);
-/// Whether a cell has no value: it is empty, or NA, NaN or null.
+/// Whether a cell has no value: it is empty, NA, NaN, or null.
 bool isMissing(std::string_view text);
-/// A cell's text with quotes that are no longer doubled, if it began with one.
+/// The text of a cell; if it was quoted, doubled quotes become single ones.
 std::string unquoted(std::string_view text, bool isQuoted);
-/// Appends a cell, in quotes where it could be mistaken for something else (RFC 4180).
+/// Appends a cell, quoted if it could be mistaken for something else (RFC 4180).
 void appendCell(std::string &out, std::string_view cell, char delimiter);
 
-/// A place in the text; derived classes move it.
+/// A position in the text; derived classes move it.
 class CsvText {
 protected:
   CsvText(std::span<const std::byte> bytes, std::string_view path, char delimiter)
@@ -36,13 +36,13 @@ protected:
         delimiter(delimiter), path(path) {}
 
   bool skipByteOrderMark();
-  /// The cell that begins here.
+  /// Reads the cell that begins here.
   CsvCell nextCell();
 
   bool endsCell(const char *p) const {
     return p == end || *p == delimiter || *p == '\n' || endsWithReturn(p);
   }
-  /// Whether the cell that begins here does so with a quote.
+  /// Whether the cell that begins here is quoted.
   bool isQuoted() const { return at != end && *at == '"'; }
   bool endsLine(const char *p) const { return p == end || *p == '\n' || endsWithReturn(p); }
   void skipLineEnd() {
@@ -54,7 +54,7 @@ protected:
       skipLineEnd();
   }
 
-  /// Makes the error: "data.csv:3:7: ...". Returns false. The first one stands.
+  /// Records an error, "data.csv:3:7: ...", and returns false. Only the first error is kept.
   template <typename... Parts> bool fail(const char *position, const Parts &...parts) {
     return failAt(position, text(parts...));
   }

@@ -15,7 +15,7 @@ namespace {
 
 enum class WireType { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-/// Reads a number from the beginning; false if there is none.
+/// Reads a number from the beginning; returns false if there is none.
 bool takeVarint(Bytes &rest, uint64_t &value) {
   value = 0;
   for (size_t i = 0; i < rest.size() && i < 10; ++i) {
@@ -34,7 +34,7 @@ class Fields {
 public:
   explicit Fields(Bytes rest) : rest(rest) {}
 
-  /// False at the end, and if the encoding is damaged.
+  /// Returns false at the end, and if the encoding is damaged.
   bool next() {
     uint64_t tag = 0;
     if (rest.empty())
@@ -98,7 +98,7 @@ bool parseFeature(Bytes message, ExampleFeature &feature) {
   return !fields.isDamaged();
 }
 
-/// An entry of the map: the name is field 1, the feature is field 2.
+/// Parses an entry of the map: field 1 is the name, field 2 the feature.
 bool parseEntry(Bytes message, std::string_view wanted, bool &found, ExampleFeature &feature) {
   std::string_view name;
   Bytes value;
@@ -129,7 +129,7 @@ Status expectCount(uint64_t found, size_t expected) {
   return Status::error(text("has ", found, " values, expected ", expected));
 }
 
-/// Calls `take` for each value of a list of floats, packed or not.
+/// Calls `take` for each value of a list of floats, packed or unpacked.
 template <typename Take> bool forEachFloat(Bytes list, Take take) {
   Fields fields(list);
   while (fields.next()) {
@@ -147,7 +147,7 @@ template <typename Take> bool forEachFloat(Bytes list, Take take) {
   return !fields.isDamaged();
 }
 
-/// The same of int64.
+/// The same for int64.
 template <typename Take> bool forEachInteger(Bytes list, Take take) {
   Fields fields(list);
   while (fields.next()) {

@@ -1,4 +1,4 @@
-// Walks folders and reads list files.
+// Walks folders, and reads list files.
 #include "runtime/data/source/FolderListing.h"
 
 #include "runtime/base/Text.h"
@@ -16,7 +16,7 @@ namespace gradc::runtime {
 
 namespace {
 
-// Deeper than people nest; a link to a parent folder would never end.
+// Real folders are not nested deeper; a link to a parent folder would never end.
 constexpr int maxDepth = 16;
 
 bool isPicture(std::string_view name) {
@@ -30,7 +30,7 @@ bool isPicture(std::string_view name) {
   return false;
 }
 
-/// Names in the folder, sorted; folders and other files separate.
+/// Reads the names in the folder, sorted, with folders and other files separate.
 Status readNames(const std::string &folder, std::vector<std::string> &folders,
                  std::vector<std::string> &files) {
   DIR *stream = opendir(folder.c_str());
@@ -73,7 +73,8 @@ Status addPictures(const std::string &folder, const std::string &inside, int dep
   return {};
 }
 
-/// Numbers of labels: their own, or those of the sorted names. `line` is that of the first bad one.
+/// Assigns numbers to labels: the label's own number, or the index among sorted names. `line` is
+/// the line of the first bad label.
 Status numberLabels(const std::string &path, const std::vector<std::string_view> &names,
                     PictureListing &listing) {
   bool areNumbers = true;

@@ -17,17 +17,17 @@ struct PictureListing {
   std::vector<std::string> names = {}; ///< of the classes; none: they are numbers
 };
 
-/// Classes are the folder's sub-folders, numbered in the order of their names; their pictures
-/// (.jpg, .jpeg, .png; at any depth) follow class by class, in the order of their names. Names that
-/// begin with a dot and other files are skipped.
+/// The classes are the sub-folders, numbered in the order of their names. Their pictures (.jpg,
+/// .jpeg, .png; at any depth) follow class by class, in the order of their names. Names that begin
+/// with a dot, and other files, are skipped.
 Result<PictureListing> listFolder(const std::string &folder);
 
-/// The same pictures, and those outside the sub-folders, without classes.
+/// The same pictures and those outside sub-folders, without classes.
 Result<PictureListing> listPictures(const std::string &folder);
 
-/// A line is a path below the folder and a label, separated by spaces or a tab. A label is a number
-/// (0, 1, ...) or, if any is not, a class name; classes are numbered in the order of their names.
-/// Empty lines and lines that begin with # are skipped.
+/// Each line is a path below the folder and a label, separated by spaces or a tab. Labels are
+/// numbers (0, 1, ...) or, if any label is not a number, class names, which are numbered in the
+/// order of the names. Empty lines and lines that begin with # are skipped.
 Result<PictureListing> readListFile(const std::string &path);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// Pictures in a folder, as files, and their classes.
+// Pictures in a folder, as files, with their classes.
 #include "runtime/base/Text.h"
 #include "runtime/data/ClassNames.h"
 #include "runtime/data/source/ArraySource.h"
@@ -16,7 +16,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// The whole file, in the slot.
+/// Reads the whole file into the slot.
 Result<Value> readFile(const std::string &path, ScratchSlot &slot) {
   int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
@@ -85,7 +85,7 @@ bool isFile(const std::string &path) {
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/// A picture alone; `path` becomes its folder.
+/// Lists a single picture; `path` becomes its folder.
 PictureListing listOne(std::string &path) {
   size_t name = path.rfind('/') + 1;
   PictureListing listing{{path.substr(name)}, {0}};
@@ -95,7 +95,7 @@ PictureListing listOne(std::string &path) {
 
 } // namespace
 
-/// A picture file's bytes and its label.
+/// The fields: a picture file's bytes, and its label.
 static std::vector<Field> readFields(Config config) {
   return {{std::string(config.string("image", "image")), GRADC_U8, {Field::varying}, 0},
           {std::string(config.string("label", "label")), GRADC_I64, {}, 0}};

@@ -13,14 +13,14 @@
 
 namespace gradc::runtime {
 
-/// Two zero bytes, the type, the rank, and that many sizes of 32 bits, big-endian as all numbers.
+/// Two zero bytes, the type, the rank, and one 32-bit size per dim; all numbers are big-endian.
 struct IdxHeader {
   gradc_dtype dtype = GRADC_U8;
   std::vector<int64_t> shape;
   uint64_t headerBytes = 0, dataBytes = 0;
 };
 
-/// Of a file as it is, or compressed with gzip. `what` names it in messages.
+/// Reads the header of a plain or gzip-compressed file. `what` names the file in messages.
 Result<IdxHeader> readIdxHeader(std::span<const std::byte> bytes, std::string_view what);
 
 } // namespace gradc::runtime

@@ -1,4 +1,5 @@
-// Fields from .idx files, the format of the MNIST data, one array each; gzip files are inflated.
+// Fields from .idx files, the format of the MNIST data, one array per file; gzip files are
+// inflated.
 #include "runtime/base/Bytes.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/ArraySource.h"
@@ -35,7 +36,7 @@ Result<gradc_dtype> dtypeOf(uint8_t code, std::string_view what) {
   }
 }
 
-/// Reads the header from the beginning of a file.
+/// Parses the header at the beginning of a file.
 Result<IdxHeader> parseHeader(Bytes bytes, std::string_view what) {
   if (bytes.size() < 4 || bytes[0] != std::byte() || bytes[1] != std::byte())
     return Status::error(
@@ -94,7 +95,7 @@ SourceArray makeArray(std::string name, const IdxHeader &header) {
   return array;
 }
 
-/// The header alone; how much lies in a gzip file is not looked at.
+/// Reads only the header; the size of a gzip file's content is not checked.
 Result<SourceArray> describeArray(std::string name, std::shared_ptr<const MappedFile> file,
                                   std::string_view what) {
   Bytes bytes = file->bytes();
@@ -109,13 +110,13 @@ Result<SourceArray> describeArray(std::string name, std::shared_ptr<const Mapped
 
 Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> file,
                             std::string_view what) {
-  // 1. The header, which gives the size.
+  // 1. Read the header, which gives the size.
   Bytes bytes = file->bytes();
   auto header = readHeader(bytes, what);
   if (!header)
     return header.status();
 
-  // 2. The data: as stored in the file, or inflated.
+  // 2. Take the data as stored in the file, or inflate it.
   std::shared_ptr<const void> owner = file;
   if (isGzip(bytes)) {
     uint64_t whole = header->headerBytes + header->dataBytes;

@@ -1,4 +1,4 @@
-// Runs zlib over inputs and outputs of any size.
+// Runs zlib on inputs and outputs of any size.
 #include "runtime/data/source/Inflate.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ public:
   }
   Inflater(const Inflater &) = delete;
 
-  /// Fills `out` or stops at the end of the input; returns how much it wrote.
+  /// Fills `out`, or stops at the end of the input; returns the number of bytes written.
   size_t inflateTo(std::span<std::byte> out) {
     // zlib counts in 32 bits.
     constexpr size_t most = size_t(1) << 30;
@@ -35,7 +35,7 @@ public:
       produced += room - stream.avail_out;
       ended = code == Z_STREAM_END;
       damaged = !ended && code != Z_OK;
-      // A gzip file may consist of several members in sequence.
+      // A gzip file may consist of several consecutive members.
       if (ended && format == Deflated::gzip && rest()) {
         ended = false;
         damaged = inflateReset(&stream) != Z_OK;
@@ -44,7 +44,7 @@ public:
     return produced;
   }
 
-  /// Whether the whole input has been inflated and its checksums agree.
+  /// Whether the entire input has been inflated with matching checksums.
   bool isComplete() {
     std::byte extra;
     return inflateTo({&extra, 1}) == 0 && ended;
@@ -82,7 +82,7 @@ Inflated inflateAll(std::span<const std::byte> in, size_t maxBytes, Deflated for
     void *larger = std::realloc(all.bytes.get(), room);
     if (!larger)
       return {};
-    (void)all.bytes.release(); // realloc has freed or moved it
+    (void)all.bytes.release(); // realloc has freed or moved the block
     all.bytes.reset(static_cast<std::byte *>(larger));
     all.size += inflater.inflateTo({all.bytes.get() + all.size, room - all.size});
     if (all.size < room || room == maxBytes)
@@ -97,7 +97,7 @@ bool isGzip(std::span<const std::byte> bytes) {
 }
 
 bool canInflateTo(std::span<const std::byte> in, uint64_t size) {
-  constexpr uint64_t maxExpansion = 1032; // of deflate
+  constexpr uint64_t maxExpansion = 1032; // the limit of deflate
   return size / maxExpansion <= in.size();
 }
 

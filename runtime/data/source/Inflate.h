@@ -1,4 +1,4 @@
-// Decompression of deflated bytes.
+// Decompresses deflated bytes.
 #ifndef RUNTIME_DATA_INFLATE_H
 #define RUNTIME_DATA_INFLATE_H
 
@@ -13,15 +13,17 @@ namespace gradc::runtime {
 /// The format around the deflated bytes: none, or gzip's headers and checksums.
 enum class Deflated { raw, gzip };
 
-/// Fills `out`; false if the data is damaged or has another size.
+/// Fills `out`; returns false if the data is damaged or has another size.
 bool inflateInto(std::span<const std::byte> in, std::span<std::byte> out, Deflated format);
 
-/// Inflates as much of the beginning as fits; returns its size, 0 if the data is damaged.
+/// Inflates as much of the beginning as fits in `out`; returns the number of bytes, 0 if the data
+/// is damaged.
 size_t inflateStart(std::span<const std::byte> in, std::span<std::byte> out, Deflated format);
 
-/// Inflates all of it into memory of at most `maxBytes`; null if it is damaged or does not fit.
+/// Inflates everything into at most `maxBytes` of memory; null if the data is damaged or does not
+/// fit.
 struct Inflated {
-  // Not of `new`, which ends a program that carries no tables for unwinding.
+  // Not allocated by `new`, which ends a program without unwinding tables.
   struct Free {
     void operator()(std::byte *bytes) const { std::free(bytes); }
   };
@@ -32,7 +34,7 @@ Inflated inflateAll(std::span<const std::byte> in, size_t maxBytes, Deflated for
 
 bool isGzip(std::span<const std::byte> bytes);
 
-/// Whether this size is possible at all: a larger claim would only make us allocate.
+/// Whether this size is possible at all; a larger claim would only cost memory.
 bool canInflateTo(std::span<const std::byte> in, uint64_t size);
 
 } // namespace gradc::runtime

@@ -16,8 +16,8 @@
 
 namespace gradc::runtime {
 
-/// The mappings that a signal handler may ask about: a list that only grows, whose free elements
-/// are used again.
+/// The mappings that a signal handler may ask about: a list that only grows and reuses free
+/// elements.
 struct MappedFile::Mapping {
   std::atomic<const std::byte *> base{nullptr}; ///< null: free
   std::atomic<size_t> size{0};
@@ -56,7 +56,7 @@ bool MappedFile::outliveFault(const void *address) {
     uintptr_t end = begin + mapping->size.load();
     if (!begin || at < begin || at >= end)
       continue;
-    // Where one page lies behind the file's end, all that follow do.
+    // If one page is past the file's end, so are all pages after it.
     uintptr_t page = at & ~uintptr_t(getpagesize() - 1);
     void *zeros = mmap(reinterpret_cast<void *>(page), end - page, PROT_READ,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -84,7 +84,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string &pa
   auto failed = [&](int code) {
     return Status::error(text("cannot read '", path, "': ", std::strerror(code)));
   };
-  // Without waiting for the writer of a pipe, which is refused.
+  // Does not wait for the writer of a pipe; pipes are refused.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return failed(errno);
@@ -123,8 +123,8 @@ Result<std::string> findFile(std::string_view path, std::span<const std::string>
   std::vector<std::string> tried;
   for (const std::string &folder : folders) {
     std::string candidate = folder.empty() ? std::string(path) : text(folder, '/', path);
-    // A file that is there and cannot be read is reported when it is opened: a link to itself, for
-    // example.
+    // A file that exists but cannot be read, such as a link to itself, is reported when it is
+    // opened.
     if (access(candidate.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
       return candidate;
     tried.push_back(std::move(candidate));

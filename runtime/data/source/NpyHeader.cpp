@@ -1,4 +1,4 @@
-// Parses the Python dictionary that opens a .npy file: descr, fortran_order and shape.
+// Parses the Python dictionary at the beginning of a .npy file: descr, fortran_order, and shape.
 #include "runtime/data/source/NpyHeader.h"
 
 #include "runtime/base/DataType.h"
@@ -79,7 +79,7 @@ public:
     return dims;
   }
 
-  /// Up to the next comma or brace outside brackets: the text of an unknown value.
+  /// The text of an unknown value, up to the next comma or brace outside brackets.
   std::string_view anything() {
     skipSpace();
     int depth = 0;
@@ -103,7 +103,7 @@ private:
   std::string_view rest;
 };
 
-/// Characters of strings: "|S5", "<U12".
+/// Parses strings: "|S5", "<U12".
 bool parseText(std::string_view code, NpyHeader &result) {
   if (code.size() < 3 || (code[1] != 'S' && code[1] != 'U'))
     return false;
@@ -113,7 +113,7 @@ bool parseText(std::string_view code, NpyHeader &result) {
          result.characters < 1 << 30;
 }
 
-/// "|V1", "<V2".
+/// Parses "|V1" and "<V2".
 bool parseOpaque(std::string_view code, NpyHeader &result) {
   result.isOpaque = code.size() == 3 && (code.ends_with("V1") || code.ends_with("V2"));
   if (result.isOpaque)
@@ -216,12 +216,13 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
 
 std::shared_ptr<const std::byte[]> plainNpy(const NpyHeader &header, const std::byte *data) {
   size_t width = findDataType(header.dtype)->bytes, count = header.dataBytes / width;
-  // Not `new`, which ends a program that carries no tables for unwinding.
+  // Not allocated by `new`, which ends a program without unwinding tables.
   std::shared_ptr<std::byte[]> plain(static_cast<std::byte *>(std::malloc(header.dataBytes)),
                                      std::free);
   if (!plain && header.dataBytes)
     return nullptr;
-  // The element at hand, by its place in the file: in Fortran order the first dim is the fastest.
+  // The current element, by its position in the file: in Fortran order, the first dim is the
+  // fastest.
   size_t rank = header.shape.size();
   std::vector<size_t> strides(rank), index(rank);
   size_t stride = 1;

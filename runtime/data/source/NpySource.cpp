@@ -1,4 +1,4 @@
-// Fields from .npy files, one array each.
+// Fields from .npy files, one array per file.
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/MappedFile.h"
 

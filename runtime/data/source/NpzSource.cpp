@@ -14,7 +14,7 @@ static std::string fieldName(const ZipMember &member) {
   return std::string(name);
 }
 
-/// The field whose rows `ragged` blocks cut `field` into; "": its rows are of one size.
+/// The offsets by which a `ragged` block divides `field` into rows; "" if its rows have one size.
 static std::string_view offsetsOf(Config config, std::string_view field) {
   for (Config ragged : config.children("ragged"))
     if (ragged.string("field") == field)
@@ -23,13 +23,13 @@ static std::string_view offsetsOf(Config config, std::string_view field) {
 }
 
 namespace {
-/// An archive under way.
+/// An archive being read.
 struct Archive {
   OpenFile opened;
   std::string origin;
   std::vector<ZipMember> members;
 
-  /// The array of that name; the failure says who reads it.
+  /// The array with the field's name; an error mentions its user.
   Result<SourceArray> read(const FieldUse &use) const {
     const std::shared_ptr<const MappedFile> &file = opened.file;
     const ZipMember *found = nullptr;
@@ -71,7 +71,7 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
   auto archive = openArchive(config, context);
   if (!archive)
     return archive.status();
-  // Only arrays that the model takes are read: an archive may hold others of any kind.
+  // Only arrays that the model uses are read: an archive may hold others of any kind.
   std::vector<SourceArray> arrays;
   for (const FieldUse &use : context.uses) {
     bool known = std::any_of(arrays.begin(), arrays.end(), [&](const SourceArray &array) {
@@ -98,7 +98,7 @@ Status applyNpz(Config config, const DataContext &context, Pipeline &pipeline) {
   return {};
 }
 
-/// Cuts fields into rows as `ragged` blocks say, by headers alone; their offsets are no fields.
+/// Divides fields into rows as `ragged` blocks say, by headers only; their offsets are not fields.
 static Status describeRagged(Config config, const DataContext &context, std::string_view origin,
                              std::vector<SourceArray> &arrays) {
   Status first;
@@ -150,7 +150,7 @@ Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline
     else
       keepFirst(first, context.wrong(config, array.status().message()));
   }
-  // In every file alike, however it was written.
+  // Sorted, so the order is the same for every file, however it was written.
   std::sort(arrays.begin(), arrays.end(),
             [](const SourceArray &a, const SourceArray &b) { return a.field.name < b.field.name; });
   if (arrays.empty() && first.ok())

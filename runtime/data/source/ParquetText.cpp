@@ -26,7 +26,7 @@ struct Plugin {
   static Result<Plugin> find();
 };
 
-/// Beside the program, and where an installed one has its libraries.
+/// Next to the program, and where an installed program has its libraries.
 std::vector<std::string> places() {
   constexpr const char *name = "libgradc-parquet.so";
   if (const char *named = std::getenv("GRADC_LIBPARQUET"); named && *named)
@@ -60,7 +60,7 @@ Result<Plugin> Plugin::find() {
            reasons, "; GRADC_LIBPARQUET names it"));
 }
 
-/// One of Arrow's structures, released at the end.
+/// An Arrow structure, released by its destructor.
 template <typename T> struct Owned {
   T value = {};
   Owned() = default;
@@ -71,7 +71,7 @@ template <typename T> struct Owned {
   }
 };
 
-/// Writes cells of one column. Null where the format is none of numbers or texts.
+/// Writes the cells of one column. Null if the format is neither numbers nor text.
 using AddCell = void (*)(std::string &out, const ArrowArray &array, int64_t row, char delimiter);
 
 template <typename T> void addNumber(std::string &out, const ArrowArray &array, int64_t row, char) {
@@ -100,7 +100,7 @@ void addString(std::string &out, const ArrowArray &array, int64_t row, char deli
 
 void addNothing(std::string &, const ArrowArray &, int64_t, char) {}
 
-/// Dates and times are the integers that the file has.
+/// Dates and times are written as the integers in the file.
 AddCell findCell(std::string_view format) {
   if (format.size() > 1)
     return format == "tdD" || format == "tts" || format == "ttm" ? addNumber<int32_t>
@@ -171,12 +171,12 @@ int64_t indexOf(char format, const ArrowArray &array, int64_t row) {
   }
 }
 
-/// A column as its schema says: values, or numbers of values in a dictionary.
+/// A column described by its schema: values, or indices of values in a dictionary.
 struct Column {
   AddCell add = nullptr;
   char index = 0; ///< the format of a dictionary's numbers; 0: none
 
-  /// False: its number is none of the dictionary's, as a damaged file may have it.
+  /// Returns false if an index is not in the dictionary, as in a damaged file.
   bool addTo(std::string &out, const ArrowArray &array, int64_t row, char delimiter) const {
     row += array.offset;
     if (isNull(array, row))
@@ -231,7 +231,7 @@ bool isNamed(std::string_view column, std::span<const CsvField> fields) {
   });
 }
 
-/// The header, and the columns to read.
+/// Selects the header and the columns to read.
 Status Reader::choose(const ArrowSchema &schema, std::span<const CsvField> fields) {
   width = schema.n_children;
   if (width == 0)
@@ -241,7 +241,7 @@ Status Reader::choose(const ArrowSchema &schema, std::span<const CsvField> field
     std::string_view name = column.name ? trimmed(column.name) : std::string_view();
     if (i)
       out += delimiter;
-    if (width == 1 && name.empty()) // an empty line would be none
+    if (width == 1 && name.empty()) // an empty line would not be a row
       out += "\"\"";
     appendCell(out, name, delimiter);
     if (!fields.empty() && !isNamed(name, fields))
@@ -268,7 +268,7 @@ Status Reader::addRows(ArrowArrayStream &stream) {
       const char *why = stream.get_last_error(&stream);
       return fail(why ? why : "it is damaged");
     }
-    if (!batch.value.release) // the end
+    if (!batch.value.release) // end of the stream
       return {};
     for (int64_t row = 0; row < batch.value.length; ++row) {
       int64_t at = 0;
@@ -278,7 +278,7 @@ Status Reader::addRows(ArrowArrayStream &stream) {
         if (!columns[i].addTo(out, *batch.value.children[i], row + batch.value.offset, delimiter))
           return fail("it is damaged: a value is none of its dictionary's");
       }
-      if (width == 1 && out.back() == '\n') // an empty line would be none
+      if (width == 1 && out.back() == '\n') // an empty line would not be a row
         out += "\"\"";
       out.append(size_t(width - 1 - at), delimiter);
       out += '\n';

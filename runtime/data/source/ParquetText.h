@@ -1,4 +1,4 @@
-// A Parquet file as the text of the same table.
+// Converts a Parquet file to the text of the same table.
 #ifndef RUNTIME_DATA_PARQUETTEXT_H
 #define RUNTIME_DATA_PARQUETTEXT_H
 
@@ -13,14 +13,14 @@ inline bool isParquet(std::span<const std::byte> bytes) {
   return bytes.size() > 8 && std::memcmp(bytes.data(), "PAR1", 4) == 0;
 }
 
-/// The table as a CSV file has it, by the plug-in for Parquet: a header, and a line for each row.
-/// Columns that no field names are empty; without fields those are that are neither numbers nor
-/// texts. Of programs that have gradc_full.
+/// The table as CSV, read by the Parquet plug-in: a header, and one line per row. Columns that no
+/// field names are empty; without fields, so are columns that are neither numbers nor text. Only in
+/// programs with gradc_full.
 __attribute__((weak)) Status parquetText(const std::string &path, char delimiter,
                                          std::span<const CsvField> fields, uint64_t maxBytes,
                                          Inflated &text);
 
-/// That, or why this program cannot.
+/// The same, or an error that explains why this program cannot read Parquet.
 inline Status readParquet(const std::string &path, char delimiter, std::span<const CsvField> fields,
                           uint64_t maxBytes, Inflated &text) {
   if (parquetText)

@@ -1,4 +1,4 @@
-// Opens a source's file, and stands in for its table where the data are only described.
+// Opens a source's file, and makes the table of a source that is only described.
 #include "runtime/data/source/Sources.h"
 
 #include <numeric>

@@ -7,8 +7,8 @@
 
 namespace gradc::runtime {
 
-/// Each source by its name in specs and in functions, with an example of its path; "": each of its
-/// fields has a path of its own.
+/// Each source: its name in specs, its name in functions, and an example of its path; "" if each of
+/// its fields has its own path.
 #define GRADC_DATA_SOURCES(SOURCE)                                                                 \
   SOURCE(npz, Npz, "data.npz")                                                                     \
   SOURCE(npy, Npy, "")                                                                             \
@@ -18,10 +18,10 @@ namespace gradc::runtime {
   SOURCE(folder, Folder, "pictures")                                                               \
   SOURCE(tfrecord, TfRecord, "train.tfrecord")
 
-// apply...: makes the table of a source's rows, as a run reads them.
-// describe...: makes a table whose rows are never read, none (null) where the fields are in files
-// that are not there yet. A trainer calls none of these, and its linker drops them: so there are
-// two functions per source instead of one, and two tables that each use one of them.
+// apply... makes the table of a source's rows, as a run reads them. describe... makes a table whose
+// rows are never read, or null if the fields are in files that do not exist yet. A trainer calls no
+// describe function, so its linker drops them. Hence there are two functions per source, and two
+// tables that each use one of them.
 #define GRADC_DECLARE_SOURCE(NAME, FUNCTION, EXAMPLE)                                              \
   Status apply##FUNCTION(Config config, const DataContext &context, Pipeline &pipeline);           \
   Status describe##FUNCTION(Config config, const DataContext &context, Pipeline &pipeline);
@@ -34,14 +34,14 @@ __attribute__((weak)) Status applyFolder(Config config, const DataContext &conte
 __attribute__((weak)) Status describeFolder(Config config, const DataContext &context,
                                             Pipeline &pipeline);
 
-/// A data file of a source's block, found and mapped.
+/// A data file of a source's block, located and mapped.
 struct OpenFile {
   std::string path;
   std::shared_ptr<const MappedFile> file;
 };
 Result<OpenFile> openFile(std::string_view path, const DataContext &context);
 
-/// A table of which only fields, rows and origin are known.
+/// A table with known fields, rows, and origin, but no data.
 std::shared_ptr<const Table> makeDescribed(std::vector<Field> fields, int64_t rows,
                                            std::string origin);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t headerBytes = 12, footerBytes = 4;
 
-/// The length of the record's data, if all of it exists.
+/// The length of the record's data, if all the data exists.
 Result<uint64_t> readLength(Bytes file, uint64_t offset) {
   uint64_t left = file.size() - offset;
   if (left < headerBytes)
@@ -29,7 +29,7 @@ Result<uint64_t> readLength(Bytes file, uint64_t offset) {
 
 } // namespace
 
-/// Goes from record to record, as far as headers lead.
+/// Walks from record to record as long as headers are valid.
 template <typename Visit> static Status forEachRecord(Bytes file, Visit visit) {
   for (uint64_t offset = 0; offset < file.size();) {
     visit(offset);

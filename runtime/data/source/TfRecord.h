@@ -11,14 +11,14 @@
 
 namespace gradc::runtime {
 
-/// The offsets of a file's records. A record whose header is damaged or whose data is cut off ends
+/// The offsets of a file's records. A record with a damaged header or truncated data is the last in
 /// the list, because no later one can be found; reading it gives the error.
 std::vector<uint64_t> indexTfRecords(std::span<const std::byte> file);
 
-/// Fails where the list ends before the file does, with what is wrong with its last record.
+/// Fails if the list ends before the file does, with the problem of its last record.
 Status checkTfRecords(std::span<const std::byte> file);
 
-/// The data of the record that begins there, its checksum checked. Messages don't name the record.
+/// The data of the record at `offset`, with its checksum checked. Messages do not name the record.
 Result<std::span<const std::byte>> readTfRecord(std::span<const std::byte> file, uint64_t offset);
 
 } // namespace gradc::runtime

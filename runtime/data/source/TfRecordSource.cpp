@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// A feature of the spec: its name in the examples, and the field that it becomes.
+/// A feature in the spec: its name in the examples, and the field that it becomes.
 struct Feature {
   std::string name;
   Field field;
@@ -86,7 +86,7 @@ private:
   size_t slot; ///< one per field
 };
 
-/// Reads a feature's block; all that is wrong with it is said, the first is the status.
+/// Reads a feature's block. Reports all its problems; returns the first one.
 Status readFeature(Config config, const DataContext &context, Feature &feature) {
   Status first;
   auto wrong = [&](const auto &...parts) {
@@ -149,7 +149,7 @@ Status describeTfRecord(Config config, const DataContext &context, Pipeline &pip
   }
   if (Status status = applyTfRecord(config, context, pipeline); !status.ok() || context.skips)
     return status;
-  // Where the headers lead nowhere, the run would end at the last record.
+  // If a header leads nowhere, the run would end at the last record.
   auto file = openFile({}, context);
   if (!file)
     return file.status();

@@ -67,7 +67,7 @@ private:
 
 } // namespace
 
-/// Reads the block; all that is wrong with it is said, the first is the status.
+/// Reads the block. Reports all its problems; returns the first one.
 static Status readSpec(Config config, const DataContext &context, TokenSpec &spec) {
   Status first;
   auto wrong = [&](std::string_view name, const auto &...parts) {
@@ -83,7 +83,7 @@ static Status readSpec(Config config, const DataContext &context, TokenSpec &spe
   gradc_dtype dtype = type == "U8" ? GRADC_U8 : type == "U16" ? GRADC_U16 : GRADC_I32;
   if (dtype == GRADC_I32 && type != "I32")
     wrong("dtype", '\'', type, "', expected U8, U16 or I32");
-  // The target is what the model has to say after the window, or after each of its tokens.
+  // The target is what the model must predict after the window, or after each of its tokens.
   bool eachToken = config.boolean("target_each", false);
   spec.fields.push_back({{std::string(config.string("input", "input")), dtype, {window}}, 0});
   Field target = {std::string(config.string("target", "target")), dtype, {}};

@@ -12,8 +12,8 @@ namespace gradc::runtime {
 
 namespace {
 
-// Checking a stored member costs time before the first step, so large ones, which are mapped and
-// may never be read whole, are not checked.
+// Checking a stored member takes time before the first step, so large ones, which are mapped and
+// may never be read completely, are not checked.
 constexpr uint64_t largestCheckedStored = uint64_t(256) << 20;
 
 constexpr uint32_t endSignature = 0x06054b50, end64Signature = 0x06064b50,
@@ -34,7 +34,7 @@ Result<Directory> findDirectory(Bytes archive, std::string_view what) {
   auto invalid = [&](std::string_view why) {
     return Status::error(text(what, " is not a zip archive or is truncated: ", why));
   };
-  // Only a comment of at most 64 KiB may follow the end record.
+  // Only a comment of up to 64 KiB may follow the end record.
   if (archive.size() < endBytes)
     return invalid("no end record");
   uint64_t end = archive.size() - endBytes;
@@ -62,7 +62,7 @@ Result<Directory> findDirectory(Bytes archive, std::string_view what) {
   return directory;
 }
 
-/// The zip64 extra field holds, in this order, the numbers that did not fit in 32 bits.
+/// The zip64 extra field holds the numbers that do not fit in 32 bits, in this order.
 void applyZip64(Bytes extra, ZipMember &member) {
   while (extra.size() >= 4) {
     auto id = numberAt<uint16_t>(extra, 0);
@@ -123,7 +123,7 @@ Result<std::vector<ZipMember>> listZip(Bytes archive, std::string_view what) {
   return members;
 }
 
-/// A member as it lies in the archive.
+/// A member's bytes as stored in the archive.
 static Result<Bytes> findMember(Bytes archive, const ZipMember &member, std::string_view what) {
   auto outside = [&] {
     return Status::error(text("'", member.name, "' in ", what, " is truncated: expected ",
@@ -132,7 +132,7 @@ static Result<Bytes> findMember(Bytes archive, const ZipMember &member, std::str
   if (!fits(archive, member.headerOffset, localBytes) ||
       numberAt<uint32_t>(archive, member.headerOffset) != localSignature)
     return outside();
-  // The local header repeats the name and has extra fields of its own.
+  // The local header repeats the name and has its own extra fields.
   uint64_t data = member.headerOffset + localBytes +
                   numberAt<uint16_t>(archive, member.headerOffset + 26) +
                   numberAt<uint16_t>(archive, member.headerOffset + 28);

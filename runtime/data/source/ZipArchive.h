@@ -1,4 +1,4 @@
-// The members of a zip archive, zip64 included; stored or deflated.
+// The members of a zip archive, including zip64; stored or deflated.
 #ifndef RUNTIME_DATA_ZIPARCHIVE_H
 #define RUNTIME_DATA_ZIPARCHIVE_H
 
@@ -25,15 +25,15 @@ struct ZipMember {
 /// Lists the members. `what` names the archive in messages.
 Result<std::vector<ZipMember>> listZip(std::span<const std::byte> archive, std::string_view what);
 
-/// A member's content: a view into the archive if it is stored, else into `inflated`.
+/// A member's content: a view into the archive if it is stored, otherwise into `inflated`.
 struct ZipContent {
   std::span<const std::byte> bytes;
   std::shared_ptr<const std::byte[]> inflated;
 };
 Result<ZipContent> readZip(std::span<const std::byte> archive, const ZipMember &member,
                            std::string_view what);
-/// The beginning of a member's content, enough for a header: at least 64 KiB where there are so
-/// many.
+/// The beginning of a member's content, enough for a header: at least 64 KiB if the member has that
+/// many bytes.
 Result<ZipContent> startZip(std::span<const std::byte> archive, const ZipMember &member,
                             std::string_view what);
 

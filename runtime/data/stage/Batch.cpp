@@ -1,4 +1,4 @@
-// Batches as a data set, and the stages that configure them.
+// Batches as a data set, and the stages that configure batches.
 #include "runtime/data/stage/Stages.h"
 
 #include "runtime/base/Text.h"
@@ -8,7 +8,8 @@
 
 namespace gradc::runtime {
 
-/// Bytes of a field for this number of rows: whole cache lines, so that no two buffers share one.
+/// The bytes of a field for this number of rows, in whole cache lines so that no two buffers share
+/// one.
 static size_t bufferBytes(const Field &field, int64_t capacity) {
   constexpr size_t line = 64;
   return (field.bytes() * size_t(capacity) + line) / line * line;
@@ -53,7 +54,7 @@ public:
   int64_t batchesBefore(Position position) const override {
     if (!rule.buckets)
       return (int64_t(position.row) + rule.size - 1) / rule.size;
-    if (position.row == 0) // as at the end of each epoch
+    if (position.row == 0) // also at the end of each epoch
       return 0;
     std::vector<int64_t> order;
     std::vector<size_t> ends = orderOf(*table, rule, position.epoch, order);
@@ -76,7 +77,7 @@ public:
   }
   Batch allocate() const override { return Batch(fields(), rule.capacity(), options.hostMemory); }
   std::string describeRow(const Batch &batch, int64_t row) const override {
-    // Where bad rows are passed over, which rows came together is not known afterwards.
+    // If bad rows are skipped, it is not known afterwards which rows were together.
     if (rule.skips)
       return text("row ", row, " of the batch");
     std::vector<int64_t> order;
@@ -101,7 +102,7 @@ Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> 
   if (!rule.buckets && rule.dropsRest() && table->rows() < rule.size)
     return Status::error(text(table->origin(), " gives ", table->rows(),
                               " rows, expected at least one batch of ", rule.size));
-  // The caller's batch, and those ahead of it.
+  // The caller's batch, and the batches made ahead.
   size_t bytes = batchBytes(table->fields(), rule.capacity());
   size_t batches = options.budget / std::max<size_t>(bytes, 1);
   size_t least = size_t(options.heldBatches) + (rule.skips ? 2 : 1);
@@ -131,7 +132,7 @@ Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline)
   if (config.child("bucket"))
     if (Status status = readBuckets(config, context, pipeline, rule); !status.ok())
       return status;
-  // Without an entry for the smaller last batch, its rows have nowhere to go.
+  // Without an entry for the smaller last batch, its rows cannot be used.
   rule.dropRemainder = config.boolean("drop_remainder", false) || !context.tailAllowed;
   if (!context.problems)
     if (Status status = applyFeed(context, pipeline, rule); !status.ok())

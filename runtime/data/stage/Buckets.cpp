@@ -1,4 +1,4 @@
-// batch { bucket { length size } }: batches of rows of about one length.
+// batch { bucket { length size } }: batches of rows of similar length.
 #include "runtime/base/Text.h"
 #include "runtime/data/load/LengthBuckets.h"
 #include "runtime/data/stage/Stages.h"
@@ -10,7 +10,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// The padded fields lie in the batch as they were read, each row as long as the longest.
+/// Padded fields are in the batch as they were read, each row as long as the longest.
 struct CutToLength final : BatchStage {
   CutToLength(std::shared_ptr<const LengthBuckets> buckets, std::span<const Field> fields)
       : buckets(std::move(buckets)) {
@@ -19,7 +19,7 @@ struct CutToLength final : BatchStage {
   }
 
   Status apply(Batch &batch, RowList rows, Scratch &) const override {
-    if (rows.rows.empty()) // another rank has them
+    if (rows.rows.empty()) // all its rows belong to other ranks
       return {};
     int64_t length = buckets->of(rows.rows.front()).length;
     for (size_t field = 0; field < rowBytes.size(); ++field) {
@@ -37,10 +37,10 @@ struct CutToLength final : BatchStage {
   std::vector<size_t> rowBytes; ///< [field]
 };
 
-/// Why batches cannot be made by length; "": they can.
+/// Why batches cannot be made by length; "" if they can.
 std::string obstacle(const DataContext &context, const Pipeline &pipeline) {
   std::span<const PaddedField> padded = pipeline.padded;
-  // Of data that are not there yet no field is known.
+  // If the data do not exist yet, no field is known.
   if (padded.empty() && !pipeline.table->fields().empty())
     return "expected rows of varying length: add stage { map { field: \"tokens\" pad { shape: "
            "[128] } } } before batch";
@@ -108,7 +108,7 @@ Status checkBuckets(Config batch, const DataContext &context, const Pipeline &pi
                            text("bucket { size } is ", size, ", expected 1 or more"));
     before = length;
   }
-  constexpr size_t most = 255; // their numbers are bytes
+  constexpr size_t most = 255; // bucket numbers are bytes
   if (size_t count = batch.children("bucket").size(); count > most)
     return context.wrong(batch, text("batch has ", count, " buckets, expected at most ", most));
   return {};

@@ -1,4 +1,4 @@
-// Keeps the rows made by the stages before it in memory.
+// Keeps the rows made by earlier stages in memory.
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/CacheFile.h"
 #include "runtime/data/stage/Stages.h"
@@ -19,7 +19,7 @@ struct Entry {
   size_t allocated() const { return sizeof *this + rank * sizeof(int64_t) + bytes; }
 };
 
-/// Each row is requested as in epoch 0, so that the time of the request does not matter.
+/// Each row is requested as in epoch 0, so the time of the request does not matter.
 class Cache final : public TableStage {
 public:
   Cache(std::shared_ptr<const Table> input, size_t most)
@@ -53,7 +53,7 @@ private:
     size_t size = Entry{value.bytes, value.shape.size()}.allocated();
     if (used.fetch_add(size) + size > most) {
       used.fetch_sub(size);
-      return; // it will be made again
+      return; // the value will be made again
     }
     Entry *entry = new (::operator new(size)) Entry{value.bytes, value.shape.size()};
     std::copy(value.shape.begin(), value.shape.end(), entry->shape());
@@ -74,7 +74,7 @@ private:
 
 Status applyCache(Config config, const DataContext &context, Pipeline &pipeline) {
   if (context.problems)
-    return {}; // it changes no field, and no number of rows
+    return {}; // the fields and the number of rows stay
   if (std::string_view path = config.string("path"); !path.empty()) {
     auto table = openCacheFile(pipeline.table, path, context);
     if (!table)

@@ -1,5 +1,5 @@
-// The file: the values in sequence, each after its shape, then a table of their offsets, and a
-// footer.
+// The file contains the values in sequence, each preceded by its shape, then a table of their
+// offsets, and a footer.
 #include "runtime/data/stage/CacheFile.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -15,7 +15,7 @@ namespace gradc::runtime {
 namespace {
 
 constexpr char magic[8] = {'G', 'R', 'A', 'D', 'C', 'D', 'A', 'T'};
-/// A row that could not be read has no values.
+/// Marks a row that could not be read and has no values.
 constexpr uint64_t badRow = UINT64_MAX;
 
 struct Footer {
@@ -51,7 +51,7 @@ public:
 
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     uint64_t offset = index[size_t(row.row) * fields().size() + field];
-    // Reports the row's error, unless it has been repaired since.
+    // Reports the row's error, unless the row has been repaired since.
     if (offset == badRow)
       return input->view(field, {0, row.row}, scratch);
     auto bytes = file->bytes();
@@ -85,7 +85,7 @@ private:
   uint64_t end;
 };
 
-/// Reads all rows in the order of their numbers, and writes them.
+/// Reads all rows in the order of their numbers, and writes the file.
 Status makeFile(const Table &table, const std::string &path) {
   AtomicFile out(path);
   Footer footer = {};
@@ -94,14 +94,14 @@ Status makeFile(const Table &table, const std::string &path) {
   footer.numbers = uint64_t(table.numbers());
   footer.fields = table.fields().size();
   footer.identity = identityOf(table);
-  // 1. The rows that are ever visited; others need not be made.
+  // 1. Find the rows that are ever visited; others need not be made.
   std::vector<int64_t> order;
   table.order(0, order);
   std::vector<bool> isVisited(footer.numbers);
   for (int64_t row : order)
     isVisited[size_t(row)] = true;
 
-  // 2. The values.
+  // 2. Write the values.
   std::vector<uint64_t> index(footer.numbers * footer.fields, badRow);
   uint64_t at = 0;
   auto put = [&](const void *data, size_t size) {
@@ -115,7 +115,7 @@ Status makeFile(const Table &table, const std::string &path) {
     for (size_t field = 0; field < footer.fields && isVisited[row]; ++field) {
       auto value = table.view(field, {0, int64_t(row)}, scratch);
       if (!value)
-        break; // the reader of that row gets the error
+        break; // the reader of that row receives the error
       index[row * footer.fields + field] = at;
       ValueHeader valueHeader = {value->bytes, value->shape.size()};
       put(&valueHeader, sizeof valueHeader);

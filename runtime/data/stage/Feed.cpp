@@ -1,4 +1,4 @@
-// Matches fields to the model's inputs, and checks labels as batches are made.
+// Matches fields to the model's inputs, and checks labels while batches are made.
 #include "runtime/base/Targets.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/ModelBatches.h"
@@ -8,7 +8,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Rows in the form that batches have.
+/// Rows in the form of batches.
 class Feed final : public TableStage {
 public:
   Feed(std::shared_ptr<const Table> input, std::vector<Demand> demands, BatchLayout given)
@@ -16,7 +16,7 @@ public:
         origins(layout.origins), fieldList(layout.fields) {}
 
   std::span<const Field> fields() const override { return fieldList; }
-  // Later stages read whole rows only, never a made field of one.
+  // Later stages only read whole rows, never a single computed field.
   const std::byte *column(size_t field) const override { return input->column(origins[field]); }
   std::string describe(size_t field) const override { return input->describe(origins[field]); }
 
@@ -28,7 +28,7 @@ public:
     return value;
   }
 
-  /// The work on batches that have all their rows.
+  /// The work on batches whose rows are complete.
   Status finish(Batch &batch, RowList rows, Scratch &scratch) const {
     if (Status status = layout.models.apply(batch, rows, scratch); !status.ok())
       return status;
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  /// Targets must mean something to the loss.
+  /// Checks that targets are valid for the loss.
   Status check(size_t field, std::span<const int64_t> rows, const std::byte *out) const {
     if (field >= demands.size() || demands[field].classes == 0)
       return {};

@@ -1,4 +1,4 @@
-// Keeps the rows whose field has one of some values.
+// Keeps the rows in which a field has one of the given values.
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/Stages.h"
 #include "runtime/data/transform/Convert.h"
@@ -63,7 +63,7 @@ Result<Rule> readRule(Config config, const DataContext &context) {
 
 } // namespace
 
-/// Reads all rows now: their number, and so the last batch, is known only then.
+/// Reads all rows immediately: without that, the number of rows, and so the last batch, is unknown.
 Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline) {
   const Table &table = *pipeline.table;
   std::string_view name = config.string("field");
@@ -85,7 +85,7 @@ Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline
                                 findDataType(field.dtype)->name, " and shape ",
                                 shapeText(field.shape), ", expected one number a row"));
   if (context.problems)
-    return {}; // nothing is read
+    return {}; // a description reads no rows
   std::vector<int64_t> order;
   table.order(0, order);
   std::vector<bool> keeps(size_t(table.numbers())), seen(keeps.size());
@@ -96,7 +96,7 @@ Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline
       seen[size_t(row)] = true;
       auto value = table.view(index, {0, row}, scratch);
       double number = 0;
-      // A row that cannot be read is kept: its batch reports the error or skips the row.
+      // A row that cannot be read is kept; its batch reports the error or skips the row.
       keeps[size_t(row)] = true;
       if (value && toNumber(value->data, reinterpret_cast<std::byte *>(&number), 1, 1, -0.0) == 1)
         keeps[size_t(row)] = rule->holds(number);

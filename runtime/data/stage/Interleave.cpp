@@ -1,4 +1,4 @@
-// Several tables as one: rows are taken from each in turn.
+// Several tables as one, with rows taken from each in turn.
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/Stages.h"
 
@@ -8,8 +8,8 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Row numbers: all of the first table, then all of the second, and so on. The order takes `block`
-/// rows from each table in turn until all are used up.
+/// Row numbers count all rows of the first table, then all of the second, and so on. The order
+/// takes `block` rows from each table in turn until all are used up.
 class Interleave final : public Table {
 public:
   Interleave(std::vector<std::shared_ptr<const Table>> tables, int64_t block)

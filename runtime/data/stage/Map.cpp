@@ -50,7 +50,7 @@ public:
     return {};
   }
 
-  /// This stage and the transform after it as one stage; null if they stay separate.
+  /// This stage and the following transform as one stage; null if they stay separate.
   std::shared_ptr<const Table> followedBy(size_t field, const Transform &next) const {
     auto both = field == mapped ? transform->followedBy(next) : nullptr;
     return both ? std::make_shared<Map>(input, mapped, std::move(both), seed, slot) : nullptr;
@@ -79,7 +79,7 @@ private:
 constexpr MapKind kinds[] = {
     {"one_hot", makeOneHot}, {"pad", makePad}, {"transpose", makeTranspose}};
 
-/// The kind that a map block names; null: it casts, scales and shifts.
+/// The kind that a map block names; null for a block that casts, scales, and shifts.
 const MapKind *kindOf(Config config) {
   auto find = [&](std::span<const MapKind> among) -> const MapKind * {
     auto named = [&](const MapKind &kind) { return bool(config.child(kind.name)); };
@@ -90,7 +90,8 @@ const MapKind *kindOf(Config config) {
   return kind || !pictureMaps ? kind : find(pictureMaps());
 }
 
-/// Where the state has the statistics of the next standardize of a field: each has its own.
+/// The key in the state for the statistics of the next standardize of a field; each standardize has
+/// its own.
 std::string keyOfNext(const Table &table, size_t field, std::vector<size_t> &standardized) {
   std::string key = text("standardize ", table.fields()[field].name);
   for (size_t earlier : standardized)
@@ -100,8 +101,8 @@ std::string keyOfNext(const Table &table, size_t field, std::vector<size_t> &sta
   return key;
 }
 
-/// The transform of a map block, for field `index` of the table or, at `noField`, for none: then
-/// the block alone is checked.
+/// The transform of a map block, for field `index` of the table. At `noField`, only the block
+/// itself is checked.
 Result<std::unique_ptr<const Transform>>
 makeTransform(Config config, size_t index, const DataContext &context, Pipeline &pipeline) {
   auto fields = pipeline.table->fields();

@@ -1,5 +1,4 @@
-// A field of a batch is kept once for each of its versions: as in the rows, and as made by each
-// model.
+// A batch contains a field once per version: as it is in the rows, and as each model produces it.
 #include "runtime/data/stage/ModelBatches.h"
 
 #include "runtime/base/Text.h"
@@ -52,7 +51,7 @@ private:
   Result<size_t> placeOf(const std::string &name, std::string_view reader);
   size_t makePlace(const Field &field, size_t step);
   bool isMadeFrom(size_t step, std::string_view name) const;
-  /// The demand of that name, or the number of demands.
+  /// The demand with that name, or the number of demands if there is none.
   size_t demandOf(std::string_view name) const {
     size_t i = 0;
     while (i < context.demands.size() && context.demands[i].field != name)
@@ -65,7 +64,7 @@ private:
   std::vector<size_t> places; ///< of the fields after the models so far
 };
 
-/// Whether one of the models from number `step` on makes the field.
+/// Whether any model from number `step` on produces the field.
 bool Planner::isMadeFrom(size_t step, std::string_view name) const {
   const auto &steps = layout.models.steps;
   for (; step < steps.size(); ++step)
@@ -75,8 +74,8 @@ bool Planner::isMadeFrom(size_t step, std::string_view name) const {
   return false;
 }
 
-/// The field's version seen by the models from number `step` on: the demand's if it is the last
-/// one.
+/// The version of the field that models from number `step` on see; the demand's version if it is
+/// the last.
 size_t Planner::makePlace(const Field &field, size_t step) {
   size_t place = demandOf(field.name);
   if (place == context.demands.size() || isMadeFrom(step, field.name)) {
@@ -89,7 +88,7 @@ size_t Planner::makePlace(const Field &field, size_t step) {
   return place;
 }
 
-/// The field after the models so far; at first as in the rows.
+/// The field after the models so far; before any model, the field in the rows.
 Result<size_t> Planner::placeOf(const std::string &name, std::string_view reader) {
   for (size_t place : places)
     if (layout.fields[place].name == name)

@@ -1,4 +1,4 @@
-// Maps by models after batch: each runs once per batch, over all its rows.
+// Maps by models after batch: each model runs once per batch, on all its rows.
 #ifndef RUNTIME_DATA_MODELBATCHES_H
 #define RUNTIME_DATA_MODELBATCHES_H
 
@@ -31,7 +31,7 @@ struct BatchLayout {
 Result<BatchLayout> planBatches(const DataContext &context, Pipeline &pipeline,
                                 const BatchRule &rule);
 
-/// Fails if a field is not of the type that the model expects.
+/// Fails if a field does not have the type that the model expects.
 Status checkDemand(const Demand &demand, const Field &field, const std::string &where);
 
 } // namespace gradc::runtime

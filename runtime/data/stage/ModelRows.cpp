@@ -1,4 +1,4 @@
-// map { model { } } before batch: runs a model on every row.
+// map { model { } } before batch: runs a model on each row.
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/Stages.h"
 #include "runtime/data/transform/MapModel.h"
@@ -94,7 +94,7 @@ Status applyModel(Config map, const DataContext &context, Pipeline &pipeline) {
       return status;
     read.push_back(*field);
   }
-  // Called field by field, a model with several outputs would run once for each.
+  // If called field by field, a model with several outputs would run once per output.
   pipeline.rowByRow |= (*model)->outputs.size() > 1;
   pipeline.table = std::make_shared<ModelRows>(pipeline.table, std::move(*model), std::move(read),
                                                context.seed, pipeline.newSlots(1));

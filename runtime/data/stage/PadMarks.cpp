@@ -1,4 +1,4 @@
-// The fields that map { pad { mask length } } makes: where a row has values, and how many.
+// The fields that map { pad { mask length } } creates: where a row has values, and how many values.
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/Stages.h"
 
@@ -8,7 +8,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Comes before the padding itself: what a row was like is known there.
+/// Precedes the padding itself, because the original size of a row is known there.
 class PadMarks final : public TableStage {
 public:
   PadMarks(std::shared_ptr<const Table> input, size_t padded, std::vector<int64_t> shape,
@@ -55,7 +55,7 @@ public:
   }
 
 private:
-  /// 1 where all dims of the place are within the row's.
+  /// 1 where all dims of the position are inside the row.
   static void mark(std::span<const int64_t> row, float *out, std::span<const int64_t> shape) {
     int64_t inner = 1;
     for (int64_t dim : shape.subspan(1))

@@ -8,7 +8,7 @@ namespace gradc::runtime {
 namespace {
 
 /// Pass p of epoch e is epoch e * times + p of the input. Its row r has the number p * N + r here,
-/// so that rows of two passes are different rows.
+/// so rows of two passes are different rows.
 class Repeat final : public TableStage {
 public:
   Repeat(std::shared_ptr<const Table> input, int64_t times)

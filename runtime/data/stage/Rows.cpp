@@ -1,4 +1,4 @@
-// Selects rows by their numbers: a range, and within it a residue.
+// Selects rows by number: a range, and a residue within it.
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/Stages.h"
 
@@ -17,7 +17,7 @@ struct RowRule {
     return row >= begin && row < end && (only < 0 || residue == only) && residue != except;
   }
 
-  /// How many of the rows 0 to all - 1 it holds for.
+  /// The number of rows among 0 to all - 1 that the rule selects.
   int64_t count(int64_t all) const {
     int64_t first = std::min(begin, all), last = std::clamp(end, first, all);
     auto withResidue = [&](int64_t residue) {
@@ -49,7 +49,7 @@ private:
 
 } // namespace
 
-/// Reads the block; all that is wrong with it is said, the first is the status.
+/// Reads the block. Reports all its problems; returns the first one.
 static Status readRule(Config config, const DataContext &context, RowRule &rule) {
   Status first;
   auto wrong = [&](const auto &...parts) {

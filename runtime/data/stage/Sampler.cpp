@@ -1,4 +1,4 @@
-// Draws an epoch's rows with replacement, by weights or each class as often.
+// Draws an epoch's rows with replacement, by weights or with equal frequency per class.
 #include "runtime/base/Text.h"
 #include "runtime/data/Random.h"
 #include "runtime/data/stage/Stages.h"
@@ -12,7 +12,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// The rows that may be drawn, by number, and the sum of the weights up to each of them.
+/// The rows that may be drawn, by number, and the cumulative sums of their weights.
 struct Urn {
   std::vector<int64_t> rows;
   std::vector<double> sums;
@@ -27,13 +27,13 @@ struct Urn {
   int64_t draw(Random &random) const {
     double place = double(random.below(uint64_t(1) << 53)) * 0x1p-53 * sums.back();
     auto found = size_t(std::upper_bound(sums.begin(), sums.end(), place) - sums.begin());
-    return rows[std::min(found, rows.size() - 1)]; // the product may round up to the whole sum
+    return rows[std::min(found, rows.size() - 1)]; // the product may round up to the total
   }
 };
 
-/// Draw k (from 0) of row r has the number k * N + r, so that the maps behind see each draw as a
-/// row of its own and their random numbers differ. Numbers stay below 2^47, which Random can tell
-/// apart: a row that is drawn more often than that allows begins anew.
+/// Draw k (from 0) of row r has the number k * N + r, so that later maps treat each draw as a
+/// separate row with its own random numbers. Numbers stay below 2^47, the limit of Random: a row
+/// drawn more often starts over.
 class Sampler final : public TableStage {
 public:
   Sampler(std::shared_ptr<const Table> input, Urn urn, int64_t draws, uint64_t seed, size_t slot)
@@ -44,7 +44,7 @@ public:
   int64_t numbers() const override { return all * most; }
 
   void order(uint64_t epoch, std::vector<int64_t> &rows) const override {
-    // Row -1 is no row of the stage's own, so no map sees these numbers.
+    // Row -1 is not a row of the stage, so no map uses these numbers.
     Random random(seed, uint32_t(slot + 1), epoch, -1);
     std::vector<int64_t> drawn(size_t(all), 0);
     rows.resize(size_t(draws));
@@ -80,7 +80,7 @@ private:
   int64_t all, most;
 };
 
-/// The block, with its field found.
+/// The block, with its field resolved.
 struct Rule {
   std::string_view name;
   bool byClass;
@@ -89,7 +89,7 @@ struct Rule {
   Converter toNumber = nullptr;
 };
 
-/// Checks the block alone; what is wrong with it is said at its place.
+/// Checks the block alone; reports problems at their places.
 Result<Rule> readRule(Config config, const DataContext &context) {
   Config weight = config.child("weight"), byClass = config.child("by_class");
   if (bool(weight) == bool(byClass))
@@ -137,8 +137,8 @@ Status findNumbers(Rule &rule, const Table &table) {
   return {};
 }
 
-/// The field's value of each row that the first epoch visits, by number; nan for others. A row that
-/// cannot be read is never drawn where such rows are skipped.
+/// The value of the field in each row that the first epoch visits, by row number; nan for other
+/// rows. If unreadable rows are skipped, they are never drawn.
 Result<std::vector<double>> readNumbers(const Rule &rule, const Table &table, bool skips) {
   std::vector<int64_t> order;
   table.order(0, order);
@@ -161,7 +161,7 @@ Result<std::vector<double>> readNumbers(const Rule &rule, const Table &table, bo
   return numbers;
 }
 
-/// Makes weights of classes: the class's own over the number of its rows.
+/// Turns class weights into row weights: the class's weight divided by the number of its rows.
 Status weighClasses(const Rule &rule, const Table &table, std::vector<double> &numbers) {
   std::map<int64_t, int64_t> counts;
   for (double number : numbers)
@@ -188,7 +188,7 @@ Status weighClasses(const Rule &rule, const Table &table, std::vector<double> &n
 
 } // namespace
 
-/// Reads the field of all rows now.
+/// Reads the field of all rows immediately.
 Status applySampler(Config config, const DataContext &context, Pipeline &pipeline) {
   const std::shared_ptr<const Table> &table = pipeline.table;
   auto rule = readRule(config, context);

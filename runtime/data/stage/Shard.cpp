@@ -1,4 +1,4 @@
-// Every count-th row of an epoch's order.
+// Takes every count-th row of an epoch's order.
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/Stages.h"
 

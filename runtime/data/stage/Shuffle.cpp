@@ -1,4 +1,4 @@
-// Visits rows in random order, a new one in each epoch.
+// Visits rows in random order, newly drawn for each epoch.
 #include "runtime/base/Text.h"
 #include "runtime/data/Random.h"
 #include "runtime/data/stage/Stages.h"
@@ -15,8 +15,8 @@ void shuffleAll(std::vector<int64_t> &rows, Random &random) {
     std::swap(rows[left - 1], rows[random.below(left)]);
 }
 
-/// The same as drawing from a buffer that holds `size` rows: each place is taken by a row drawn
-/// from the next `size` rows, and the row that was there stays in the buffer.
+/// Equivalent to drawing from a buffer of `size` rows: each place receives a row drawn from the
+/// next `size` rows, and the row that was there stays in the buffer.
 void shuffleThroughBuffer(std::vector<int64_t> &rows, size_t size, Random &random) {
   std::vector<int64_t> buffer(rows.begin(), rows.begin() + ptrdiff_t(size));
   for (size_t place = 0; place < rows.size(); ++place) {

@@ -1,4 +1,4 @@
-// source { split { } }: holds out rows at random, and takes them or the others.
+// source { split { } }: holds out rows at random, and takes either them or the others.
 #include "runtime/base/Text.h"
 #include "runtime/data/Random.h"
 #include "runtime/data/stage/Stages.h"
@@ -29,14 +29,15 @@ private:
   int64_t count;
 };
 
-/// Rows of one value of the field that a split stratifies by; without one, all.
+/// The rows with one value of the field that a split stratifies by; all rows if there is no such
+/// field.
 struct Stratum {
   std::vector<int64_t> rows;
   int64_t held = 0;
   double rest = 0; ///< of its share, what rounding down has left
 };
 
-/// The rows by their values, in the order in which these first come.
+/// The rows grouped by value, in the order in which the values first occur.
 Result<std::vector<Stratum>> findStrata(const Table &table, std::string_view name,
                                         const std::vector<int64_t> &rows) {
   if (name.empty())
@@ -62,7 +63,8 @@ Result<std::vector<Stratum>> findStrata(const Table &table, std::string_view nam
   return strata;
 }
 
-/// Shares out `held` rows: by largest remainders, with one row of each stratum left.
+/// Distributes `held` held-out rows by largest remainders, and leaves at least one row of each
+/// stratum.
 bool shareOut(std::vector<Stratum> &strata, double fraction, int64_t held) {
   std::vector<Stratum *> order;
   bool isOne = strata.size() == 1;
@@ -87,8 +89,8 @@ bool shareOut(std::vector<Stratum> &strata, double fraction, int64_t held) {
   return held == 0;
 }
 
-/// Marks the rows of a stratum that are held out: those with the lowest random numbers, which
-/// depend on seed and row alone.
+/// Marks the held-out rows of a stratum: those with the lowest random numbers, which only depend on
+/// seed and row.
 void holdOut(Stratum &stratum, uint64_t seed, std::vector<bool> &isHeld) {
   std::vector<std::pair<uint64_t, int64_t>> drawn;
   for (int64_t row : stratum.rows) {
@@ -101,7 +103,7 @@ void holdOut(Stratum &stratum, uint64_t seed, std::vector<bool> &isHeld) {
     isHeld[size_t(drawn[size_t(i)].second)] = true;
 }
 
-/// Refuses a field that is not one integer a row.
+/// Refuses a field that is not a single integer per row.
 Status checkField(const Table &table, std::string_view name) {
   auto found = findField(table, name, "split { stratify }");
   if (!found)
@@ -118,7 +120,7 @@ Status checkField(const Table &table, std::string_view name) {
 } // namespace
 
 Status applySplit(Config config, const DataContext &context, Pipeline &pipeline) {
-  // 1. How many rows are held out, which needs no look at them.
+  // 1. Compute the number of held-out rows, which requires reading none.
   double fraction = config.real("fraction", 0);
   if (!(fraction > 0 && fraction < 1))
     return context.wrong(config, text("split { fraction } is ", fraction,
@@ -139,7 +141,7 @@ Status applySplit(Config config, const DataContext &context, Pipeline &pipeline)
     return {};
   }
 
-  // 2. Which ones.
+  // 2. Choose them.
   std::vector<int64_t> rows;
   table->order(0, rows);
   std::sort(rows.begin(), rows.end());

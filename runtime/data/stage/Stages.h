@@ -1,4 +1,4 @@
-// The stages that a spec's `data` block may name: each changes what those before it have made.
+// The stages that a spec's `data` block may name. Each changes the product of the stages before it.
 #ifndef RUNTIME_DATA_STAGES_H
 #define RUNTIME_DATA_STAGES_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc::runtime {
 
-// Of rows.
+// Stages on rows.
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShuffle(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline);
@@ -17,37 +17,37 @@ Status applySkip(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRepeat(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySampler(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShard(Config config, const DataContext &context, Pipeline &pipeline);
-// Of batches.
+// Stages on batches.
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
 
-// Parts of other stages: a map that is a model, the choice of rows and the split that a source may
-// have, and the fields of a batch.
+// Parts of other stages: a map that is a model, a source's selection and split of rows, and the
+// fields of a batch.
 Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySplit(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFeed(const DataContext &context, Pipeline &pipeline, const BatchRule &rule);
 
-/// Adds the fields that a block `pad` makes beside field `padded`, which becomes `shape`.
+/// Adds the fields that a block `pad` creates for field `padded`, which is padded to `shape`.
 Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shape,
                      const DataContext &context, Pipeline &pipeline);
 
-/// Fails with the first problem of the buckets of a block `batch`; for descriptions, which come
-/// before every run.
+/// Fails with the first problem of the buckets of a block `batch`. For descriptions, which precede
+/// every run.
 Status checkBuckets(Config batch, const DataContext &context, const Pipeline &pipeline);
-/// Reads the buckets of a block `batch` into the rule, and which one each row is in. Where data are
-/// only described, no row is read.
+/// Reads the buckets of a block `batch` into the rule, and determines the bucket of each row. If
+/// the data are only described, no row is read.
 Status readBuckets(Config batch, const DataContext &context, Pipeline &pipeline, BatchRule &rule);
 /// Cuts the batches' padded fields to the length of their bucket.
 void cutToLength(Pipeline &pipeline, BatchRule &rule);
-/// Whether a field's rows are as long as their bucket.
+/// Whether a field's rows have the length of their bucket.
 bool isByLength(const Pipeline &pipeline, const Field &field);
 
-/// The rows of a source's several files, some from each in turn, as its block says.
+/// Interleaves the rows of a source's files as the source's block says.
 Status applyInterleave(Config source, std::vector<std::shared_ptr<const Table>> tables,
                        Pipeline &pipeline);
 
-/// Sets the limits that follow from the budget.
+/// Applies the limits that follow from the memory budget.
 Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
                                                    const BatchRule &rule, LoaderOptions options);
 

@@ -1,4 +1,4 @@
-// The first rows of an epoch's order, or the rows after them.
+// Takes the first rows of an epoch's order, or the rows after them.
 #include "runtime/base/Text.h"
 #include "runtime/data/stage/Stages.h"
 

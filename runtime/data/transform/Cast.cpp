@@ -75,7 +75,7 @@ Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *be
                                 findDataType(result)->name,
                                 ", expected a cast to F32, F64, I32 or I64"));
   if (offset == 0)
-    offset = -0.0; // adding it changes no value, not even -0 itself
+    offset = -0.0; // adding it changes no value, not even -0
   bool isInteger = result == GRADC_I32 || result == GRADC_I64;
   for (auto [what, value] : {std::pair("scale", scale), std::pair("offset", offset)})
     if (isInteger && (std::trunc(value) != value || std::abs(value) > 0x1p31))

@@ -64,7 +64,7 @@ size_t convert(const std::byte *in, std::byte *out, size_t count, double scale, 
     if constexpr (std::floating_point<To>) {
       result[i] = To(value) * To(scale) + To(offset);
     } else {
-      // Wraps like the machine if the arithmetic overflows.
+      // Wraps on overflow like the machine.
       using Bits = std::make_unsigned_t<To>;
       if (!holds<To>(value))
         return i;

@@ -17,13 +17,13 @@ struct MapModel {
   /// smaller last batch, which may be null.
   static Result<std::shared_ptr<const MapModel>> find(Config map, const Session *models, bool tail);
 
-  /// The most rows, which are the first dim of all ports; 0: ports have the shape of a row.
+  /// The maximum number of rows, the first dim of all ports; 0 if ports have the shape of a row.
   int64_t batch() const { return entry->batch; }
   bool takesAnyRows() const { return entry->any_rows; }
   size_t rows() const { return batch() ? size_t(batch()) : 1; }
-  /// Of an input, in whole cache lines.
+  /// The size of an input, in whole cache lines.
   size_t bytesOf(size_t input) const;
-  /// Fails if a field is not of the type that its input takes.
+  /// Fails if a field does not have the type of its input.
   Status check(size_t input, const Field &field, const std::string &where) const;
 
   std::string name; ///< for messages: "model 'augment.onnx'"
@@ -33,17 +33,17 @@ struct MapModel {
   std::vector<uint32_t> ports;        ///< of the inputs
 };
 
-/// A model with memory of its own, for one thread.
+/// A model with its own memory, for one thread.
 class ModelRun {
 public:
-  /// For a run on `rows` rows: those of the model, or fewer where it takes fewer. Lives in the
-  /// slot, which belongs to the model alone.
+  /// The run for `rows` rows: the model's number, or fewer if the model accepts that. Stored in the
+  /// slot, which belongs to the model.
   static Result<ModelRun *> of(const MapModel &model, ScratchSlot &slot, size_t rows);
 
-  /// Points an input to the values of its rows, which stay in place until `run`.
+  /// Points an input to its values, which must stay in place until `run`.
   void bind(size_t input, const std::byte *values);
   Status run(Random random);
-  /// Of the last run.
+  /// An output of the last run.
   const std::byte *output(size_t output) const;
 
   RowRef made = {0, -1}; ///< of the last run, for callers that ask for a row's fields one by one
@@ -57,8 +57,8 @@ private:
   const MapModel &model;
   std::unique_ptr<Program> program;
   size_t rows = 0;
-  /// A cache line each for the seed, the counter and the number of rows, then room for inputs that
-  /// are not aligned to 64 bytes.
+  /// One cache line each for the seed, the counter, and the number of rows, then room for inputs
+  /// that are not aligned to 64 bytes.
   std::byte *scalars;
 };
 

@@ -1,4 +1,4 @@
-// map { one_hot { classes } }: a label as a vector of zeros with a single one.
+// map { one_hot { classes } }: converts a label to a vector of zeros with a single one.
 #include "runtime/base/Text.h"
 #include "runtime/data/transform/Convert.h"
 #include "runtime/data/transform/Transform.h"

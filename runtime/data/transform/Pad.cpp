@@ -1,4 +1,4 @@
-// map { pad { shape value } }: pads rows that vary in size to one size.
+// map { pad { shape value } }: pads rows of varying size to one size.
 #include "runtime/base/Text.h"
 #include "runtime/data/transform/Convert.h"
 #include "runtime/data/transform/Transform.h"
@@ -52,7 +52,7 @@ private:
   bool truncate;
 };
 
-/// The numbers of the spec, as they are: shapeText shows a negative dim as one that varies.
+/// The numbers as written in the spec; shapeText would show a negative dim as varying.
 std::string listText(const std::vector<int64_t> &dims) {
   std::string out;
   for (int64_t dim : dims)

@@ -10,7 +10,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Which mean belongs to which element: element i of a row has the mean i / inner % count.
+/// Assigns means to elements: element i of a row has mean i / inner % count.
 struct Places {
   size_t count = 1, inner = 1;
   int64_t axis = 0;
@@ -53,8 +53,8 @@ private:
   Standardization numbers;
 };
 
-/// Mean and sum of squared distances for each of them, over all rows of an epoch, each row once, in
-/// the order of their numbers (Welford's recurrence).
+/// Mean and sum of squared distances per place, over all rows of an epoch, each row once, in the
+/// order of their numbers (Welford's recurrence).
 Result<std::vector<double>> fit(const Table &table, size_t field, const Places &places) {
   std::vector<int64_t> order;
   table.order(0, order);
@@ -71,7 +71,7 @@ Result<std::vector<double>> fit(const Table &table, size_t field, const Places &
     if (!isVisited[row])
       continue;
     auto value = table.view(field, {0, int64_t(row)}, scratch);
-    if (!value) // its batch reports it, or skips it
+    if (!value) // its batch reports the error, or skips the row
       continue;
     toNumber(value->data, reinterpret_cast<std::byte *>(numbers.data()), elements, 1, -0.0);
     for (size_t i = 0; i < elements; ++i) {
@@ -121,8 +121,7 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
     for (int64_t i = axis + 1; i < rank; ++i)
       places.inner *= size_t(before.shape[size_t(i)]);
   }
-  // Statistics known from a checkpoint, or to the evaluation from the training, are not computed
-  // again.
+  // Statistics known from a checkpoint, or from training during evaluation, are not computed again.
   std::vector<double> fitted;
   if (context.state && context.state->contains(key)) {
     fitted = context.state->at(key);
@@ -130,7 +129,7 @@ Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Ta
       return Status::error(text("standardize of field '", before.name, "' has statistics of ",
                                 fitted.size() / 2, " places, expected ", places.count));
   } else if (context.problems) {
-    fitted.resize(2 * places.count); // the values play no role
+    fitted.resize(2 * places.count); // the values do not matter
   } else if (!context.fits) {
     return Status::error(text("standardize of field '", before.name,
                               "' goes by the training rows: name a checkpoint of the training "

@@ -1,5 +1,4 @@
-// Transforms as operations on whole tensors: for those that export a pipeline with a
-// model.
+// Transforms as operations on whole tensors, for exporting a pipeline together with a model.
 #ifndef RUNTIME_DATA_TENSORSTEPS_H
 #define RUNTIME_DATA_TENSORSTEPS_H
 
@@ -12,7 +11,7 @@ namespace gradc::runtime {
 
 class Taps;
 
-/// Is told the steps of one transform in their order (include/gradc/data.h defines each).
+/// Receives the steps of one transform in order (include/gradc/data.h defines each).
 class TensorSteps {
 public:
   virtual void cast(gradc_dtype to) = 0;
@@ -21,7 +20,7 @@ public:
   virtual void standardize(int64_t axis, int64_t count, std::string_view key, double epsilon) = 0;
   virtual void oneHot(int64_t classes) = 0;
   virtual void transpose(std::span<const int64_t> order) = 0;
-  /// Picks or weighs, as the taps do.
+  /// Selects or weights elements, according to the taps.
   virtual void resample(int64_t axis, const Taps &taps) = 0;
   virtual void round() = 0;
   virtual void random() = 0;

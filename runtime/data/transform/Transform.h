@@ -1,4 +1,4 @@
-// The work of a `map` stage on one field of a row; one small class each.
+// The work of a `map` stage on one field of a row; one small class per transform.
 #ifndef RUNTIME_DATA_TRANSFORM_H
 #define RUNTIME_DATA_TRANSFORM_H
 
@@ -14,55 +14,56 @@ public:
   explicit Transform(Field result) : result(std::move(result)) {}
   virtual ~Transform() = default;
 
-  /// Reads a row's value and writes the result to `out.room(shape)`. `random` depends on this row,
-  /// epoch and stage alone; `own` is the stage's memory on this thread. An error describes the
-  /// value; the caller adds the file, the row and the field before it.
+  /// Reads a row's value, and writes the result to `out.room(shape)`. `random` depends only on row,
+  /// epoch, and stage; `own` is the stage's memory on this thread. An error describes the value;
+  /// the caller prefixes the file, row, and field.
   virtual Status apply(const Value &in, Random &random, ScratchSlot &own, Output &out) const = 0;
 
-  /// For a block of contiguous rows, if that is faster than row by row: `apply` on each, without
-  /// random numbers. Returns how many rows it made; if fewer than given, the caller applies the
-  /// next one by itself to get its error.
+  /// Applies the transform to a block of contiguous rows, without random numbers, if that is faster
+  /// than row by row. Returns the number of rows done; if it is smaller than the number given, the
+  /// caller applies the next row by itself to get its error.
   virtual size_t applyAll(const std::byte *column, std::span<const int64_t> rows,
                           std::byte *out) const {
     return 0;
   }
 
   /// This transform and the following `next` as one transform, if that is faster with equal
-  /// results; else null.
+  /// results; otherwise null.
   virtual std::unique_ptr<const Transform> followedBy(const Transform &next) const {
     return nullptr;
   }
 
-  /// Tells what it does to rows of the type and shape `before`.
+  /// Reports the steps on rows of the type and shape `before`.
   virtual void tell(const Field &before, TensorSteps &steps) const { steps.other(); }
 
   const Field result;
 };
 
-/// Makes a transform from its block, for a field of the type and shape `before`; null where the
-/// field is not known yet: then the block alone is checked, and no transform made. What only the
-/// run can know about rows is an error of `apply`; Status::invalid says what can never work.
+/// Makes a transform from its block, for a field of the type and shape `before`. If `before` is
+/// null because the field is not known yet, only the block is checked, and no transform is made.
+/// Problems of rows that only the run can find are errors of `apply`; Status::invalid reports what
+/// can never work.
 using MakeTransform = Result<std::unique_ptr<const Transform>> (*)(Config config,
                                                                    const Field *before);
 
-/// From the fields `cast`, `scale` and `offset` of the map block itself.
+/// Uses the fields `cast`, `scale`, and `offset` of the map block itself.
 Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *before);
 
-/// The numbers of standardize: (value - mean) * scale, one of each per place.
+/// The numbers of standardize: (value - mean) * scale, one pair per place.
 struct Standardization {
   std::vector<double> means, scales;
 };
-/// From what it has found: mean and deviation of each place in turn.
+/// Made from fitted values: mean and deviation of each place in turn.
 Standardization standardization(std::span<const double> fitted, double epsilon);
 
-/// Knows the whole data set: finds its statistics in a pass over the rows, unless `context.state`
-/// has them under `key`, and puts them there. At `noField` the block alone is checked.
+/// Considers the whole data set: takes its statistics from `context.state` under `key`, or computes
+/// them in a pass over the rows and stores them there. At `noField`, only the block is checked.
 constexpr size_t noField = SIZE_MAX;
 Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
                                                          size_t field, const DataContext &context,
                                                          std::string key);
 
-// One per other kind of map block.
+// One function per other kind of map block.
 Result<std::unique_ptr<const Transform>> makeOneHot(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makePad(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makeTranspose(Config config, const Field *before);
@@ -72,7 +73,7 @@ struct MapKind {
   std::string_view name;
   MakeTransform make;
 };
-/// Those for pictures, in data/image. Null in a program whose spec has none of them.
+/// The kinds for pictures, in data/image. Null in a program whose spec uses none of them.
 __attribute__((weak)) std::span<const MapKind> pictureMaps();
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// map { transpose { order } }: a row's dims in another order.
+// map { transpose { order } }: reorders the dims of a row.
 #include "runtime/base/Text.h"
 #include "runtime/data/transform/Transform.h"
 
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  /// Writes the block at `in` for which the first `depth` result dims are chosen; returns its end.
+  /// Writes the block at `in` for which the first `depth` result dims are fixed; returns its end.
   std::byte *copy(const std::byte *in, std::byte *out, size_t depth,
                   std::span<const int64_t> shape) const {
     auto count = size_t(shape[order[depth]]);
