@@ -1,4 +1,4 @@
-// Drives the phases over one file.
+// Runs the phases on one file.
 #include "compiler/Compiler.h"
 
 #include "compiler/Pipeline.h"
@@ -44,7 +44,7 @@ struct DumpAfterEach : PassInstrumentation {
   unsigned count = 1;
 };
 
-/// The time of each pass, in the order in which they first ran.
+/// Measures the time of each pass, in the order in which passes first ran.
 struct TimePasses : PassInstrumentation {
   using Clock = std::chrono::steady_clock;
 
@@ -54,7 +54,7 @@ struct TimePasses : PassInstrumentation {
   }
   void runBeforePass(Pass *pass, Operation *) override { begun[pass] = Clock::now(); }
   void runAfterPass(Pass *pass, Operation *) override {
-    if (pass->getArgument().empty()) // an adaptor; its passes are reported themselves
+    if (pass->getArgument().empty()) // an adaptor; its passes are reported separately
       return;
     std::chrono::duration<double, std::milli> ms = Clock::now() - begun[pass];
     times[pass->getArgument()] += ms.count();
@@ -66,7 +66,7 @@ struct TimePasses : PassInstrumentation {
 
 using PhaseBuilder = void (*)(OpPassManager &, const CompileOptions &);
 
-/// Times a phase if requested.
+/// Measures a phase if requested.
 class PhaseTimer {
 public:
   PhaseTimer(StringRef name, const CompileOptions &options)
@@ -103,7 +103,7 @@ LogicalResult runPhase(ModuleOp module, StringRef name, PhaseBuilder build,
 FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOptions &options) {
   std::vector<std::string> names = options.levels;
   if (auto level =
-          at->getAttrOfType<StringAttr>("exec.level")) { // a module that was planned for it
+          at->getAttrOfType<StringAttr>("exec.level")) { // the module was planned for this level
     if (!names.empty() && names != std::vector{level.str()})
       return at->emitError("expected the target that the module is planned for, ") << level,
              failure();
@@ -116,7 +116,7 @@ FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOpt
              failure();
     names.push_back(native->name.str());
   }
-  // The artifact holds each level once, in order.
+  // The artifact contains each level once, in order.
   std::vector<std::string> sorted;
   for (const exec::Level &level : exec::levels())
     if (llvm::is_contained(names, level.name))
@@ -146,7 +146,7 @@ FailureOr<Imported> importModule(MLIRContext &context, StringRef path) {
   return imported;
 }
 
-/// Map models run on CPUs, beside the step.
+/// Removes map models, which run on CPUs concurrently with the step.
 void dropMapModels(ModuleOp level) {
   for (func::FuncOp function : llvm::make_early_inc_range(mapFunctions(level)))
     function.erase();
@@ -181,7 +181,7 @@ FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
                                  : importTraining(context, path, import);
 }
 
-/// The rest of the way for a module in planned form.
+/// The remaining phases for a module in planned form.
 static FailureOr<PlannedProgram> planKernels(PlannedProgram program, ArrayRef<std::string> levels,
                                              const CompileOptions &options) {
   for (const std::string &name : levels) {

@@ -1,4 +1,4 @@
-// Reads give what states held when the function began; writes take effect when it returns.
+// Reads return the values of states at the function's start; writes take effect when it returns.
 #include "compiler/Interpreter.h"
 
 #include "dialects/grad/Evaluate.h"

@@ -1,4 +1,4 @@
-// The reference interpreter: grad functions run op by op through their own `evaluate`.
+// The reference interpreter: runs grad functions op by op through each op's `evaluate`.
 #ifndef COMPILER_INTERPRETER_H
 #define COMPILER_INTERPRETER_H
 
@@ -9,7 +9,7 @@ namespace gradc {
 /// A module's functions and the states they read and write.
 class Interpreter {
 public:
-  /// States start from their initial values.
+  /// Initializes the states.
   explicit Interpreter(mlir::ModuleOp module);
 
   /// Runs a function of grad ops; writes take effect when it returns.

@@ -1,4 +1,4 @@
-// The options of a compilation. One struct, passed whole.
+// The options of a compilation: a single struct, passed as a whole.
 #ifndef COMPILER_OPTIONS_H
 #define COMPILER_OPTIONS_H
 
@@ -12,32 +12,32 @@
 namespace gradc {
 
 struct CompileOptions {
-  /// Levels to compile for; empty: the highest that this machine executes.
+  /// Levels to compile for; if empty, the highest that this machine executes.
   std::vector<std::string> levels;
   /// Shapes bound to graph inputs by name.
   std::map<std::string, std::vector<int64_t>> shapes;
   /// Tensors given for graph inputs: they bind dims that `shapes` leaves open, and operands that
   /// must be known.
   std::map<std::string, mlir::grad::HostTensor> inputs;
-  /// Numbers of rows, below the largest batch, that a model gets an entry for: inference on as many
-  /// rows or fewer runs that one.
+  /// Numbers of rows, below the largest batch, for which a model gets an entry. Inference on at
+  /// most that many rows uses the entry.
   std::vector<int64_t> buckets;
-  /// Bytes that a string of a graph input may have.
+  /// The maximum number of bytes in a string of a graph input.
   int64_t stringBytes = 64;
-  /// Folder for the IR after each pass, one file per pass; empty: none.
+  /// Folder for the IR after each pass, one file per pass; empty for none.
   std::string dumpDirectory;
-  /// Bytes that states and the arena of one entry may take; 0: as many as they need.
+  /// The maximum number of bytes for states and the arena of one entry; 0 for no limit.
   int64_t memoryBudget = 0;
-  /// Folder in which kernels' machine code is kept from one compilation to the next; empty: none.
+  /// Folder that caches the machine code of kernels between compilations; empty for none.
   std::string cacheDirectory;
-  /// Print the time of every phase and pass to stderr.
+  /// Print the time of each phase and pass to stderr.
   bool timing = false;
-  /// Kernel that the test-only corruption pass changes; empty: none.
+  /// The kernel that the test-only corruption pass changes; empty for none.
   std::string corruptKernel;
-  /// Images of CUDA levels hold LLVM bitcode for the tests' simulated device.
+  /// Images of CUDA levels contain LLVM bitcode, for the tests' simulated device.
   bool llvmImage = false;
-  /// When a kernel is cut so that a library computes a part of it: "auto" or "always"; "never": no
-  /// library is used at all.
+  /// Whether kernels are split so that a library computes a part: "auto" or "always"; with "never",
+  /// no library is used at all.
   std::string libraries = "auto";
   /// Convert the program to f64 (gradient checks).
   bool retypeF64 = false;

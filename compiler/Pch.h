@@ -1,5 +1,4 @@
-// The headers that nearly every file of the importer and of what stands on it includes, precompiled
-// once.
+// The headers that nearly every file of the importer and of its users includes, precompiled once.
 #include "compiler/import/onnx/onnx.pb.h"
 #include "compiler/import/spec/training.pb.h"
 #include "dialects/Pch.h"

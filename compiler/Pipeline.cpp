@@ -20,7 +20,7 @@ void gradc::registerDialects(DialectRegistry &registry) {
                   cf::ControlFlowDialect, LLVM::LLVMDialect>();
 }
 
-/// Simplification is the same list wherever new redundancy appears.
+/// The same list of simplifications, used wherever new redundancy appears.
 static void simplify(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -28,8 +28,8 @@ static void simplify(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-/// Moves work out of scans, and removes the ops that are dead afterwards. A memory budget limits
-/// the stacks that a loop gains.
+/// Moves work out of scans, and removes ops that are then dead. A memory budget limits the stacks
+/// that a loop gains.
 static void hoistFromScans(OpPassManager &pm, const gradc::CompileOptions &options) {
   gradc::HoistFromScansOptions hoist;
   if (options.memoryBudget > 0)
@@ -39,34 +39,36 @@ static void hoistFromScans(OpPassManager &pm, const gradc::CompileOptions &optio
   pm.addPass(createCSEPass());
 }
 
-/// Whether all levels are those of GPUs.
+/// Whether all levels are GPU levels.
 static bool isForCuda(const gradc::CompileOptions &options) {
   auto isCuda = [](StringRef level) { return exec::findLevel(level)->isCuda(); };
   return !options.levels.empty() && llvm::all_of(options.levels, isCuda);
 }
 
 void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
-  // Counts are resolved after each pass that makes them, so that they block no simplification.
+  // Counts are resolved after each pass that creates them, so that they block no simplification.
   pm.addPass(createBindRows());
   simplify(pm);
   pm.addPass(createRaiseComposites());
-  // Before transposes move: they then move through attentions.
+  // Before transposes move, so that they move through attentions.
   pm.addPass(createFormAttention({isForCuda(options)}));
-  // Before gradients exist: those of products outside of loops are outside, too.
+  // Before gradients exist, so that gradients of products outside loops are outside as well.
   hoistFromScans(pm, options);
-  // Before gradients exist: transposes removed from the forward do not appear in the backward.
+  // Before gradients exist, so that transposes removed from the forward do not appear in the
+  // backward.
   pm.addPass(createMoveTransposes());
   pm.addPass(createCSEPass());
   pm.addPass(createOrderStates());
-  // Before gradients: they are then of the same types. After states have their order, which reading
-  // contractions decide.
+  // Before gradients exist, so that they get the same types. After the layout of states is decided,
+  // which depends on the contractions that read them.
   pm.addPass(createMixPrecision());
-  // A gradient is a request, an op: the step is built on its results before they exist.
+  // A gradient is an op that requests it, so the step is built on gradients before they are
+  // computed.
   pm.addPass(createBuildStep());
-  // Gradients have constants of their own, such as 1 / n of a mean, which must be computed in f64.
+  // Gradients introduce constants, such as 1 / n of a mean, which must be computed in f64.
   if (options.retypeF64)
     pm.addPass(createRetypeF64());
-  // A decay of 0.9999 leaves little of an f32 constant's digits.
+  // A decay of 0.9999 would lose most of its digits as an f32 constant.
   pm.addPass(createAverageWeights());
   pm.addPass(createDifferentiate());
   pm.addPass(createReadStored());
@@ -78,8 +80,8 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
-  // On a CPU all composites but attentions become loops; a softmax is fused as its primitives, row
-  // by row. Libraries on GPUs compute some composites whole.
+  // On a CPU, all composites but attentions become loops; a softmax is fused as its primitives, row
+  // by row. On a GPU, libraries compute some composites whole.
   bool forCuda = isForCuda(options);
   bool asksLibraries = forCuda && options.libraries != "never";
   pm.addPass(createDecomposeComposites({asksLibraries, /*keepForKernels=*/!forCuda}));
@@ -88,32 +90,32 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReassociateSums({forCuda}));
   pm.addPass(createCSEPass());
   pm.addPass(createAlignSteps());
-  // The last look at single ops: FindExtents tells kernels what it finds.
+  // The last pass that inspects single ops; FindExtents passes its findings to kernels.
   pm.addPass(createBindRows({/*judge=*/true}));
   pm.addPass(createFormKernels({forCuda}));
   pm.addPass(createSkipRoundings());
 }
 
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
-  // Layouts consider all entries: a weight has one layout for forward, backward and update.
+  // Layouts consider all entries: a weight has one layout for forward, backward, and update.
   pm.addPass(createChooseLayouts());
-  // After layouts: lists of elements are in the order in which these are stored.
+  // After layouts: lists of elements follow the stored order.
   pm.addPass(createFlattenUpdates());
-  // After states have their layouts: a factor that is a state is in pairs already.
+  // After states have their layouts: a factor that is a state is already stored in pairs.
   pm.addPass(createPackFactors());
-  // After layouts: a library reads row-major tensors. Before schedules: a kernel may become two.
+  // After layouts: a library reads row-major tensors. Before schedules: a kernel may be split.
   pm.addPass(createChooseLibraries({options.libraries}));
-  // Kernels without a library call, and each call's fallback, are generated from primitives.
+  // Kernels without a library call, and the fallback of each call, are generated from primitives.
   pm.addPass(createDecomposeComposites({/*keepForLibraries=*/false, /*keepForKernels=*/true}));
   pm.addPass(createFindExtents());
   pm.addPass(createSchedule());
-  // A kernel of a group has its schedule; the memory plan knows the groups.
+  // After schedules, which groups need; before the memory plan, which knows the groups.
   pm.addPass(createGroupLaunches());
   pm.addPass(createOrderLaunches());
-  // In the order of the schedule: sums that begin one after the other.
+  // After launches are ordered: joins sums that begin one after another.
   pm.addPass(createBucketSums());
   pm.addPass(createRematerialize({options.memoryBudget}));
-  // Of the launches as they will run, with their units.
+  // Uses the final launches with their units.
   pm.addPass(createCutStates());
   pm.addPass(createPlanMemory());
 }

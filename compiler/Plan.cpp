@@ -1,4 +1,4 @@
-// Reads the figures from a planned module.
+// Collects the figures of a planned module.
 #include "compiler/Plan.h"
 
 #include "passes/support/Lifetimes.h"
@@ -8,7 +8,7 @@ using namespace mlir;
 namespace gradc {
 namespace {
 
-/// The library or code that computes a kernel, if libraries are present.
+/// The library or code that computes a kernel if libraries are present.
 std::string computedBy(exec::KernelOp kernel) {
   if (kernel.getThreads() == 0)
     return "";
@@ -24,7 +24,7 @@ struct ArenaTensor {
   RankedTensorType type;
   SmallVector<std::pair<int64_t, Operation *>, 2> writers; ///< each with its time
 
-  /// The node that has written it last at that time.
+  /// The node that last wrote the tensor before that time.
   Operation *writerAt(int64_t time) const {
     auto isLater = [&](const auto &writer) { return writer.first > time; };
     auto *later = llvm::find_if(writers, isLater);
@@ -32,7 +32,7 @@ struct ArenaTensor {
   }
 };
 
-/// Finds the tensors of an entry's arena, when they are alive, and the peak.
+/// Finds the tensors of an entry's arena, their lifetimes, and the peak.
 class ArenaPlan {
 public:
   ArenaPlan(exec::EntryOp entry, SymbolTableCollection &tables) : entry(entry), tables(tables) {}
@@ -90,8 +90,8 @@ private:
         lifetimes.touch(i, /*isWrite=*/false, moves(access));
   }
 
-  /// A write takes the place of what lay there, unless it is to memory that moves or that the same
-  /// node reads: then it is the same tensor that is changed.
+  /// A write replaces the previous content, unless it goes to moving memory or the same node reads
+  /// that memory: then it modifies the same tensor.
   void write(const exec::Access &access, ArrayRef<exec::LoopOp> loops, Operation *node) {
     auto [begin, end] = access.getReach(loops);
     for (auto [i, tensor] : llvm::enumerate(tensors)) {
@@ -118,7 +118,7 @@ private:
     });
   }
 
-  /// Bytes that some tensor takes.
+  /// The number of bytes that tensors occupy.
   int64_t bytesAt(ArrayRef<Lifetime> lives, int64_t time) {
     SmallVector<std::pair<int64_t, int64_t>> taken;
     for (auto [tensor, life] : llvm::zip(tensors, lives))
@@ -140,7 +140,7 @@ private:
   llvm::DenseSet<size_t> current; ///< tensors that nothing has been written over so far
 };
 
-/// Bytes that one rank gives to a sum.
+/// The number of bytes that one rank contributes to a sum.
 int64_t payloadBytes(exec::CollectiveOp collective) {
   int64_t bytes = 0;
   for (auto slice : collective.getSlices().getAsRange<exec::SliceAttr>())
@@ -178,7 +178,7 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
   return node;
 }
 
-/// The nodes of a body; their flops.
+/// Describes the nodes of a body; returns their flops.
 int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
                      SymbolTableCollection &tables) {
   int64_t flops = 0;

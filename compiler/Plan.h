@@ -37,11 +37,11 @@ struct EntryPlan {
       0; ///< of a run that takes the body of an if that has more, and loops as often as may be
   int64_t arenaBytes = 0;
   std::vector<PlannedTensor> tensors; ///< in the arena
-  /// The node at which most of the arena is alive.
+  /// The node at which most of the arena is in use.
   int64_t peakNode = 0;
   int64_t peakBytes = 0;
 
-  /// The tensors that are alive there, the largest first.
+  /// The tensors that are alive at the peak, the largest first.
   std::vector<PlannedTensor> atPeak() const;
 };
 

@@ -1,4 +1,4 @@
-// The C interface behind C++ types.
+// Wraps the C interface in C++ types.
 #include "compiler/Session.h"
 
 #include "dialects/Pch.h"
@@ -313,7 +313,7 @@ llvm::Error CompiledSession::setState(StringRef name, ArrayRef<char> value) {
   return check(gradc_state_set(session, state, value.data(), value.size()));
 }
 
-/// Scales the numbers of each row, so that their sum is 1.
+/// Scales the numbers of each row so that their sum is 1.
 static void makeDistributions(HostTensor &value, int64_t classes) {
   for (int64_t row = 0; row < value.size(); row += classes) {
     double sum = 0;

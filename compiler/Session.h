@@ -11,7 +11,7 @@
 
 namespace gradc {
 
-/// A C status with its message, as an llvm::Error that keeps the code.
+/// A C status with its message, as an llvm::Error that preserves the code.
 class RuntimeError : public llvm::ErrorInfo<RuntimeError> {
 public:
   static char ID;
@@ -22,7 +22,7 @@ public:
   std::string message;
 };
 
-/// The tensor type of a runtime's dtype and shape.
+/// The tensor type for the runtime's dtype and shape.
 mlir::RankedTensorType tensorType(mlir::MLIRContext &context, gradc_dtype dtype,
                                   llvm::ArrayRef<int64_t> shape);
 
@@ -37,10 +37,10 @@ struct Port {
   bool isText = false;    ///< strings: the last dim is the bytes of each
 };
 
-/// The ports of a run of `rows` rows of an entry of `batch`.
+/// The ports of a run of `rows` rows, for an entry of `batch` rows.
 std::vector<Port> portsOfRows(std::vector<Port> ports, int64_t batch, int64_t rows);
 
-/// Cuts an entry's results to the extents that the run found for them, and leaves these out.
+/// Cuts an entry's results to the extents that the run has computed, and removes the extents.
 void cutToExtents(std::vector<Port> &outputs, std::vector<mlir::grad::HostTensor> &results);
 
 /// Values for an entry's inputs: numbers in [0, 1), labels among their classes.
@@ -49,21 +49,21 @@ std::vector<mlir::grad::HostTensor> randomTensors(llvm::ArrayRef<Port> inputs, u
 /// An artifact (in memory or a file) with a session on it.
 class CompiledSession {
 public:
-  /// `level`: empty for the highest that this machine executes.
+  /// `level`: empty selects the highest level that this machine executes.
   static llvm::Expected<std::unique_ptr<CompiledSession>> open(std::string artifact,
                                                                const std::string &level = "");
   static llvm::Expected<std::unique_ptr<CompiledSession>> openFile(const std::string &path);
   ~CompiledSession();
 
-  /// The chosen level.
+  /// The selected level.
   llvm::StringRef level() const { return gradc_session_level(session); }
   llvm::Expected<uint32_t> find(llvm::StringRef entry);
-  /// The rows of the largest batch.
+  /// The number of rows of the largest batch.
   int64_t batch(uint32_t entry) const;
-  /// The node that couples rows of a call; empty where more rows than the batch may go through in
+  /// The node that couples the rows of a call; empty if more rows than the batch may be run in
   /// several calls.
   llvm::StringRef couplingNode(uint32_t entry) const;
-  /// Bytes of the planned memory of the entry and of all states.
+  /// The number of bytes planned for the entry and all states.
   int64_t plannedBytes(uint32_t entry) const;
   /// Without the number of rows, which the runtime sets.
   std::vector<Port> inputs(mlir::MLIRContext &context, uint32_t entry);
@@ -71,18 +71,18 @@ public:
 
   llvm::Expected<std::vector<mlir::grad::HostTensor>>
   run(mlir::MLIRContext &context, uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs);
-  /// On `rows` rows: batched inputs and results have that many.
+  /// Runs `rows` rows: batched inputs and results have that many.
   llvm::Expected<std::vector<mlir::grad::HostTensor>>
   run(mlir::MLIRContext &context, uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs,
       int64_t rows);
 
-  /// On memory of the caller: one address for each of `inputs` and of `outputs`.
+  /// Runs on the caller's memory: one address per element of `inputs` and `outputs`.
   llvm::Error run(uint32_t entry, int64_t rows, llvm::ArrayRef<const void *> inputs,
                   llvm::ArrayRef<void *> outputs);
 
-  /// Launch by launch.
+  /// Begins a run that is executed launch by launch.
   llvm::Error begin(uint32_t entry, llvm::ArrayRef<mlir::grad::HostTensor> inputs);
-  /// The number of the node that is launched next; GRADC_NONE at the end.
+  /// The number of the next node to launch; GRADC_NONE at the end.
   llvm::Expected<uint32_t> next();
   llvm::Error launch(uint32_t launch);
   llvm::Expected<std::vector<char>> readSlice(uint32_t entry, uint32_t launch, uint32_t slice);

@@ -1,4 +1,4 @@
-// gradc-opt: every dialect, pass and phase of gradc behind MLIR's usual driver, for tests.
+// gradc-opt: all dialects, passes, and phases of gradc behind MLIR's usual driver, for tests.
 #include "compiler/Pipeline.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"

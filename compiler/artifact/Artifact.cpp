@@ -1,4 +1,4 @@
-// From planned modules to the artifact's structs; one function per struct.
+// Converts planned modules to the artifact's structs; one function per struct.
 #include "compiler/artifact/Artifact.h"
 
 #include "compiler/artifact/Blob.h"
@@ -31,7 +31,7 @@ gradc_dtype dtypeOf(Type t) {
     return GRADC_F16;
   if (t.isBF16())
     return GRADC_BF16;
-  // Ports alone have narrow types.
+  // Only ports have narrow types.
   int narrow = llvm::TypeSwitch<Type, int>(t)
                    .Case<Float8E4M3FNType>([](auto) { return GRADC_F8E4M3FN; })
                    .Case<Float8E4M3FNUZType>([](auto) { return GRADC_F8E4M3FNUZ; })
@@ -123,21 +123,21 @@ private:
     return blob.append(ArrayRef(states));
   }
 
-  /// The name of the model's tensor that a state holds, or the average of.
+  /// The name of the model's tensor that a state holds or averages.
   static StringRef modelName(StateOp op) {
     StringRef name = op.getSymName();
     return op.getKind() == StateKind::average ? name.drop_back(strlen(averageSuffix)) : name;
   }
 
-  /// An average is exported in place of its weight.
+  /// An average is exported instead of its weight.
   static bool isExported(StateOp op) {
     auto module = op->getParentOfType<ModuleOp>();
     auto average = module.lookupSymbol<StateOp>((op.getSymName() + averageSuffix).str());
     return !average || average.getKind() != StateKind::average;
   }
 
-  /// The state's logical type: the order in which a pass stores it is not the model's, and neither
-  /// are constants, which no checkpoint holds.
+  /// Adds the state's logical type. The model does not determine the order in which a pass stores
+  /// it, nor constants, which no checkpoint contains.
   void addToModelHash(StateOp op) {
     if (op.getKind() == StateKind::constant)
       return;
@@ -159,7 +159,7 @@ private:
     }
   }
 
-  /// Where the model holds these values of a state, they are not written once more.
+  /// If the model's bytes contain these values of a state, they are not written again.
   gradc_range place(StateOp op, ArrayRef<char> values) {
     StringRef bytes(values.data(), values.size());
     for (const InitializerRange &range : imported.ranges)
@@ -213,12 +213,12 @@ private:
     return level;
   }
 
-  /// As the artifact counts cuts: from 1 on.
+  /// The artifact numbers cuts from 1.
   uint32_t cutOf(FlatSymbolRefAttr name) const {
     return name ? cutIndex.lookup(name.getValue()) : 0;
   }
 
-  /// Entries called as another one, with `.rows.N` behind.
+  /// Finds the entries named like another one with the suffix `.rows.N`.
   void writeBuckets(ModuleOp module, MutableArrayRef<gradc_artifact_entry> entries) {
     SmallVector<StringRef> names;
     for (auto op : module.getOps<exec::EntryOp>())
@@ -358,7 +358,7 @@ private:
     return node;
   }
 
-  /// In preorder: the nodes of its bodies follow a node.
+  /// Writes nodes in preorder: a node is followed by the nodes of its bodies.
   void writeBody(Region &body, std::vector<gradc_artifact_node> &nodes) {
     if (body.empty())
       return;

@@ -1,4 +1,4 @@
-// Writes artifacts: schedule, machine code, parameters and job in one file.
+// Writes artifacts: schedule, machine code, parameters, and job in one file.
 #ifndef COMPILER_ARTIFACT_ARTIFACT_H
 #define COMPILER_ARTIFACT_ARTIFACT_H
 
@@ -9,7 +9,7 @@
 
 namespace gradc {
 
-/// One level, planned and compiled.
+/// A planned and compiled level.
 struct CompiledLevel {
   mlir::ModuleOp module; ///< in planned form
   std::string image;     ///< its kernels' machine code
@@ -20,11 +20,11 @@ struct CompiledLevel {
 std::string writeArtifact(llvm::ArrayRef<CompiledLevel> levels, const Imported &imported,
                           llvm::StringRef directory);
 
-/// A prelinked runner (executable or shared library) with the artifact at its end.
+/// A prelinked runner (executable or shared library) with the artifact appended.
 llvm::Error writeWithRunner(llvm::StringRef runner, llvm::StringRef artifact,
                             llvm::StringRef output, bool executable);
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 llvm::Error writeFile(llvm::StringRef path, llvm::ArrayRef<llvm::StringRef> parts, bool executable);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// Sections are 64-byte aligned, because the runtime maps them.
+// Sections are aligned to 64 bytes, because the runtime maps them.
 #include "compiler/artifact/Blob.h"
 
 #include "runtime/include/gradc/hash.h"

@@ -12,7 +12,7 @@ namespace gradc {
 
 class Blob {
 public:
-  /// Starts with room for the header.
+  /// Starts with space for the header.
   Blob();
 
   /// Appends an array as a section; returns its range.
@@ -23,7 +23,7 @@ public:
     return range;
   }
   gradc_range appendBytes(llvm::ArrayRef<char> bytes);
-  /// The string's offset in the strings section; equal strings share one.
+  /// The string's offset in the strings section; equal strings share an offset.
   gradc_string intern(llvm::StringRef text);
 
   /// Completes the header (sizes, strings, hash) and returns the bytes.

@@ -1,4 +1,4 @@
-// Copies the spec's tree into the artifact, whose strings are shared.
+// Copies the spec's tree into the artifact, sharing its strings.
 #include "compiler/artifact/Job.h"
 
 #include "compiler/import/spec/SpecTree.h"

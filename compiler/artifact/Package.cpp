@@ -1,4 +1,4 @@
-// Appends an artifact to a prelinked runner: no linker, no compiler.
+// Appends an artifact to a prelinked runner, without a linker or compiler.
 #include "compiler/artifact/Artifact.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -14,7 +14,7 @@ using namespace mlir;
 namespace gradc {
 
 llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable) {
-  // Renaming over a device or a pipe would take its place.
+  // Renaming over a device or a pipe would replace it.
   llvm::sys::fs::file_status there;
   if (!llvm::sys::fs::status(path, there) &&
       there.type() != llvm::sys::fs::file_type::regular_file &&

@@ -1,5 +1,5 @@
-// Errors are propagated by evaluating every op again on operands that are moved by their own
-// errors: no op needs an error formula of its own.
+// Propagates errors by evaluating each op again on operands that are shifted by their own errors,
+// so no op needs an error formula.
 #include "compiler/verify/Bounds.h"
 
 #include "dialects/grad/Build.h"
@@ -20,14 +20,16 @@ double roundoff(Type element) {
 
 namespace {
 
-/// Rounding of one op, in units of roundoff: math functions are within 3.5 units in the last place.
+/// The rounding of one op, in units of roundoff; math functions are within 3.5 units in the last
+/// place.
 constexpr double opRoundings = 8;
-/// Elements that are always sampled: fewer say little.
+/// Minimum number of sampled elements: fewer tell little.
 constexpr int64_t minSamples = 64;
 
 bool isFloat(const HostTensor &tensor) { return isa<FloatType>(tensor.getElementType()); }
 
-/// The bound of an underflow. Kernels treat denormals as zero, but those of f16 are normal in f32.
+/// The bound of an underflow. Kernels treat denormals as zero, but denormals of f16 are normal in
+/// f32.
 double smallest(Type element) {
   auto type = dyn_cast<FloatType>(element);
   if (!type)
@@ -38,7 +40,8 @@ double smallest(Type element) {
       .convertToDouble();
 }
 
-/// Floats as f64. What overflows `element`, the type that the program computes in, is infinite.
+/// Floats as f64. Values that overflow `element`, the type that the program computes in, are
+/// infinite.
 HostTensor widen(const HostTensor &tensor, Type element) {
   if (!isFloat(tensor))
     return tensor;
@@ -52,7 +55,7 @@ HostTensor widen(const HostTensor &tensor, Type element) {
   return wide;
 }
 
-/// The corners of `shape`, where loops have their edges, and `count` elements drawn by lot.
+/// The corners of `shape`, where loops have their edges, and `count` randomly drawn elements.
 llvm::BitVector sample(ArrayRef<int64_t> shape, int64_t count) {
   llvm::BitVector wanted(llvm::product_of(shape));
   for (uint64_t corner = 0; corner < uint64_t(1) << shape.size(); ++corner) {
@@ -67,7 +70,7 @@ llvm::BitVector sample(ArrayRef<int64_t> shape, int64_t count) {
   return wanted;
 }
 
-/// An op that sums many terms to each element of its result.
+/// An op that sums many terms into each element of its result.
 struct SumOp {
   explicit SumOp(Operation *op) {
     auto loops = dyn_cast<LoopsOpInterface>(op);
@@ -80,7 +83,7 @@ struct SumOp {
                                 : cast<ShapedType>(op->getOperand(0).getType()).getNumElements();
     terms = std::max<int64_t>(1, all / results);
   }
-  /// Elements of the result to compute within `maxTerms`.
+  /// The number of result elements to compute within `maxTerms`.
   int64_t samples(int64_t maxTerms) const {
     return std::clamp(maxTerms / terms, std::min(minSamples, results), results);
   }
@@ -89,7 +92,7 @@ struct SumOp {
   int64_t results = 1, terms = 1;
 };
 
-/// One op of a kernel: its value and the bound on its error.
+/// One op of a kernel: its value, and the bound on its error.
 class BoundedOp {
 public:
   BoundedOp(Operation *op, ArrayRef<Bounded> operands, const EvaluationOptions &options)
@@ -136,7 +139,7 @@ private:
     return results;
   }
 
-  /// Adds the op's own rounding error. Moved and integer values are exact.
+  /// Adds the op's own rounding error. Moved values and integers are exact.
   void addRounding() {
     auto loops = dyn_cast<LoopsOpInterface>(op);
     if (op->getNumOperands() && loops &&
@@ -152,8 +155,8 @@ private:
     }
   }
 
-  /// Adds the effect of operand `i`'s error on the results: runs the op on operands moved up and
-  /// down. A comparison decides between two uncertain numbers: both may move.
+  /// Adds the effect of operand `i`'s error on the results: runs the op on operands shifted up and
+  /// down. A comparison decides between two uncertain numbers, so both may be shifted.
   void addErrorOf(unsigned i) {
     bool isUnknown = llvm::any_of(operands[i].error, [](double e) { return std::isinf(e); });
     SmallVector<double> ways = {1, -1};
@@ -175,7 +178,7 @@ private:
         e += a;
   }
 
-  /// NaN for `way` stands for anything at all.
+  /// NaN as `way` stands for any value.
   static HostTensor move(const Bounded &operand, double way) {
     HostTensor moved = operand.value;
     for (int64_t j = 0; j < moved.size(); ++j) {
@@ -203,9 +206,9 @@ private:
     return std::isnan(x) || std::isnan(y) ? INFINITY : std::abs(x - y);
   }
 
-  /// A sum rounds relative to the magnitudes of its terms, and takes its operands' errors whatever
-  /// their signs: the same sum over magnitudes bounds both. Errors of n additions in lanes grow
-  /// like the root of n.
+  /// A sum rounds relative to the magnitudes of its terms, and its operands' errors add up
+  /// regardless of sign: the same sum over magnitudes bounds both. The errors of n additions in
+  /// lanes grow like the square root of n.
   void addErrorOfSums() {
     SmallVector<HostTensor> magnitudes, moved;
     bool isExact = true;

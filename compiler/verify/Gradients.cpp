@@ -1,4 +1,4 @@
-// Derivatives along directions, by the program's own backward pass and by differences of its loss.
+// Derivatives along directions, by the program's backward pass and by differences of its loss.
 #include "compiler/Session.h"
 #include "compiler/verify/Verify.h"
 #include "dialects/grad/Build.h"
@@ -14,7 +14,8 @@ using namespace mlir::grad;
 namespace gradc {
 namespace {
 
-/// Keeps the training function's forward and returns loss and gradients, as the entry "gradients".
+/// Keeps the training function's forward pass, and returns loss and gradients as the entry
+/// "gradients".
 SmallVector<std::string> requestGradients(ModuleOp module, StringRef entry, StringRef corrupted) {
   SmallVector<std::string> parameters;
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
@@ -43,14 +44,14 @@ SmallVector<std::string> requestGradients(ModuleOp module, StringRef entry, Stri
   exit->setOperands(results);
   function.setType(b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
   function.removeResAttrsAttr();
-  // The update's inputs are unused now, and would stay f32 to the runtime.
+  // The update's inputs are unused now; the runtime would still see them as f32.
   for (unsigned i = function.getNumArguments(); i-- > 0;)
     if (function.getArgument(i).use_empty())
       (void)function.eraseArgument(i);
   return parameters;
 }
 
-/// Parameters that move together: their values one after the other.
+/// Parameters that move together; their values are concatenated.
 struct Group {
   std::vector<unsigned> parameters; ///< indices
   std::vector<double> point, gradient, direction;
@@ -77,7 +78,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// Tries a direction, and where a kink of the loss stays in the way, others from other points.
+  /// Tries a direction. If a kink of the loss interferes, tries others from other points.
   llvm::Expected<GradientCheck> check(std::vector<unsigned> indices) {
     GradientCheck check;
     Group group{std::move(indices), {}, {}, {}};
@@ -99,7 +100,7 @@ public:
 
 private:
   static constexpr unsigned attempts = 4;
-  /// f64 sums and functions of a whole network are about this exact, relative to its loss.
+  /// The relative accuracy of f64 sums and functions of a whole network, relative to its loss.
   static constexpr double lossRoundoff = 1e-14;
 
   std::vector<double> initialOf(const Group &group) const {
@@ -134,8 +135,8 @@ private:
     return (*results)[0].getFloat(0);
   }
 
-  /// Half of the direction, which has length 1, is the gradient's own, where a wrong factor shows
-  /// best; the other half is random and shows what the gradient lacks.
+  /// Half of the direction, which has length 1, is the gradient itself, where a wrong factor shows
+  /// best. The other half is random, and shows components that the gradient lacks.
   static void aim(Group &group, std::mt19937 &random) {
     auto norm = [](ArrayRef<double> v) {
       double sum = 0;
@@ -156,7 +157,8 @@ private:
       d /= length;
   }
 
-  /// Goes to the point, a little beside the initial one if `away`, and computes the gradient there.
+  /// Moves to the point (slightly away from the initial one if `away`), and computes the gradient
+  /// there.
   llvm::Error settle(Group &group, std::mt19937 &random, bool away) {
     std::normal_distribution<double> normal;
     group.point = initialOf(group);
@@ -178,10 +180,11 @@ private:
     return llvm::Error::success();
   }
 
-  /// Compares along one direction. Quotients judge when those of two steps agree and the loss is
-  /// smooth between: its second difference shrinks with the step, which it does not around a kink.
-  /// False: no two steps do; `check` then holds the closest, wrong only where it is further from
-  /// the gradient than the quotients are from each other.
+  /// Compares along one direction. Difference quotients are used if those of two steps agree and
+  /// the loss is smooth between them: its second difference shrinks with the step, which it does
+  /// not around a kink. Returns false if no two steps qualify; `check` then holds the closest
+  /// quotients, which count as wrong only if they are further from the gradient than from each
+  /// other.
   llvm::Expected<bool> judge(Group &group, std::mt19937 &random, bool away, GradientCheck &check) {
     if (auto error = settle(group, random, away))
       return error;
@@ -231,7 +234,7 @@ private:
   double loss = 0;
 };
 
-/// Parameter by parameter; those that are left after `seconds` together.
+/// Checks parameters one by one; those left after `seconds` are checked together.
 llvm::Expected<std::vector<GradientCheck>> checkParameters(GradientVerifier &verifier,
                                                            unsigned count, double seconds) {
   using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// The evaluator shares no code with code generation, so agreement means something.
+// The evaluator shares no code with code generation, so agreement is meaningful.
 #include "compiler/Session.h"
 #include "compiler/verify/Bounds.h"
 #include "compiler/verify/Layout.h"
@@ -15,7 +15,7 @@ using namespace mlir::grad;
 namespace gradc {
 namespace {
 
-/// A bound is a first-order estimate; an error is far beyond it.
+/// A bound is a first-order estimate; errors are far above it.
 constexpr double safety = 4;
 
 double largestIn(const HostTensor &tensor) {
@@ -26,14 +26,14 @@ double largestIn(const HostTensor &tensor) {
   return largest;
 }
 
-/// How far values that were read back from Winograd's transforms may be from those that were
-/// transformed.
+/// The maximum difference between values read back from Winograd's transforms and the original
+/// values.
 double layoutError(const HostTensor &tensor, exec::PanelAttr layout) {
   bool isTransformed = layout && layout.isWinograd();
   return isTransformed ? 8 * roundoff(tensor.getElementType()) * largestIn(tensor) : 0;
 }
 
-/// How finely kernels are evaluated.
+/// The precision with which kernels are evaluated.
 struct Effort {
   int64_t maxTerms = INT64_MAX;
   bool everyLaunch = true;
@@ -83,7 +83,8 @@ private:
     return launches;
   }
 
-  /// The finest that an estimate allows, so that the same program is always verified alike.
+  /// Chooses the highest precision that an estimate allows, so that a program is always verified in
+  /// the same way.
   void chooseEffort(double seconds) {
     auto estimate = [&] {
       double sum = 0;
@@ -105,9 +106,8 @@ private:
     effort.everyLaunch = false;
   }
 
-  /// An optimizer's slots start at zero and averages at the weights, where half of an update cannot
-  /// be seen: here they have magnitudes from 1e-12 to 1, so that either side of each sum counts
-  /// somewhere.
+  /// An optimizer's slots start at zero and averages at the weights, which hides half of an update.
+  /// Here they get magnitudes from 1e-12 to 1, so that both sides of each sum matter somewhere.
   llvm::Error fillSlots() {
     std::mt19937 random(11);
     for (auto state : level.getOps<StateOp>()) {
@@ -146,7 +146,8 @@ private:
     }
   }
 
-  /// A copy makes its second slice equal to its first; what one rank exchanges are its own values.
+  /// A copy makes its second slice equal to its first. With a single rank, exchanges return the
+  /// rank's own values.
   llvm::Error verifyCopy(exec::EntryOp entry, Operation *copy, uint32_t index, uint32_t launch) {
     auto collective = dyn_cast<exec::CollectiveOp>(copy);
     uint32_t count = collective ? uint32_t(collective.getSlices().size()) : 1;
@@ -218,8 +219,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Where no result could be compared, because each is made of elements that were not sampled,
-  /// all are evaluated.
+  /// If no result element could be compared, because each depends on elements that were not
+  /// sampled, evaluates all elements.
   void compareLaunch(exec::KernelOp kernel, ArrayRef<Bounded> operands, ArrayRef<HostTensor> found,
                      KernelCheck &check) {
     EvaluationOptions options;
@@ -247,7 +248,7 @@ private:
     compareAll();
   }
 
-  /// Notes the worst element; the number of those that could be compared.
+  /// Records the worst element; returns the number of elements that could be compared.
   static int64_t compare(const HostTensor &found, const Bounded &expected, double layoutError,
                          KernelCheck &check) {
     int64_t compared = 0;
@@ -273,7 +274,7 @@ private:
 
   static void worsen(KernelCheck &check, double error, double limit) {
     check.ok &= error <= limit;
-    // error / limit, where either may be 0
+    // Compares error / limit, where either may be 0.
     if (error * (check.limit + 1e-300) < check.error * (limit + 1e-300))
       return;
     check.error = error;

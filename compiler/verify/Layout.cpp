@@ -1,4 +1,4 @@
-// An oracle of its own: shares nothing with the code that packs.
+// An independent oracle: shares nothing with the code that packs.
 #include "compiler/verify/Layout.h"
 
 using namespace mlir;
@@ -6,8 +6,8 @@ using namespace mlir::grad;
 
 namespace gradc {
 
-/// The filters g whose transforms u = G g G^T lie in panels: g = P u P^T with
-/// P = [[1, 0, 0, 0], [0, 1, -1, 0], [0, 0, 0, 1]].
+/// The filters g whose transforms u = G g G^T are stored in panels: g = P u P^T with P = [[1, 0, 0,
+/// 0], [0, 1, -1, 0], [0, 0, 0, 1]].
 static HostTensor transformBack(ArrayRef<char> bytes, RankedTensorType type,
                                 exec::PanelAttr layout) {
   const SmallVector<std::pair<int64_t, double>> parts[] = {{{0, 1}}, {{1, 1}, {2, -1}}, {{3, 1}}};

@@ -1,4 +1,4 @@
-// Packed tensors, read back into row-major order.
+// Reads packed tensors back into row-major order.
 #ifndef COMPILER_VERIFY_LAYOUT_H
 #define COMPILER_VERIFY_LAYOUT_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// The row-major tensor in `bytes`, which are in `layout` (null: row-major already).
+/// The row-major tensor in `bytes`, which have `layout` (null: already row-major).
 mlir::grad::HostTensor unpack(llvm::ArrayRef<char> bytes, mlir::RankedTensorType type,
                               mlir::exec::PanelAttr layout);
 

@@ -1,4 +1,5 @@
-// Prepares batches, runs steps without and then with a profile, and compares them with the peaks.
+// Prepares batches, runs steps first without and then with a profile, and compares them with the
+// peaks.
 #include "tools/gradc/Bench.h"
 
 #include "runtime/base/Text.h"
@@ -18,7 +19,7 @@ namespace gradc {
 using namespace runtime;
 namespace {
 
-/// A line of /proc/self/status in bytes; 0: not found.
+/// A line of /proc/self/status in bytes; 0 if it is not found.
 int64_t statusBytes(llvm::StringRef key) {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {
@@ -30,12 +31,12 @@ int64_t statusBytes(llvm::StringRef key) {
   return 0;
 }
 
-/// Peak memory of the process beyond what it used when this was made.
+/// The peak memory of the process, beyond its memory when this object was constructed.
 class MemoryPeak {
 public:
   MemoryPeak() {
     malloc_trim(0);
-    std::ofstream("/proc/self/clear_refs") << "5"; // the peak starts again from here
+    std::ofstream("/proc/self/clear_refs") << "5"; // restarts the peak
     before = statusBytes("VmRSS");
   }
   int64_t bytes() const { return std::max<int64_t>(0, statusBytes("VmHWM") - before); }
@@ -46,7 +47,7 @@ private:
 
 double seconds(int64_t nanoseconds) { return double(nanoseconds) * 1e-9; }
 
-/// The value below which a fraction `share` of the values lies; sorts them.
+/// The value below which a fraction `share` of the values lies. Sorts the values.
 double quantile(std::vector<double> &values, double share) {
   std::sort(values.begin(), values.end());
   return values[size_t(share * double(values.size() - 1) + 0.5)];
@@ -60,7 +61,7 @@ public:
 
   const gradc_artifact_entry &entry() const { return *theEntry; }
   const std::string &data() const { return origin; }
-  /// The next batch.
+  /// Advances to the next batch.
   Status step() {
     const auto &inputs = batches[next];
     next = (next + 1) % batches.size();
@@ -100,7 +101,7 @@ private:
 };
 
 Status Workload::chooseEntry() {
-  // Of several kinds of steps that of the first when nothing is frozen any more.
+  // With several kinds of steps, measures the first kind in its last phase, when nothing is frozen.
   Turns turns(Config::job(session.artifact()), [](std::string_view) { return false; });
   entryName = turns.entries().front().name;
   for (std::string name : {entryName, std::string("gradients"), std::string("forward")})
@@ -137,7 +138,7 @@ Status Workload::fillInputs(mlir::MLIRContext &context, const NamedTensors &give
   return {};
 }
 
-/// The first batches of the job's data instead of random ones.
+/// Uses the first batches of the job's data instead of random ones.
 Status Workload::takeData() {
   constexpr size_t most = 16;
   auto job = Job::read(session.artifact(), {});
@@ -206,10 +207,10 @@ private:
   int64_t runs = 0;
 };
 
-/// Runs steps for a while, at least a few, and records when each began and ended.
+/// Runs steps for a while, at least a few, and records when each step began and ended.
 template <typename After> Status Bench::repeat(double time, After &&after) {
   constexpr int least = 5;
-  // Training continues only as long as its numbers stay ordinary.
+  // Training only continues while its numbers stay ordinary.
   constexpr int64_t resetEvery = 64;
   int64_t start = Trace::now();
   for (int i = 0; i < least || seconds(Trace::now() - start) < time; ++i) {
@@ -228,7 +229,7 @@ template <typename After> Status Bench::repeat(double time, After &&after) {
 }
 
 Status Bench::run(BenchResult &result) {
-  // 1. Warm caches and clocks; then the steps without a profile.
+  // 1. Warm up caches and clocks, then run steps without a profile.
   if (Status s = repeat(options.seconds / 10, [](int64_t, int64_t) {}); !s.ok())
     return s;
   std::vector<double> steps;
@@ -240,7 +241,7 @@ Status Bench::run(BenchResult &result) {
   result.median = quantile(steps, 0.5);
   result.p90 = quantile(steps, 0.9);
 
-  // 2. With a profile.
+  // 2. Run steps with a profile.
   constexpr size_t tracedSteps = 200;
   Trace trace;
   if (!options.trace.empty())
@@ -304,7 +305,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   BenchResult result;
   result.threads = options.threads ? options.threads : int(ThreadTeam::availableCpus());
 
-  // 1. The start: artifact, session, first step.
+  // 1. Measure the start: artifact, session, first step.
   MemoryPeak memory;
   int64_t begin = Trace::now();
   auto artifact = open();
@@ -325,7 +326,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   result.create = seconds(created - opened);
   result.first = seconds(Trace::now() - prepared);
 
-  // 2. Facts about the model.
+  // 2. Record facts about the model.
   const gradc_artifact_entry &entry = (*workload)->entry();
   result.entry = (*artifact)->string(entry.name);
   result.level = (*artifact)->string((*session)->level().name);
@@ -336,7 +337,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
        (*artifact)->elements<gradc_artifact_buffer>((*session)->level().buffers))
     result.stateBytes += int64_t(buffer.bytes);
 
-  // 3. Steps and kernels, and their roofline.
+  // 3. Measure steps, kernels, and their roofline.
   if (Status ran = Bench(**session, **workload, options).run(result); !ran.ok())
     return ran;
   result.peakBytes = memory.bytes();

@@ -1,4 +1,4 @@
-// Times the steps of an artifact, and each kernel of a step.
+// Measures the steps of an artifact, and each kernel of a step.
 #ifndef TOOLS_GRADC_BENCH_H
 #define TOOLS_GRADC_BENCH_H
 
@@ -37,8 +37,9 @@ struct BenchResult {
   Peaks peaks;
 };
 
-/// `open` returns the artifact, as part of the start-up. Measures the training step if there is a
-/// job, on its data, or on random inputs if the data is missing; else the forward pass.
+/// `open` returns the artifact; its time is part of the start-up. Measures the training step if
+/// there is a job, on the job's data or, if the data is missing, on random inputs; otherwise the
+/// forward pass.
 runtime::Result<BenchResult>
 measure(mlir::MLIRContext &context,
         std::function<runtime::Result<std::shared_ptr<runtime::Artifact>>()> open,

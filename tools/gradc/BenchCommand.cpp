@@ -1,4 +1,5 @@
-// gradc bench: the time of a step, of its kernels, and how far each is from the roofline.
+// gradc bench: the time of a step and of its kernels, and the distance of each kernel from the
+// roofline.
 #include "runtime/train/Job.h"
 #include "tools/gradc/Bench.h"
 #include "tools/gradc/BenchInput.h"
@@ -19,7 +20,7 @@ struct Settings {
   bool json = false;
 };
 
-/// "50.1 us", "2.60 ms", three digits.
+/// For example "50.1 us" or "2.60 ms", with three digits.
 std::string timeText(double seconds) {
   const char *units[] = {"s", "ms", "us", "ns"};
   int unit = 0;
@@ -175,7 +176,7 @@ int benchInput(Settings &settings) {
   return exitCode(Code::ok);
 }
 
-/// The trace must not be written over what is read.
+/// Refuses to write the trace over a file that is read.
 int expectTraceIsNew(const Settings &settings, Compilation &compilation) {
   const std::string &file = settings.compile.file;
   std::vector<std::string> read = {file};
@@ -222,7 +223,7 @@ int bench(Settings &settings) {
   return exitCode(Code::ok);
 }
 
-/// Refuses all but numbers from `least` to `most`.
+/// Accepts only numbers from `least` to `most`.
 auto between(double least, double most) {
   return [=](const std::string &text) -> std::string {
     double value;
@@ -238,7 +239,7 @@ void addBench(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
   CLI::App *command = app.add_subcommand("bench", "time a step and each of its kernels");
   settings->compile.add(*command, "an ONNX model (.onnx), a training spec or a compiled artifact");
-  settings->compile.oneBucket = true; // the largest batch is measured
+  settings->compile.oneBucket = true; // measures the largest batch
   command->get_option("file")->required(false);
   addInputs(*command, settings->inputs);
   command->get_option("--input")->description(

@@ -1,4 +1,4 @@
-// The loop of a training without its steps.
+// Runs a training loop without its steps.
 #include "tools/gradc/BenchInput.h"
 
 #include "runtime/base/Text.h"
@@ -40,7 +40,7 @@ Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> given, dou
   context.seed = job->seed;
   context.state = job->dataState;
 
-  // Map models need code and weights, which a session has.
+  // Map models need a session for their code and weights.
   std::unique_ptr<Session> session;
   if (hasModels(job->data)) {
     auto made = Session::create(std::move(given), {1, ""});
@@ -63,7 +63,7 @@ Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> given, dou
   result.batch = (*dataset)->batchSize();
   result.open = secondsSince(begin);
 
-  constexpr int64_t least = 8; // batches, however long they take; and one that comes later
+  constexpr int64_t least = 8; // batches, however long they take, plus one more
   begin = Clock::now();
   int64_t inEpoch = 0, batches = 0;
   bool isFirst = true;

@@ -1,4 +1,4 @@
-// Times a job's input pipeline alone.
+// Measures a job's input pipeline alone.
 #ifndef TOOLS_GRADC_BENCHINPUT_H
 #define TOOLS_GRADC_BENCHINPUT_H
 
@@ -15,8 +15,8 @@ struct InputBenchResult {
   runtime::InputReport report;
 };
 
-/// Takes the batches of the training data for about this number of seconds, over any number of
-/// epochs, and ignores them.
+/// Reads the batches of the training data for about `seconds` seconds, over any number of epochs,
+/// and discards them.
 runtime::Result<InputBenchResult> measureInput(std::shared_ptr<const runtime::Artifact> artifact,
                                                double seconds);
 

@@ -14,13 +14,13 @@
 namespace gradc {
 namespace {
 
-/// As the run will say it.
+/// Describes the learning rate as the run will.
 std::string describeRate(const spec::Training &training) {
   SpecTree tree(training, "job", /*text=*/nullptr);
   runtime::Config job(tree.values.data(), tree.strings.data());
   std::string rates =
       runtime::RateSchedule::describe(job.child("schedule"), runtime::commonRate(job));
-  // Of several kinds of steps each has its own.
+  // Each of several kinds of steps has its own rate.
   runtime::Turns turns(job, [](std::string_view) { return false; });
   for (const runtime::Turns::Entry &entry : turns.entries())
     if (entry.share != 1)
@@ -49,7 +49,7 @@ void printJson(const Imported &imported, const std::vector<std::string> &job) {
 
 void printTable(const Imported &imported, const std::vector<std::string> &job,
                 bool differentiates) {
-  size_t name = 11, type = 4, group = 0; // no column where there are no groups
+  size_t name = 11, type = 4, group = 0; // no column if there are no groups
   for (const Verdict &v : imported.verdicts) {
     if (!v.group.empty())
       group = std::max({group, v.group.size(), size_t(5)});
@@ -82,7 +82,7 @@ int check(const CompileArguments &arguments, bool json) {
     return code;
   if (int code = expectExport(arguments.file, compilation.imported()))
     return code;
-  // The graph phase asks every op on the way for its gradient.
+  // The graph phase asks each op on the way for its gradient.
   bool differentiates = compilation.imported().differentiates();
   JobSummary summary(compilation.imported());
   std::vector<std::string> job;

@@ -20,8 +20,8 @@ void addPlan(CLI::App &app, Runner &run);
 void addReport(CLI::App &app, Runner &run);
 void addRun(CLI::App &app, Runner &run);
 void addVerify(CLI::App &app, Runner &run);
-/// `gradc train`, `predict` and `evaluate` pass their arguments to the artifact's program, which
-/// has a command line of its own.
+/// `gradc train`, `predict`, and `evaluate` pass their arguments to the artifact's program, which
+/// has its own command line.
 int runProgram(int argc, char **argv);
 
 } // namespace gradc

@@ -69,7 +69,7 @@ std::string cacheFolder() {
   if (const char *given = std::getenv("GRADC_CACHE_DIR"))
     return given;
   llvm::SmallString<128> path;
-  if (!llvm::sys::path::cache_directory(path)) // no home
+  if (!llvm::sys::path::cache_directory(path)) // there is no home folder
     return "";
   llvm::sys::path::append(path, "gradc");
   return path.str().str();
@@ -138,8 +138,8 @@ int CompileArguments::finish() {
   return 0;
 }
 
-/// Problems that the run would find once code has been generated: the batch of the step, and the
-/// one that is made meanwhile, must fit into `budget` bytes.
+/// Reports problems that the run would otherwise find after code generation: the batch of the step,
+/// and the one that is made meanwhile, must fit into `budget` bytes.
 static int expectFit(func::FuncOp entry, int64_t budget) {
   int64_t bytes = 0, rows = 0;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
@@ -173,7 +173,7 @@ static int expectFit(const Imported &imported) {
   return 0;
 }
 
-/// States and each entry's results must fit into the budget.
+/// Checks that the states and each entry's results fit into the budget.
 static int expectBudget(const PlannedProgram &program, int64_t budget) {
   auto inMb = [](int64_t bytes) {
     return llvm::formatv("{0:f1}", double(bytes) / (1 << 20)).str();

@@ -1,4 +1,4 @@
-// One compilation, shared by the commands: its options, and its steps with their exit codes.
+// A compilation, shared by the commands: its options, and its steps with their exit codes.
 #ifndef TOOLS_GRADC_COMPILATION_H
 #define TOOLS_GRADC_COMPILATION_H
 
@@ -9,7 +9,7 @@
 
 namespace gradc {
 
-/// The options of every command that compiles.
+/// The options of all commands that compile.
 struct CompileArguments {
   std::string file;
   std::vector<std::string> shapes, targets;
@@ -17,30 +17,29 @@ struct CompileArguments {
   bool oneBucket = false; ///< an entry for the largest batch alone
   CompileOptions options;
 
-  /// `what`: the files that the command takes.
+  /// `what`: a description of the files that the command accepts.
   void add(CLI::App &command,
            const char *what = "an ONNX model (.onnx), a training spec or a module (.mlir)");
-  /// Without a --target, those of GRADC_TARGET.
+  /// Takes the targets from GRADC_TARGET if there is no --target.
   void takeEnvironment();
-  /// Reads shapes and targets and makes the dump folder. Returns 0, or the exit code after it has
-  /// printed the error.
+  /// Reads shapes and targets, and creates the dump folder. Returns 0, or an exit code after
+  /// printing the error.
   int finish();
 };
 
-/// Each step includes those before it. It returns 0, or the exit code after it has printed the
-/// error.
+/// Each step includes the previous ones. It returns 0, or an exit code after printing the error.
 class Compilation {
 public:
   explicit Compilation(const CompileArguments &arguments) : arguments(arguments) {}
 
   int import();
   int plan();
-  /// `directory`: where the job's relative paths start.
+  /// `directory`: the base of the job's relative paths.
   int compile(llvm::StringRef directory);
 
   mlir::MLIRContext &context() { return *theContext; }
   CompileOptions &options() { return arguments.options; }
-  /// After `import`, until `plan` moves it into the program.
+  /// Valid after `import`, until `plan` moves it into the program.
   Imported &imported() { return *theImported; }
   PlannedProgram &program() { return *theProgram; }
   std::string &artifact() { return *theArtifact; }
@@ -58,14 +57,14 @@ private:
 bool isArtifact(llvm::StringRef path);
 bool isCheckpoint(llvm::StringRef path);
 
-/// Where machine code is kept between compilations: GRADC_CACHE_DIR, which may be empty (nowhere),
-/// or gradc's folder among the user's caches.
+/// The folder that caches machine code between compilations: GRADC_CACHE_DIR, which may be empty
+/// (no cache), or gradc's folder among the user's caches.
 std::string cacheFolder();
 
-/// Where a runner is: beside this program in a build, in ../lib/gradc when installed.
+/// The path of a runner: next to this program in a build, in ../lib/gradc if installed.
 std::string runnerFile(llvm::StringRef name);
 
-/// The folder of a spec, absolute, so that the artifact finds its data wherever it is started.
+/// The absolute folder of a spec, so that the artifact finds its data from any current folder.
 std::string folderOf(llvm::StringRef file);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// gradc compile: from a model or spec to an executable, library, object or text.
+// gradc compile: turns a model or spec into an executable, library, object, or text.
 #include "runtime/data/image/Decode.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -63,7 +63,8 @@ int writeText(Compilation &compilation, const Settings &settings) {
   return exitCode(Code::ok);
 }
 
-/// Code that runs on most machines, and the best for this one. A module may be planned for a level.
+/// Selects levels for code that runs on most machines and is optimal on this one. A module may be
+/// planned for a level already.
 void setPortableLevels(CompileArguments &arguments) {
   if (!arguments.targets.empty() || llvm::StringRef(arguments.file).ends_with(".mlir"))
     return;

@@ -1,4 +1,4 @@
-// Errors for a person holding an ONNX file: the node or file first, then the problem.
+// Errors for users of an ONNX file: first the node or file, then the problem.
 #include "tools/gradc/Console.h"
 
 #include "compiler/Session.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace gradc {
 
-/// "node fc1", "train.textproto:3:5"; empty if neither is known.
+/// For example "node fc1" or "train.textproto:3:5"; empty if neither is known.
 static std::string describe(Location location) {
   if (auto name = dyn_cast<NameLoc>(location)) {
     std::string where = describe(name.getChildLoc());

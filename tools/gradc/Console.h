@@ -1,4 +1,4 @@
-// Messages of the commands to the person who runs them.
+// Messages from the commands to their user.
 #ifndef TOOLS_GRADC_CONSOLE_H
 #define TOOLS_GRADC_CONSOLE_H
 
@@ -10,12 +10,12 @@
 
 namespace gradc {
 
-// Exit codes and errors are the runtime's, both in the tools and in compiled programs.
+// Tools and compiled programs share the runtime's exit codes and errors.
 using runtime::Code;
 using runtime::Result;
 using runtime::Status;
 
-/// Prints MLIR's diagnostics for a person, for as long as it lives.
+/// Prints MLIR's diagnostics in readable form while it exists.
 class Console {
 public:
   explicit Console(mlir::MLIRContext &context);
@@ -26,18 +26,18 @@ private:
   mlir::DiagnosticEngine::HandlerID handler;
 };
 
-/// Prints "gradc: error: ..." on stderr; returns the code.
+/// Prints "gradc: error: ..." on stderr, and returns the code.
 int fail(Code code, const llvm::Twine &message);
 int fail(const Status &status);
-/// With the code that the runtime gave, if the error is the runtime's.
+/// Keeps the runtime's code if the error comes from the runtime.
 Status toStatus(llvm::Error error);
-/// With the exit code that the runtime gave, if the error is the runtime's.
+/// Keeps the runtime's exit code if the error comes from the runtime.
 int fail(llvm::Error error);
 int failToWrite(llvm::StringRef file, llvm::Error error);
 
 inline int exitCode(Code code) { return int(code); }
 
-/// "10.0 KiB", "120 B".
+/// For example "10.0 KiB" or "120 B".
 std::string bytesText(int64_t bytes);
 
 } // namespace gradc

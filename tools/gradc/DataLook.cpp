@@ -1,4 +1,4 @@
-// Opens a user's data by its name, and looks through its values.
+// Opens a user's data by name, and inspects its values.
 #include "tools/gradc/DataLook.h"
 
 #include "runtime/base/DataType.h"
@@ -20,14 +20,14 @@ using namespace runtime;
 namespace fs = std::filesystem;
 namespace {
 
-/// Values one by one: the least, the most, and what they are.
+/// Updates the minimum, the maximum, and the kind of the values.
 void look(LookedField &field, double value, bool isFirst) {
   field.least = isFirst ? value : std::min(field.least, value);
   field.most = isFirst ? value : std::max(field.most, value);
   field.isWhole &= std::trunc(value) == value;
 }
 
-/// A table's cells, as they are written.
+/// The cells of a table, as written in the file.
 class TableLook : private CsvText {
 public:
   TableLook(std::span<const std::byte> bytes, const std::string &path, char delimiter)
@@ -36,7 +36,7 @@ public:
   Status run(LookedData &data);
 
 private:
-  /// The line's cells; none at the end, or after an error.
+  /// The cells of the line; empty at the end, or after an error.
   std::vector<std::string> line();
   static void lookAtCell(LookedField &field, const std::string &cell, bool isFirst);
 };
@@ -97,7 +97,7 @@ Status TableLook::run(LookedData &data) {
   return error;
 }
 
-/// The one of the usual delimiters of which the first line has most.
+/// The usual delimiter that occurs most often in the first line.
 char findDelimiter(std::string_view text) {
   std::string_view first = text.substr(0, text.find('\n'));
   return *std::ranges::max_element(std::string_view(",;\t|"), {},
@@ -134,13 +134,13 @@ Result<LookedData> lookAtTable(const std::string &path) {
 
 void lookAtArray(const SourceArray &array, LookedData &data, std::string file) {
   LookedField field = {array.field.name, array.field.dtype, array.field.shape, std::move(file)};
-  constexpr size_t enough = size_t(1) << 20; // values to know what others are like
+  constexpr size_t enough = size_t(1) << 20; // number of values that suffice to judge the rest
   size_t count = size_t(array.rows) * array.field.elements();
   if (!field.isScalar())
     count = std::min(count, enough);
   Converter toNumber = findConverter(field.dtype, GRADC_F64);
   field.isWhole = !findDataType(field.dtype)->floating;
-  bool couldBe = !field.isWhole && field.isScalar(); // integers as floats
+  bool couldBe = !field.isWhole && field.isScalar(); // integers stored as floats
   field.isWhole |= couldBe;
   for (size_t i = 0; i < count && toNumber; ++i) {
     double value = 0;

@@ -1,5 +1,4 @@
-// A look at a user's data before there is a spec: what fields there are, and what their values look
-// like.
+// Inspects a user's data before there is a spec: its fields, and what their values look like.
 #ifndef TOOLS_GRADC_DATALOOK_H
 #define TOOLS_GRADC_DATALOOK_H
 
@@ -23,11 +22,11 @@ struct LookedField {
   bool isWhole = true; ///< all values are integers
   int64_t missing = 0; ///< cells without a value
   double least = 0, most = 0;
-  /// Of columns, and of arrays of one number a row; no more than `maxDistinct`.
+  /// The distinct texts of columns, and of arrays with one number per row; at most `maxDistinct`.
   std::set<std::string> texts = {};
   static constexpr size_t maxDistinct = 1000;
 
-  /// "images u8 [8, 8]", "city text".
+  /// For example "images u8 [8, 8]" or "city text".
   std::string describe() const;
   bool isScalar() const { return shape.empty() || (shape.size() == 1 && shape[0] == 1); }
 };
@@ -42,9 +41,9 @@ struct LookedData {
   int64_t classes = 0;                  ///< sub-folders of a folder of pictures
 };
 
-/// Looks at a .csv, .csv.gz, .tsv, .parquet or .npz file, a folder of .npy files, or one of a
-/// folder of pictures for each class. Reads a table whole, and of arrays as much as says what they
-/// are.
+/// Inspects a .csv, .csv.gz, .tsv, .parquet, or .npz file, a folder of .npy files, or a folder with
+/// one sub-folder of pictures per class. Reads tables completely, and only as much of arrays as
+/// needed to judge them.
 runtime::Result<LookedData> lookAtData(const std::string &path);
 
 } // namespace gradc

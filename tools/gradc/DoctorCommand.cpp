@@ -23,7 +23,7 @@ namespace gradc {
 using namespace runtime;
 namespace {
 
-/// The value of a key in a file of /proc; "unknown" if it is not found.
+/// The value of a key in a /proc file; "unknown" if it is not found.
 std::string readKey(const char *path, llvm::StringRef key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -47,7 +47,7 @@ struct Library {
   const char *name, *file, *what, *howToGet;
 };
 
-/// Needed at run time for GPUs and clusters only, not for training on CPUs.
+/// Only needed at run time for GPUs and clusters, not for training on CPUs.
 constexpr Library libraries[] = {
     {"CUDA driver", "libcuda.so.1", "runs kernels on an NVIDIA GPU",
      "comes with NVIDIA's driver: apt-get install nvidia-driver, or the vendor's installer"},
@@ -63,7 +63,7 @@ void printLibrary(const Library &library) {
     dlclose(handle);
 }
 
-/// A CUDA library that an artifact may call: its version and the required one.
+/// Prints the version of a CUDA library that an artifact may call, and the required version.
 void printCudaLibrary(runtime::cuda::Library &&library, const char *howToGet) {
   Status opened = library.open();
   std::string found =
@@ -84,7 +84,7 @@ void printCache() {
     fmt::print("kernels    kept in {}\n", wanted);
 }
 
-/// Whether this machine has everything for compiling and training.
+/// Whether this machine can compile and train.
 int doctor() {
   auto device = createHostDevice(1);
   if (!device)
@@ -147,7 +147,7 @@ int doctor() {
   return exitCode(Code::ok);
 }
 
-/// This machine's own numbers beside those that decide for its level.
+/// Prints this machine's own numbers next to those used for its level.
 int measure(bool json) {
   const mlir::exec::Level *row = mlir::exec::nativeLevel();
   if (!row)

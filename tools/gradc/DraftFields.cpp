@@ -1,4 +1,4 @@
-// Matches arrays and pictures with graph inputs, by name and then by shape.
+// Matches arrays and pictures to graph inputs, first by name, then by shape.
 #include "tools/gradc/DraftFields.h"
 
 #include "runtime/base/DataType.h"
@@ -18,12 +18,13 @@ bool fits(const std::vector<int64_t> &wanted, const std::vector<int64_t> &found)
                             [](int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; });
 }
 
-/// The same picture with its channels first.
+/// The shape of the same picture with channels first.
 std::vector<int64_t> channelsFirst(const std::vector<int64_t> &shape) {
   return shape.size() == 3 ? std::vector<int64_t>{shape[2], shape[0], shape[1]} : shape;
 }
 
-/// The field to learn: by its name, or the one number a row that no input takes.
+/// The field to learn: found by its name, or the only field with one number per row that no input
+/// takes.
 const LookedField *findTarget(const DraftModel &model, const std::vector<LookedField> &fields) {
   auto isFree = [&](const LookedField &field) {
     return std::ranges::none_of(model.inputs,

@@ -1,4 +1,4 @@
-// Finds which fields of the data feed a model, and which one it should learn.
+// Determines which fields of the data feed a model, and which field the model should learn.
 #ifndef TOOLS_GRADC_DRAFTFIELDS_H
 #define TOOLS_GRADC_DRAFTFIELDS_H
 
@@ -22,11 +22,11 @@ runtime::Result<DraftParts> findArrayParts(const DraftModel &model, const Looked
 runtime::Result<DraftParts> findPictureParts(const DraftModel &model, const LookedData &data,
                                              const std::string &path);
 
-/// As a string of a spec.
+/// The text as a string literal of a spec.
 std::string inQuotes(std::string_view text);
-/// Whether fields of that name are usually what is learned.
+/// Whether a field of that name is usually a target.
 bool isTargetName(std::string_view name);
-/// "graph input "x" f32 [N, 8]" and all fields, for errors.
+/// The error that lists "graph input "x" f32 [N, 8]" and all fields.
 runtime::Status doesNotFit(const DraftPort &port, const LookedData &data, std::string_view why);
 
 } // namespace gradc

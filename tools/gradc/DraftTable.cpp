@@ -1,4 +1,4 @@
-// Matches a table's columns with graph inputs: by name, and all other numbers together.
+// Matches a table's columns to graph inputs: by name, and all other numeric columns together.
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/transform/Convert.h"
@@ -65,7 +65,7 @@ const LookedField *TableMatch::findTarget() {
   return last;
 }
 
-/// Each by its name, or a pattern where only these begin alike.
+/// Lists the columns by name, or as a pattern if exactly these columns have a common prefix.
 std::string TableMatch::columnsText(const Columns &columns) const {
   std::string prefix = columns.front()->name;
   for (const LookedField *column : columns)
@@ -108,7 +108,7 @@ void TableMatch::addNumbers(const DraftPort &port, const Columns &columns) {
     most = std::max(most, column->most);
     isWhole &= column->isWhole;
   }
-  if (isWhole && least >= 0 && most <= 255 && columns.size() >= 16) { // pixels
+  if (isWhole && least >= 0 && most <= 255 && columns.size() >= 16) { // these are pixels
     double scale = most > 127 ? 255 : std::max(most, 1.0);
     parts.maps.push_back(text("map { field: ", inQuotes(port.name), "  scale: ", 1 / scale,
                               " } }  # 0 to ", scale, " becomes 0 to 1"));
@@ -126,7 +126,7 @@ Status TableMatch::feedByName(const DraftPort &port, const LookedField &column) 
     addNumbers(port, {&column});
     return {};
   }
-  // Texts are numbers of categories, or 1 at the category's place.
+  // A text becomes the number of its category, or a one-hot vector.
   bool isOneHot = wantsFloat && size == int64_t(column.texts.size());
   if (!column.isText || (size != 1 && !isOneHot))
     return doesNotFit(

@@ -1,5 +1,5 @@
-// gradc export: the trained model as ONNX, or its weights as safetensors, from an artifact, a
-// checkpoint, or both.
+// gradc export: writes the trained model as ONNX, or its weights as safetensors, from an artifact,
+// a checkpoint, or both.
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Predict.h"
@@ -20,7 +20,7 @@ struct Settings {
   std::string file, checkpoint, output;
 };
 
-/// The model's own tensors in a session: no optimizer state.
+/// Writes the model's own tensors in a session, without optimizer state.
 Status writeWeights(Session &session, const std::string &output) {
   const Artifact &artifact = session.artifact();
   auto exported = ExportedValues::compute(session);
@@ -31,7 +31,7 @@ Status writeWeights(Session &session, const std::string &output) {
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
     std::string name(modelName(artifact.string(state.tensor.name), state.kind));
-    // No initializer of the model, or one that its preprocessing has brought along.
+    // Skips states that are not initializers of the model, and those added by its preprocessing.
     if (state.places.count == 0 || llvm::StringRef(name).starts_with(GRADC_FITTED_PREFIX))
       continue;
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
@@ -44,7 +44,7 @@ Status writeWeights(Session &session, const std::string &output) {
   return writeSafetensors(output, arrays);
 }
 
-/// The same from a checkpoint alone.
+/// The same, from a checkpoint only.
 Status writeWeights(const Checkpoint &checkpoint, const std::string &output) {
   std::vector<NamedArray> arrays;
   for (const Checkpoint::State &state : checkpoint.weights())

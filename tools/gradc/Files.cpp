@@ -34,7 +34,7 @@ int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs) {
   return 0;
 }
 
-/// The files that a message of the spec names, as far as they are there.
+/// Adds the existing files that a message of the spec names.
 static void addFiles(const google::protobuf::Message &message, llvm::ArrayRef<std::string> folder,
                      std::vector<std::string> &files) {
   const auto *reflection = message.GetReflection();

@@ -1,4 +1,4 @@
-// Checks of the files that commands read and write.
+// Checks the files that commands read and write.
 #ifndef TOOLS_GRADC_FILES_H
 #define TOOLS_GRADC_FILES_H
 
@@ -10,20 +10,20 @@
 
 namespace gradc {
 
-/// 0 where the file can be read from beginning to end, else the exit code, said on stderr. Folders,
-/// pipes and devices cannot.
+/// Returns 0 if the file can be read from beginning to end, else an exit code after an error on
+/// stderr. Folders, pipes, and devices are refused.
 int expectFile(llvm::StringRef path);
 
-/// Refuses to write `output` over one of the files that are read: the exit code, said on stderr, or
-/// 0.
+/// Refuses to write `output` over an input file. Returns 0, or an exit code after an error on
+/// stderr.
 int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs);
 
-/// Refuses a spec's export that the run could not write, or only over what it reads: the exit code,
-/// said on stderr, or 0.
+/// Refuses a spec's export that the run could not write, or that would overwrite a file it reads.
+/// Returns 0, or an exit code after an error on stderr.
 int expectExport(llvm::StringRef file, const Imported &imported);
 
-/// The files that a compilation of `file` read, and that its job will: the model and the data of
-/// the spec.
+/// The files that the compilation of `file` has read, and those that its job will read: the model
+/// and the data of the spec.
 std::vector<std::string> inputFiles(llvm::StringRef file, const Imported &imported);
 
 } // namespace gradc

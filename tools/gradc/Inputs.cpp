@@ -1,4 +1,4 @@
-// Reads --input, and sorts tensors in the order of an entry.
+// Reads --input, and sorts tensors into the order of an entry.
 #include "tools/gradc/Inputs.h"
 
 #include "compiler/import/onnx/Text.h"
@@ -13,7 +13,7 @@ void addInputs(CLI::App &command, std::vector<std::string> &inputs) {
       ->type_name("NAME=FILE");
 }
 
-/// `read`: what a file's tensor becomes, as `Tensor`.
+/// `read`: converts a file's tensor to `Tensor`.
 template <typename Tensor>
 static Result<std::map<std::string, Tensor>>
 readAll(llvm::ArrayRef<std::string> inputs,
@@ -66,7 +66,8 @@ static HostTensor ownOf(const TensorView &view) { return HostTensor(view.type, v
 static void assign(HostTensor &to, HostTensor value) { to = std::move(value); }
 static void assign(TensorView &to, HostTensor value) { to = viewOf(value); }
 
-/// Gives strings as many bytes as the port has for each; others stay as they are, to be refused.
+/// Resizes strings to the port's number of bytes; tensors that do not fit stay unchanged and are
+/// refused later.
 template <typename Tensor> static Status fitText(Tensor &value, const Port &port) {
   mlir::RankedTensorType type = value.getType();
   if (!port.isText || type.getElementType() != port.type.getElementType() ||
@@ -88,14 +89,14 @@ static void retype(HostTensor &tensor, mlir::RankedTensorType type) {
 }
 static void retype(TensorView &view, mlir::RankedTensorType type) { view.type = type; }
 
-/// Whether .npy has no type of its own for such elements.
+/// Whether .npy has no type for such elements.
 static bool isUnknownToNumpy(mlir::Type element) {
   return element.isBF16() || (element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1)) ||
          (mlir::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() == 8);
 }
 
-/// Gives bits of a .npy, and small integers, the type that the port has; others stay as they are,
-/// to be refused.
+/// Gives opaque bits and small integers from a .npy the port's type; tensors that do not fit stay
+/// unchanged and are refused later.
 template <typename Tensor> static Status fitBits(Tensor &value, const Port &port) {
   mlir::Type from = value.getType().getElementType(), to = port.type.getElementType();
   if (!isUnknownToNumpy(to) || mlir::grad::elementBytes(from) != mlir::grad::elementBytes(to))
@@ -103,7 +104,7 @@ template <typename Tensor> static Status fitBits(Tensor &value, const Port &port
   bool isInteger = mlir::isa<mlir::IntegerType>(to);
   bool isNumbers = isInteger && mlir::isa<mlir::IntegerType>(from) && !isOpaque(from) &&
                    !from.isInteger(1) && from.isUnsignedInteger() == to.isUnsignedInteger();
-  // What reads bf16 as its bits writes it as numbers of type u2.
+  // Programs that read bf16 as bits write it as numbers of type u2.
   if (!isOpaque(from) && !isNumbers && !(to.isBF16() && from.isUnsignedInteger()))
     return {};
   retype(value, value.getType().clone(to));

@@ -11,10 +11,10 @@ namespace gradc {
 using NamedTensors = std::map<std::string, mlir::grad::HostTensor>;
 using NamedViews = std::map<std::string, TensorView>;
 
-/// The option, once per input.
+/// Adds the option --input, one per input.
 void addInputs(CLI::App &command, std::vector<std::string> &inputs);
 
-/// Reads NAME=FILE pairs into `options`: they bind symbolic dims and operands that must be
+/// Reads NAME=FILE pairs into `options`, where they bind symbolic dims and operands that must be
 /// known.
 Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs,
                                 CompileOptions &options);
@@ -23,11 +23,11 @@ Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::
 Result<NamedViews> openInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs);
 NamedViews viewsOf(const NamedTensors &tensors);
 
-/// Leaves out tensors that are compiled in.
+/// Removes tensors that are compiled in.
 void dropBound(NamedTensors &given, const Imported &imported);
 
 /// The tensors in the order of an entry's inputs, or an error if one does not fit. `defaults`:
-/// null, or one for each input that is not given.
+/// null, or one tensor per input that is not given.
 Result<std::vector<mlir::grad::HostTensor>>
 arrange(const NamedTensors &given, llvm::ArrayRef<Port> ports,
         const std::vector<mlir::grad::HostTensor> *defaults = nullptr);

@@ -14,10 +14,10 @@ struct InspectedTensor {
   int64_t bytes;
 };
 
-/// A line for each, and their total number and bytes.
+/// Prints one line per tensor, then their number and total bytes.
 void printTensors(const char *title, llvm::ArrayRef<InspectedTensor> tensors);
 
-/// Print, and return the exit code.
+/// These print a description and return the exit code.
 int inspectArtifact(const std::string &path);
 int inspectCheckpoint(const std::string &path);
 

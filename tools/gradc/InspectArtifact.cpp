@@ -1,4 +1,4 @@
-// Shows artifacts and checkpoints as the runtime reads them.
+// Prints artifacts and checkpoints as the runtime reads them.
 #include "tools/gradc/Inspect.h"
 
 #include "runtime/base/DataType.h"
@@ -41,7 +41,7 @@ void printPorts(const Artifact &artifact, const char *what, gradc_range range) {
   }
 }
 
-/// The nodes from `begin` to `end` and those of their bodies.
+/// Prints the nodes from `begin` to `end`, and those of their bodies.
 void printNodes(const Artifact &artifact, const gradc_artifact_level &level,
                 std::span<const gradc_artifact_node> nodes, size_t begin, size_t end, int indent) {
   auto kernels = artifact.elements<gradc_artifact_kernel>(level.kernels);
@@ -90,7 +90,7 @@ void printLevel(const Artifact &artifact, const gradc_artifact_level &level) {
   }
 }
 
-/// The job as the spec's text.
+/// Prints the job as text of a spec.
 void printJob(const Artifact &artifact, uint32_t group, int depth) {
   auto values = artifact.elements<gradc_artifact_value>(artifact.header().job);
   for (uint32_t i = values[group].first_child; i != GRADC_NONE; i = values[i].next_sibling) {

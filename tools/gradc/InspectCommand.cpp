@@ -1,4 +1,4 @@
-// gradc inspect: the content of a file that gradc reads or writes.
+// gradc inspect: prints the content of a file that gradc reads or writes.
 #include "tools/gradc/Inspect.h"
 
 #include "compiler/import/onnx/OnnxModel.h"
@@ -150,7 +150,7 @@ int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
   return exitCode(Code::ok);
 }
 
-/// By the beginning or end of the file, then by its name; any other file is read as a spec.
+/// Recognizes a file by its beginning or end, then by its name; any other file is read as a spec.
 int inspect(const std::string &path) {
   if (int code = expectFile(path))
     return code;
@@ -169,7 +169,7 @@ int inspect(const std::string &path) {
     return inspectNpz(path, raw);
   if (name.ends_with(".csv") || name.ends_with(".csv.gz"))
     return inspectTable(path, raw);
-  // MNIST's names: train-images-idx3-ubyte, possibly followed by .gz.
+  // MNIST's file names: train-images-idx3-ubyte, possibly followed by .gz.
   if (name.contains("idx") &&
       (bytes.starts_with(llvm::StringRef("\0\0", 2)) || name.ends_with(".gz")))
     return inspectIdx(path, raw);

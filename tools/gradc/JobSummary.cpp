@@ -1,4 +1,4 @@
-// Reads the figures of a job from its spec, its data's description and its plan.
+// Collects the figures of a job from its spec, its data's description, and its plan.
 #include "tools/gradc/JobSummary.h"
 
 #include "compiler/Plan.h"
@@ -15,7 +15,7 @@ std::string counted(int64_t count, const char *what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// "1438 rows of 'digits.npz'".
+/// For example "1438 rows of 'digits.npz'".
 std::string rowsText(const DataSummary &data) {
   return data.rows < 0
              ? fmt::format("rows of '{}', how many is not known: {}", data.origin, data.whyUnknown)
@@ -69,7 +69,7 @@ std::string resultsLine(const spec::Training &spec) {
 JobSummary::JobSummary(Imported &imported) {
   for (auto entry : imported.module->getOps<mlir::func::FuncOp>())
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-      // Of 1 are the two classes of a single score.
+      // A single score has two classes.
       if (auto count = entry.getArgAttrOfType<mlir::IntegerAttr>(i, "grad.classes"))
         classes = std::max({classes, count.getInt(), int64_t(2)});
   for (auto state : imported.module->getOps<mlir::grad::StateOp>())

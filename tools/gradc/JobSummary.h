@@ -1,4 +1,4 @@
-// A training job in five lines, before anything runs.
+// A summary of a training job in five lines, before anything runs.
 #ifndef TOOLS_GRADC_JOBSUMMARY_H
 #define TOOLS_GRADC_JOBSUMMARY_H
 
@@ -6,10 +6,10 @@
 
 namespace gradc {
 
-/// Data, steps, parameters, memory and results of a training spec; one line each.
+/// The data, steps, parameters, memory, and results of a training spec; one line each.
 class JobSummary {
 public:
-  /// Before the job is planned, which takes the module.
+  /// Must be constructed before the job is planned, which takes the module.
   explicit JobSummary(Imported &imported);
 
   std::vector<std::string> lines(const PlannedProgram &program) const;

@@ -1,5 +1,5 @@
-// gradc: the command line. One file per subcommand; this one chooses between them and reports wrong
-// arguments.
+// gradc: the command line. Each subcommand has its own file; this file selects one and reports
+// wrong arguments.
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Console.h"
 
@@ -42,7 +42,7 @@ static std::string explainRequired(const CLI::App &command) {
   return expected;
 }
 
-/// `found`: null if none matches.
+/// `found`: the closest command, or null if none matches.
 static std::string explainCommand(const char *found, llvm::ArrayRef<std::string> names) {
   std::string expected =
       text(llvm::join(names.drop_back(), ", "), " or ", names.back(), found ? "" : "; found none");
@@ -53,7 +53,7 @@ static std::string explainCommand(const char *found, llvm::ArrayRef<std::string>
               near.empty() ? "" : text(", did you mean \"", near, "\"?"), ": expected ", expected);
 }
 
-/// CLI11's error, in our words.
+/// CLI11's error in gradc's wording.
 static std::string explain(const CLI::App &command, const CLI::ParseError &error) {
   if (dynamic_cast<const CLI::ExtrasError *>(&error))
     return explainExtra(command);
@@ -70,7 +70,7 @@ static std::string explain(const CLI::App &command, const CLI::ParseError &error
   return message;
 }
 
-/// Ends the process from where nothing may be allocated any more.
+/// Ends the process at a point where nothing may be allocated any more.
 [[noreturn]] static void leave(Code code, std::initializer_list<llvm::StringRef> message) {
   for (llvm::StringRef part : message)
     if (write(2, part.data(), part.size()) < 0)
@@ -78,7 +78,7 @@ static std::string explain(const CLI::App &command, const CLI::ParseError &error
   _exit(exitCode(code));
 }
 
-/// In place of LLVM's, which ask for a bug report and abort.
+/// Replaces LLVM's handlers, which ask for a bug report and abort.
 static void installErrorHandlers() {
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) {
     char megabytes[24];
@@ -93,17 +93,17 @@ static void installErrorHandlers() {
   });
 }
 
-/// A command whose output could not be written has failed.
+/// Fails a command whose output could not be written.
 static int finishOutput(int code) {
   llvm::outs().flush();
   bool failed = llvm::outs().has_error() || std::ferror(stdout);
-  llvm::outs().clear_error(); // or the stream ends the process
+  llvm::outs().clear_error(); // otherwise the stream would end the process
   if (std::fflush(stdout) || failed)
     return fail(Code::error, text("cannot write to standard output: ", std::strerror(errno)));
   return code;
 }
 
-/// "gradc help" and "gradc help COMMAND" as --help, which the commands know.
+/// Converts "gradc help" and "gradc help COMMAND" to --help, which the commands support.
 static void askCommandForHelp(std::vector<char *> &arguments) {
   static char option[] = "--help";
   if (arguments.size() < 2 || arguments[1] != llvm::StringRef("help"))
@@ -120,14 +120,14 @@ int main(int givenCount, char **givenArguments) {
   arguments.push_back(nullptr);
   char **argv = arguments.data();
   installErrorHandlers();
-  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is one that cannot be written
+  std::signal(SIGXFSZ, SIG_IGN); // writing past the size limit then fails with an error
   if (argc > 1 && llvm::is_contained({"train", "predict", "evaluate"}, llvm::StringRef(argv[1])))
     return runProgram(argc - 1, argv + 1);
 
   CLI::App app("gradc compiles ONNX models and training specs ahead of time.", "gradc");
   app.set_version_flag("--version", "gradc 0.1.0");
   app.require_subcommand(1);
-  app.get_formatter()->column_width(32); // two spaces at least behind what an option takes
+  app.get_formatter()->column_width(32); // leaves at least two spaces after an option's argument
   Runner run;
   addInit(app, run);
   addCheck(app, run);

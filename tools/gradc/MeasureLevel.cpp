@@ -1,4 +1,4 @@
-// Sizes as the system tells them; rates and costs as the best of several short runs.
+// Sizes are those the system reports; rates and costs are the best of several short runs.
 #include "tools/gradc/MeasureLevel.h"
 
 #include "runtime/base/ThreadTeam.h"
@@ -28,7 +28,7 @@ constexpr LevelNumber numbers[] = {
     {"launch", "ns", 1e-9, [](const Level &l) { return l.launch; }},
 };
 
-// e^x as compiled kernels compute it: 2^n times a polynomial.
+// e^x as compiled kernels compute it: 2^n multiplied by a polynomial.
 constexpr std::array<float, 6> coefficients = {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f};
 constexpr float log2E = 1.44269504f, ln2 = 0.69314718f;
 
@@ -92,7 +92,7 @@ double measureBf16() {
   return double(rounds * flopsPerRound) / seconds;
 }
 
-/// Bytes per second that a core reads and writes where another core wrote last.
+/// Bytes per second that a core reads and writes after another core has written them.
 double measureExchange(ThreadTeam &team, int64_t bytes) {
   constexpr int64_t passes = 64;
   int64_t count = bytes / int64_t(sizeof(float));
@@ -118,7 +118,7 @@ double measureLaunch(ThreadTeam &team) {
          launches;
 }
 
-/// The system's answer, or `otherwise` where it has none.
+/// The system's answer, or `otherwise` if it has none.
 int64_t systemSize(int name, int64_t otherwise) {
   long size = sysconf(name);
   return size > 0 ? size : otherwise;
@@ -137,7 +137,7 @@ Level measureLevel(const Level &row) {
   level.memoryBandwidth = measureTriad(1, int64_t(192) << 20);
   level.f32Flops = measureFlops(wide, 1);
   level.bf16Flops = row.bf16Dots ? measureBf16() : level.f32Flops;
-  // A triad in the first-level cache: two flops per 12 bytes.
+  // A triad in the first-level cache has two flops per 12 bytes.
   level.loopFlops = measureTriad(1, level.l1Bytes / 2) / 6;
   level.specials = measureSpecials(wide);
   int threads = int(std::min(2u, ThreadTeam::availableCpus()));

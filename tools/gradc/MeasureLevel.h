@@ -1,4 +1,4 @@
-// The numbers of a level's row, measured on this machine.
+// Measures the numbers of a level's row on this machine.
 #ifndef TOOLS_GRADC_MEASURELEVEL_H
 #define TOOLS_GRADC_MEASURELEVEL_H
 
@@ -6,7 +6,7 @@
 
 namespace gradc {
 
-/// A number of the table that can be measured on a CPU.
+/// A number in the table that can be measured on a CPU.
 struct LevelNumber {
   const char *name, *unit;
   double scale; ///< one unit in bytes, seconds, or per second
@@ -14,7 +14,7 @@ struct LevelNumber {
 };
 llvm::ArrayRef<LevelNumber> levelNumbers();
 
-/// A copy of the row of a CPU's level in which every one of `levelNumbers` is this machine's own.
+/// A copy of the row of a CPU level, with all of `levelNumbers` measured on this machine.
 mlir::exec::Level measureLevel(const mlir::exec::Level &row);
 
 } // namespace gradc

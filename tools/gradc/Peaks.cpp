@@ -1,4 +1,5 @@
-// Independent multiply-adds, and a triad over memory: the best of several short runs.
+// Measures independent multiply-adds, and a triad over memory; takes the best of several short
+// runs.
 #include "tools/gradc/Peaks.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace gradc {
 namespace {
 
-// Two units with four cycles of latency need eight chains; more hide the loop around them.
+// Two units with a latency of four cycles need eight chains; more chains hide the surrounding loop.
 constexpr int chains = 12;
 
 __attribute__((target("avx2,fma"))) float multiplyAdd256(int64_t rounds) {
@@ -76,11 +77,11 @@ double fastest(int threads, const std::function<void(int)> &work) {
 }
 
 double measureFlops(bool wide, int threads) {
-  constexpr int64_t rounds = 400'000; // some milliseconds
+  constexpr int64_t rounds = 400'000; // a few milliseconds
   volatile float sink = 0;
   double seconds = fastest(threads, [&](int) {
     float sum = wide ? multiplyAdd512(rounds) : multiplyAdd256(rounds);
-    if (sum < 0) // never happens, which the compiler cannot know
+    if (sum < 0) // never happens, but the compiler cannot know that
       sink = sum;
   });
   return double(threads) * rounds * chains * (wide ? 16 : 8) * 2 / seconds;

@@ -1,4 +1,4 @@
-// This machine's limits, measured now: the roofline of every kernel.
+// This machine's limits, measured now: the roofline of each kernel.
 #ifndef TOOLS_GRADC_PEAKS_H
 #define TOOLS_GRADC_PEAKS_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// Rates by number of threads, interpolated linearly between the measured ones.
+/// Rates by number of threads, interpolated linearly between measured ones.
 struct Peak {
   double one = 0, all = 0;
   int threads = 1;
@@ -23,13 +23,13 @@ struct Peaks {
   int64_t triadBytes = 0; ///< over this number of bytes
 };
 
-/// `level`: whose instructions to use. `workingSet`: bytes that a step touches, so that a step that
-/// fits a cache is compared with that cache.
+/// `level`: the level whose instructions are used. `workingSet`: the bytes that a step touches, so
+/// that a step that fits in a cache is compared with that cache.
 Peaks measurePeaks(llvm::StringRef level, int threads, int64_t workingSet);
 
-/// The seconds of the fastest of several runs in which all threads do the same work at once.
+/// The seconds of the fastest of several runs in which all threads do the same work concurrently.
 double fastest(int threads, const std::function<void(int)> &work);
-/// Flops per second of independent multiply-adds; `wide`: of 512-bit registers.
+/// Flops per second of independent multiply-adds; `wide` uses 512-bit registers.
 double measureFlops(bool wide, int threads);
 /// Bytes per second that a triad over `workingSet` bytes reads and writes.
 double measureTriad(int threads, int64_t workingSet);

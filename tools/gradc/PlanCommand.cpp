@@ -34,7 +34,7 @@ void print(const EntryPlan &entry) {
   auto by = [&](const std::string &who) { return isGpu ? fmt::format("  {:9}", who) : ""; };
   fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", "", "flops", "bytes", "units",
              by("by"), "kernel", "nodes");
-  std::set<int64_t> elses; // first nodes of else bodies
+  std::set<int64_t> elses; // the first nodes of else bodies
   for (auto [i, n] : llvm::enumerate(entry.nodes)) {
     if (elses.count(int64_t(i)))
       fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {}else\n", "", "", "", "", by(""),
@@ -53,7 +53,7 @@ void print(const EntryPlan &entry) {
     fmt::print("  {:>10}  {:24}  {}\n", bytesText(tensor.bytes), tensor.type, tensor.node);
 }
 
-/// ptxas' figures for an entry's kernels, and the minimum time on their device.
+/// Prints ptxas's figures for an entry's kernels, and their minimum time on the device.
 void printGpu(const EntryPlan &entry, mlir::ModuleOp module,
               const llvm::StringMap<cuda::KernelCode> &codes, const mlir::exec::Level &level) {
   fmt::print("  on the GPU, floors of {}:\n", level.gpu->device.str());
@@ -75,7 +75,7 @@ void printGpu(const EntryPlan &entry, mlir::ModuleOp module,
   fmt::print("  {} launches, floor {:.2f} us\n", entry.launches, total);
 }
 
-/// The machine code of a CUDA level; empty if there is no ptxas to make it.
+/// The machine code of a CUDA level; empty if ptxas is not installed.
 llvm::StringMap<cuda::KernelCode> gpuCode(mlir::ModuleOp module, const mlir::exec::Level &level) {
   CodegenOptions options;
   options.emit = EmitKind::object;

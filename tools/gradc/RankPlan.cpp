@@ -1,4 +1,4 @@
-// Walks a schedule once more, while its exchanges with other ranks go on beside it.
+// Simulates a schedule whose exchanges with other ranks run concurrently.
 #include "tools/gradc/RankPlan.h"
 
 #include "runtime/base/ThreadTeam.h"
@@ -11,7 +11,7 @@
 namespace gradc {
 using namespace runtime;
 
-/// A number and one of the units, which it is multiplied by.
+/// Parses a number followed by one of the units, and multiplies it by the unit.
 static std::optional<double>
 parseUnit(llvm::StringRef text, std::initializer_list<std::pair<const char *, double>> units) {
   for (auto [unit, scale] : units) {
@@ -95,14 +95,14 @@ Division RankPlan::divide(int64_t ranks) const {
   return {0, int(ranks), divideCuts(cuts, ranks, serversOf(ranks) ? ranks - serversOf(ranks) : 0)};
 }
 
-/// What of a cut a rank owns.
+/// The portion of a cut that a rank owns.
 double RankPlan::portion(const Division &division, uint32_t cut, int rank) const {
   auto elements = artifact.elements<gradc_artifact_cut>(level->cuts)[cut].elements;
   return double(division.begin(cut, rank + 1) - division.begin(cut, rank)) / double(elements);
 }
 
-/// What others own is packed, and taken where it comes back; what a rank owns is added up from all
-/// ranks and written, and written once more for others to take.
+/// Parts owned by other ranks are packed to send, and stored when they return. A rank's own part is
+/// summed from all ranks and written, and written again for others to read.
 RankPlan::Load RankPlan::loadOf(const Exchange &exchange, const Division &division,
                                 int rank) const {
   double n = division.ranks, all = double(exchange.bytes), own = 0;
@@ -125,7 +125,7 @@ RankPlan::Load RankPlan::loadOf(const Exchange &exchange, const Division &divisi
   return load;
 }
 
-/// Of the states that a rank has.
+/// The bytes of the states that a rank holds.
 int64_t RankPlan::stateBytes(const Division &division, int rank) const {
   double bytes = 0;
   for (const auto &buffer : artifact.elements<gradc_artifact_buffer>(level->buffers))
@@ -133,13 +133,13 @@ int64_t RankPlan::stateBytes(const Division &division, int rank) const {
   return int64_t(bytes);
 }
 
-/// Of the rank whose step ends last, and the most that any of them sends and has.
+/// The forecast of the rank whose step ends last, with the maximum that any rank sends and holds.
 RankForecast
 RankPlan::forecast(int64_t ranks, const BenchResult &share,
                    llvm::function_ref<Cost(const Exchange &, const Load &)> costOf) const {
   Division division = divide(ranks);
   RankForecast longest;
-  // All that differs between ranks is what they own.
+  // Ranks differ only in what they own.
   for (int rank = 0; rank < (division.begins.empty() ? 1 : int(ranks)); ++rank) {
     RankForecast one = forecast(division, rank, share, costOf);
     int64_t sent = std::max(one.sentBytes, longest.sentBytes);
@@ -160,7 +160,8 @@ RankPlan::forecast(const Division &division, int rank, const BenchResult &share,
   RankForecast result;
   bool isServer = rank >= division.ranks - serversOf(division.ranks);
   result.memoryBytes = share.arenaBytes + stateBytes(division, rank);
-  // When the link has ended the exchanges so far: they travel one after the other.
+  // The time at which the link has finished the exchanges so far; exchanges use it one after
+  // another.
   double now = 0, linkIsFree = 0, sent = 0;
   std::vector<double> ends(nodes.size(), 0);
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -171,7 +172,7 @@ RankPlan::forecast(const Division &division, int rank, const BenchResult &share,
     if (nodes[i].kind == GRADC_NODE_LAUNCH && nodes[i].as.launch.cut)
       seconds *= portion(division, nodes[i].as.launch.cut - 1, rank);
     else if (isServer)
-      seconds = 0; // of no rows
+      seconds = 0; // it has no rows
     result.compute += seconds;
     now += seconds;
     if (exchanges[i] && division.ranks > 1) {
@@ -193,15 +194,15 @@ std::string RankPlan::strategyOr(llvm::StringRef other) const {
   return isDivided() ? llvm::StringRef(strategy).lower() : other.str();
 }
 
-/// Bytes per second that each of so many threads copies.
+/// Bytes per second that each of `threads` threads copies.
 static double measureCopies(int threads, int64_t bytes) {
-  constexpr int64_t least = 4 << 20; // beyond a core's own cache
-  // A triad reads and writes, as a copy does.
+  constexpr int64_t least = 4 << 20; // larger than a core's own cache
+  // A triad reads and writes, like a copy.
   return measureTriad(threads, std::max(2 * bytes, least)) / 2 / threads;
 }
 
 RankForecast RankPlan::onThisHost(int64_t ranks, const BenchResult &share) const {
-  constexpr double meeting = 20e-6; // the threads of a host hear each other after about so long
+  constexpr double meeting = 20e-6; // the time that threads of one host need to signal each other
   int64_t cpus = ThreadTeam::availableCpus();
   int threads = int(std::min(ranks, cpus));
   double rate = measureCopies(threads, totalSummed);

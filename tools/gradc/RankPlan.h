@@ -1,4 +1,4 @@
-// The step of a training that several processes share, predicted from that of one.
+// Predicts a training step shared by several processes from that of one process.
 #ifndef TOOLS_GRADC_RANKPLAN_H
 #define TOOLS_GRADC_RANKPLAN_H
 
@@ -9,16 +9,17 @@
 
 namespace gradc {
 
-/// What joins hosts.
+/// The network link between hosts.
 struct RankLink {
   double bandwidth = 0; ///< bytes per second that a rank sends and receives at the same time
   double latency = 0;   ///< seconds of a message
 
-  /// "12GB/s,5us"; nothing: it is none.
+  /// Parses "12GB/s,5us"; nullopt if the text is not a link.
   static std::optional<RankLink> parse(llvm::StringRef text);
 };
 
-/// A step of `ranks` processes of one thread each, seen by the one with most to do.
+/// The step of `ranks` processes with one thread each, from the view of the process with the most
+/// work.
 struct RankForecast {
   std::string strategy; ///< "mirrored": on this host, "multi_worker": each on a host of its own; or
                         ///< the spec's, where ranks divide parameters
@@ -28,32 +29,32 @@ struct RankForecast {
   double step = 0;
   int64_t sentBytes = 0, memoryBytes = 0; ///< of the rank with most of each
 
-  /// The share of the sums that the step does not wait for.
+  /// The fraction of the sums that the step does not wait for.
   double hidden() const { return sums > 0 ? 1 - (step - compute) / sums : 1; }
 };
 
-/// Predicts steps from the times of an entry's nodes for the rows that a rank takes of a batch.
+/// Predicts steps from the times of an entry's nodes, measured for a rank's rows of a batch.
 class RankPlan {
 public:
-  /// `entry`: its name, at that level.
+  /// `entry`: its name in that level.
   RankPlan(const runtime::Artifact &artifact, std::string_view level, std::string_view entry);
 
   /// Whether the step sums over ranks at all.
   bool isShared() const { return totalSummed > 0; }
   /// Whether each rank updates its part of the parameters.
   bool isDivided() const { return level->cuts.count > 0; }
-  /// Of the ranks, those that own the parameters and take no rows.
+  /// The number of ranks that own the parameters and take no rows.
   int64_t serversOf(int64_t ranks) const { return ranks > 1 ? serverCount : 0; }
-  /// Of the largest share.
+  /// The rows of the largest share.
   int64_t rowsOf(int64_t ranks) const;
-  /// `share`: steps of these rows on one thread, measured beside those of as many other ranks as
-  /// there are CPUs for.
+  /// `share`: steps on a rank's rows on one thread, measured while other ranks run on the other
+  /// CPUs.
   RankForecast onThisHost(int64_t ranks, const BenchResult &share) const;
-  /// `share`: steps of these rows on one thread.
+  /// `share`: steps on a rank's rows on one thread.
   RankForecast over(const RankLink &link, int64_t ranks, const BenchResult &share) const;
 
 private:
-  /// An exchange of all ranks.
+  /// An exchange between all ranks.
   struct Exchange {
     uint32_t kind = GRADC_COLLECTIVE_SUM;
     double width = 1;                               ///< bytes on the wire of one in memory
@@ -61,11 +62,11 @@ private:
     size_t awaitedBy = 0;                           ///< the node that first touches it, or the end
     std::vector<std::pair<uint32_t, int64_t>> cuts; ///< of each operand, and its bytes
   };
-  /// What it is to one rank, in bytes.
+  /// The bytes of an exchange for one rank.
   struct Load {
     double copied, sent, received;
   };
-  /// What an exchange costs a rank.
+  /// The cost of an exchange for one rank.
   struct Cost {
     double host; ///< seconds in which it computes nothing else
     double link; ///< beside what it computes

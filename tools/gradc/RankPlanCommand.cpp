@@ -1,4 +1,4 @@
-// gradc plan --ranks: what a step costs that several processes share, before they exist.
+// gradc plan --ranks: predicts the cost of a step shared by several processes, before they exist.
 #include "tools/gradc/RankPlanCommand.h"
 
 #include "tools/gradc/RankPlan.h"
@@ -52,21 +52,21 @@ void printJson(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecas
   fmt::print("{}\n", result.dump(2));
 }
 
-/// Steps of some rows, each number of rows measured once.
+/// Steps of some rows; each number of rows is measured once.
 class Shares {
 public:
   Shares(mlir::MLIRContext &context, std::shared_ptr<Artifact> artifact)
       : context(context), artifact(std::move(artifact)) {}
 
-  /// `rows`: 0 for a whole batch. `copies`: so many threads take steps at the same time, each in a
-  /// session of its own, as ranks of one host do.
+  /// `rows`: 0 for a whole batch. `copies`: the number of threads that run steps concurrently, each
+  /// in its own session, like ranks on one host.
   Result<BenchResult> measured(int64_t rows, int64_t copies) {
     std::optional<Result<BenchResult>> &known = known_[{rows, copies}];
     if (known)
       return *known;
     std::vector<std::optional<Result<BenchResult>>> results(static_cast<size_t>(copies));
     std::vector<std::thread> threads;
-    context.enableMultithreading(); // each makes types in it
+    context.enableMultithreading(); // each session creates types in it
     for (auto &result : results)
       threads.emplace_back([&, rows] {
         BenchOptions options;
@@ -132,7 +132,7 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
   auto cpus = int64_t(ThreadTeam::availableCpus());
   std::vector<RankForecast> forecasts;
   for (int64_t ranks : arguments.ranks) {
-    // "mirrored" and "multi_worker" tell hosts apart.
+    // "mirrored" and "multi_worker" distinguish hosts.
     if (!link || (ranks <= cpus && !plan.isDivided())) {
       auto share = shares.measured(plan.rowsOf(ranks), std::min(ranks, cpus));
       if (!share)

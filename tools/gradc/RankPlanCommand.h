@@ -1,4 +1,4 @@
-// The part of `gradc plan` that is about several processes.
+// The part of `gradc plan` that concerns several processes.
 #ifndef TOOLS_GRADC_RANKPLANCOMMAND_H
 #define TOOLS_GRADC_RANKPLANCOMMAND_H
 
@@ -13,7 +13,7 @@ struct RankPlanArguments {
   void add(CLI::App &command);
 };
 
-/// Compiles the spec, times a step of one process and predicts those of several.
+/// Compiles the spec, measures a step of one process, and predicts the steps of several.
 int planRanks(const CompileArguments &compile, const RankPlanArguments &arguments, bool asJson);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// gradc report: logs of trainings as one page to look at, or as TensorBoard's files.
+// gradc report: turns training logs into one page, or into TensorBoard's files.
 #include "compiler/artifact/Artifact.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Console.h"
@@ -44,7 +44,7 @@ int writePage(const Settings &settings, const std::vector<TrainingLog> &logs) {
   return exitCode(Code::ok);
 }
 
-/// A folder for each run, which TensorBoard names it by.
+/// Writes one folder per run; TensorBoard names the run by it.
 int writeEvents(const Settings &settings, const std::vector<TrainingLog> &logs) {
   for (const TrainingLog &log : logs) {
     llvm::SmallString<128> path(settings.tensorBoard);

@@ -1,4 +1,4 @@
-// gradc run: an entry of a model on given inputs, compiled or through the evaluator.
+// gradc run: runs an entry of a model on given inputs, compiled or through the evaluator.
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
 #include "compiler/import/onnx/Text.h"
@@ -29,14 +29,14 @@ struct Settings {
   bool reference = false;
 };
 
-/// The files of the outputs of these names; the folder is there then.
+/// The files for the outputs of these names. Creates the folder.
 Result<std::vector<std::string>> outputFiles(const Settings &settings,
                                              llvm::ArrayRef<std::string> names) {
   if (auto error = llvm::sys::fs::create_directories(settings.outputFolder))
     return Status::error("cannot make " + settings.outputFolder + ": " + error.message());
   std::vector<std::string> files;
   for (std::string name : names) {
-    // A name may contain characters that a path must not.
+    // A name may contain characters that a path must not contain.
     std::replace(name.begin(), name.end(), '/', '_');
     llvm::SmallString<128> path(settings.outputFolder);
     llvm::sys::path::append(path, name + ".npy");
@@ -45,7 +45,7 @@ Result<std::vector<std::string>> outputFiles(const Settings &settings,
   return files;
 }
 
-/// Refuses to write over what is read.
+/// Refuses to write over input files.
 int expectNoInput(const Settings &settings, llvm::ArrayRef<std::string> files) {
   for (const std::string &file : files)
     for (llvm::StringRef input : settings.inputs)
@@ -54,7 +54,8 @@ int expectNoInput(const Settings &settings, llvm::ArrayRef<std::string> files) {
   return 0;
 }
 
-/// "out/logits.npy: f32 [32, 10], from -3.1 to 4.2, mean 0.1"; without values their type alone.
+/// Prints "out/logits.npy: f32 [32, 10], from -3.1 to 4.2, mean 0.1", or only the type if there are
+/// no values.
 void sayWritten(llvm::StringRef file, const Port &port, const HostTensor *value) {
   mlir::RankedTensorType type = port.type;
   llvm::outs() << file << ": " << (port.isText ? describeText(type) : describe(type));
@@ -101,7 +102,7 @@ int writeOutputs(const Settings &settings, llvm::ArrayRef<Port> ports,
   return exitCode(Code::ok);
 }
 
-/// The rows of the inputs, where these may be another number than the largest batch.
+/// The number of rows of the inputs, if it may differ from the largest batch.
 int64_t rowsOf(const NamedViews &given, llvm::ArrayRef<Port> ports, int64_t batch) {
   for (const Port &port : ports)
     if (auto found = given.find(port.name); port.batched && found != given.end())
@@ -110,7 +111,7 @@ int64_t rowsOf(const NamedViews &given, llvm::ArrayRef<Port> ports, int64_t batc
   return batch;
 }
 
-/// The entry that --entry names, or the one that an artifact is for.
+/// The entry named by --entry, or the one that the artifact is made for.
 llvm::Expected<uint32_t> findEntry(CompiledSession &session, const std::string &name) {
   if (!name.empty())
     return session.find(name);
@@ -121,7 +122,7 @@ llvm::Expected<uint32_t> findEntry(CompiledSession &session, const std::string &
   return session.find("forward");
 }
 
-/// More rows than the largest batch, in several calls.
+/// Runs more rows than the largest batch, in several calls.
 int runManyRows(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
                 uint32_t entry, int64_t rows, llvm::ArrayRef<TensorView> inputs,
                 llvm::ArrayRef<std::string> names) {
@@ -152,7 +153,7 @@ int runManyRows(const Settings &settings, mlir::MLIRContext &context, CompiledSe
   return exitCode(Code::ok);
 }
 
-/// The weights of a training, in place of the ones compiled in.
+/// Takes the weights of a training instead of the compiled-in weights.
 int takeWeights(CompiledSession &session, const std::string &path) {
   auto checkpoint = runtime::openWeights(path);
   if (!checkpoint)
@@ -160,7 +161,7 @@ int takeWeights(CompiledSession &session, const std::string &path) {
   auto bytesOf = [](const runtime::Checkpoint::State &state) {
     return llvm::ArrayRef(reinterpret_cast<const char *>(state.bytes.data()), state.bytes.size());
   };
-  // An artifact of the training has the averages as well, one of the model alone only the weights.
+  // A training artifact also contains averages; an artifact of a model alone only contains weights.
   for (const runtime::Checkpoint::State &state : checkpoint->states())
     if (state.isWeight())
       llvm::consumeError(session.setState(state.name, bytesOf(state)));
@@ -258,7 +259,7 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
   return writeOutputs(settings, outputs, values);
 }
 
-/// An artifact: it takes any number of rows, so its inputs stay in their files.
+/// Runs an artifact. It takes any number of rows, so its inputs stay in their files.
 int runArtifact(const Settings &settings) {
   Compilation compilation(settings.compile);
   auto given = openInputs(compilation.context(), settings.inputs);
@@ -304,7 +305,7 @@ void addRun(CLI::App &app, Runner &run) {
   CLI::App *command =
       app.add_subcommand("run", "one forward of a model or artifact, or its gradients");
   settings->compile.add(*command, "an ONNX model (.onnx), a module (.mlir) or a compiled artifact");
-  settings->compile.oneBucket = true; // of the given rows
+  settings->compile.oneBucket = true; // for the given number of rows
   command->add_option("--entry", settings->entry,
                       "default: gradients where there are any, else forward");
   addInputs(*command, settings->inputs);

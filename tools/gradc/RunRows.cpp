@@ -1,4 +1,4 @@
-// The chunk is the artifact's own, so no limit of memory changes what is added up with what.
+// Uses the artifact's own chunk size, so that no memory limit changes the order of sums.
 #include "tools/gradc/RunRows.h"
 
 #include "dialects/Pch.h"
@@ -19,10 +19,10 @@ std::span<const std::byte> asBytes(llvm::ArrayRef<char> bytes) {
   return std::as_bytes(std::span(bytes.data(), bytes.size()));
 }
 
-/// An output of all runs on its way to its file.
+/// An output, collected from all runs for its file.
 class OutputRows {
 public:
-  /// `port`: of a run of the whole batch. `type`: of the file.
+  /// `port`: for a run of the whole batch. `type`: the type in the file.
   OutputRows(const Port &port, mlir::RankedTensorType type, const std::string &path)
       : port(port), type(type), file(path), chunk(port.type) {
     file.write(asBytes(npyHeader(type, port.isText)));
@@ -32,7 +32,7 @@ public:
 
   void *address() { return chunk.mutableBytes().data(); }
 
-  /// After a run of `rows` of the `batch`.
+  /// Called after a run of `rows` rows of `batch`.
   void take(int64_t rows, int64_t batch, bool isFirst) {
     if (port.batched)
       file.write(asBytes(chunk.bytes().take_front(bytesOf(port.type) / batch * rows)));

@@ -8,14 +8,14 @@
 
 namespace gradc {
 
-/// Runs an entry batch by batch and writes one .npy per output: rows are concatenated, gradients of
-/// shared values are summed in the order of the rows (in f64, rounded once), and values that are
-/// the same for all rows are taken from the first run. `inputs` are in the entry's order; `paths`
-/// has the files.
+/// Runs an entry batch by batch, and writes one .npy per output. Rows are concatenated; gradients
+/// of shared values are summed in the order of the rows (in f64, rounded once); values that are
+/// equal for all rows are taken from the first run. `inputs` are in the entry's order; `paths`
+/// contains the files.
 Status runRows(mlir::MLIRContext &context, CompiledSession &session, uint32_t entry, int64_t rows,
                llvm::ArrayRef<TensorView> inputs, llvm::ArrayRef<std::string> paths);
 
-/// The memory that such a run takes besides the program itself, in bytes, for any number of rows.
+/// The bytes of memory that such a run takes besides the program itself, for any number of rows.
 int64_t memoryOfRun(mlir::MLIRContext &context, CompiledSession &session, uint32_t entry);
 
 } // namespace gradc

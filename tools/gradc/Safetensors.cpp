@@ -1,4 +1,4 @@
-// The tensors follow the header in its order, without gaps.
+// Tensors follow the header in its order, without gaps.
 #include "tools/gradc/Safetensors.h"
 
 #include "compiler/artifact/Artifact.h"
@@ -9,7 +9,7 @@
 
 namespace gradc {
 
-/// The format's names are ours in capitals: "F32", "BF16", "BOOL".
+/// The format's type names are gradc's in capitals: "F32", "BF16", "BOOL".
 static std::string dtypeName(gradc_dtype dtype) {
   return llvm::StringRef(runtime::findDataType(dtype)->name).upper();
 }
@@ -24,7 +24,7 @@ runtime::Status writeSafetensors(const std::string &path, std::span<const NamedA
     offset += array.bytes.size();
   }
   std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' '); // for the alignment of the data
+  text.append((8 - text.size() % 8) % 8, ' '); // aligns the data
   char size[8];
   for (int i = 0; i < 8; ++i)
     size[i] = char(uint64_t(text.size()) >> 8 * i);

@@ -1,4 +1,5 @@
-// Writes the safetensors format: 8 bytes with the header's size, a JSON header, the tensors' bytes.
+// Writes the safetensors format: 8 bytes with the size of the header, a JSON header, the bytes of
+// the tensors.
 #ifndef TOOLS_GRADC_SAFETENSORS_H
 #define TOOLS_GRADC_SAFETENSORS_H
 
@@ -11,7 +12,7 @@
 
 namespace gradc {
 
-/// A tensor of a file: row-major, little endian.
+/// A tensor in a file: row-major, little-endian.
 struct NamedArray {
   std::string name;
   gradc_dtype dtype;
@@ -19,7 +20,7 @@ struct NamedArray {
   std::span<const std::byte> bytes;
 };
 
-/// Atomic: the file is whole or absent.
+/// Atomic: the file is complete or absent.
 runtime::Status writeSafetensors(const std::string &path, std::span<const NamedArray> arrays);
 
 } // namespace gradc

@@ -1,4 +1,4 @@
-// Chooses loss, split, batch and optimizer, and writes the spec's text.
+// Chooses loss, split, batch, and optimizer, and writes the spec's text.
 #include "tools/gradc/SpecDraft.h"
 
 #include "runtime/base/DataType.h"
@@ -28,7 +28,7 @@ DraftPort readPort(const onnx::ValueInfoProto &value) {
   return port;
 }
 
-/// Loss and metric, and the reason for them.
+/// A loss, a metric, and the reason for them.
 struct Objective {
   std::string loss, metric, why;
   std::string map = {};   ///< of the target, before it is learned
@@ -72,7 +72,7 @@ Objective Draft::regression(std::string_view why) const {
           runtime::text("mean_absolute_error { ", names, " }"), std::string(why)};
 }
 
-/// The output has a score for each class.
+/// For an output with a score per class.
 Result<Objective> Draft::ofClasses(int64_t classes) const {
   const LookedField &target = parts.target;
   std::string names =
@@ -106,7 +106,7 @@ Result<Objective> Draft::ofClasses(int64_t classes) const {
   return objective;
 }
 
-/// The output has one number a row: a score for yes or no, or a value.
+/// For an output with one number per row: a yes/no score, or a value.
 Result<Objective> Draft::ofOneNumber() const {
   const LookedField &target = parts.target;
   bool isBinary = target.isText ? target.texts.size() == 2

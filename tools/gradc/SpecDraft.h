@@ -26,8 +26,8 @@ struct DraftModel {
 };
 runtime::Result<DraftModel> readDraftModel(const OnnxModel &model, std::string path);
 
-/// The spec's text, with comments that say what was chosen and what else fits. Paths are relative
-/// to `folder`. A status that says what model and data are where they do not go together.
+/// The spec's text, with comments that explain the choices and name alternatives. Paths are
+/// relative to `folder`. If model and data do not match, an error describes both.
 runtime::Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
                                        const std::string &folder);
 

@@ -1,4 +1,4 @@
-// .npy is written in version 1.0, little endian, row-major.
+// Writes .npy in version 1.0, little-endian, row-major.
 #include "tools/gradc/TensorFile.h"
 
 #include "compiler/Session.h"
@@ -18,8 +18,8 @@ using mlir::grad::HostTensor;
 
 namespace gradc {
 
-/// NumPy's code for an element type. The floats that it has no code for are bits (V), as ml_dtypes
-/// has them written; integers of less than 8 bits are numbers of 8.
+/// NumPy's code for an element type. Floats without a code are stored as bits (V), in ml_dtypes's
+/// form; integers of less than 8 bits are stored in 8.
 static std::string descr(Type t) {
   unsigned bytes = grad::elementBytes(t);
   if (t.isInteger(1))
@@ -84,7 +84,7 @@ static RankedTensorType typeOf(MLIRContext &context, const runtime::NpyHeader &h
   return type.clone(IntegerType::get(&context, bits, IntegerType::Signed));
 }
 
-/// numpy's strings of type U, which are of 32-bit numbers, as UTF-8.
+/// Converts numpy's strings of type U, which have 32-bit characters, to UTF-8.
 static runtime::Result<HostTensor> fromUtf32(MLIRContext &context, const runtime::NpyHeader &header,
                                              const char *data, const std::string &path) {
   ArrayRef<int64_t> shape = ArrayRef(header.shape).drop_back();

@@ -8,7 +8,7 @@
 
 namespace gradc {
 
-/// A tensor whose elements lie in memory or in a file; copies share them.
+/// A tensor whose elements are in memory or in a file; copies share them.
 struct TensorView {
   mlir::RankedTensorType type;
   llvm::ArrayRef<char> bytes;
@@ -19,22 +19,22 @@ struct TensorView {
 };
 TensorView viewOf(const mlir::grad::HostTensor &tensor);
 
-/// By file name extension: .pb is a TensorProto, anything else .npy. Strings are bytes (u8) with
-/// one more dim. Elements of numpy's types V1 and V2, which may be those of several types, are
-/// integers of MLIR's signed kind, which no other tensor has: see `isOpaque`.
+/// The extension determines the format: .pb is a TensorProto, anything else .npy. Strings are bytes
+/// (u8) with one more dim. Elements of numpy's types V1 and V2, which may stand for several types,
+/// are integers of MLIR's signed kind, which no other tensor has: see `isOpaque`.
 runtime::Result<mlir::grad::HostTensor> readTensor(mlir::MLIRContext &context,
                                                    const std::string &path);
-/// The same, with a .npy mapped: its elements are read where and when they are looked at.
+/// The same, but a .npy is mapped: its elements are read only when they are used.
 runtime::Result<TensorView> openTensor(mlir::MLIRContext &context, const std::string &path);
 
-/// Whether the elements are bits, of a type that the file does not name.
+/// Whether the elements are bits whose type the file does not name.
 bool isOpaque(mlir::Type element);
-/// "f32 [64, 128]", "V1 [4]".
+/// For example "f32 [64, 128]" or "V1 [4]".
 std::string describeFile(mlir::RankedTensorType type);
 
 /// The header of a .npy file.
 std::string npyHeader(mlir::RankedTensorType type, bool isText = false);
-/// As .npy; strings as numpy's type S.
+/// Writes a .npy; strings get numpy's type S.
 runtime::Status writeTensor(const mlir::grad::HostTensor &tensor, bool isText,
                             const std::string &path);
 

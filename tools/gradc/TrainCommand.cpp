@@ -1,5 +1,5 @@
-// gradc train, predict and evaluate: compile a spec in memory, or open an artifact, and run its
-// program, as an executable of it would.
+// gradc train, predict, and evaluate: compile a spec in memory, or open an artifact, and run its
+// program like an executable would.
 #include "runtime/ranks/Ranks.h"
 #include "runtime/train/Trainer.h"
 #include "tools/gradc/Command.h"
@@ -12,7 +12,7 @@
 namespace gradc {
 using namespace runtime;
 
-/// The program's own help, behind what comes before its options here.
+/// Prints the program's own help, preceded by the arguments that come before its options here.
 static int printUsage(char **argv, bool isAsked) {
   (isAsked ? llvm::outs() : llvm::errs())
       << "usage: gradc " << argv[0]
@@ -24,7 +24,7 @@ static int printUsage(char **argv, bool isAsked) {
   return isAsked ? code : exitCode(Code::usage);
 }
 
-/// Files that are no program, or not alone.
+/// Reports files that are not a program, or more than one file.
 static int expectProgram(llvm::StringRef command, llvm::StringRef file) {
   if (llvm::sys::fs::is_directory(file) || isCheckpoint(file))
     return fail(Code::usage, "a checkpoint holds weights alone: expected gradc " + command +
@@ -44,7 +44,7 @@ int runProgram(int argc, char **argv) {
   std::string command = argv[0], file = argv[1], option = "--checkpoint";
   if (int code = expectProgram(command, file))
     return code;
-  // The program sees only its own options.
+  // The program only sees its own options.
   std::vector<char *> rest = {argv[0], argv[0]};
   if (command != "train" && argc > 2 && argv[2][0] != '-')
     rest.push_back(option.data());
@@ -52,7 +52,7 @@ int runProgram(int argc, char **argv) {
   rest.push_back(nullptr);
   int count = int(rest.size()) - 1;
 
-  // A rank opens what the process that has started it has compiled.
+  // A rank opens the artifact compiled by the process that started it.
   const char *compiled = std::getenv(artifactVariable);
   if (compiled || isArtifact(file)) {
     auto artifact = Artifact::open(compiled ? compiled : file);

@@ -1,4 +1,4 @@
-// gradc verify: compiled against evaluated, kernel by kernel; gradients against differences.
+// gradc verify: compares compiled kernels with evaluated ones, and gradients with differences.
 #include "compiler/verify/Verify.h"
 #include "runtime/device/Device.h"
 #include "tools/gradc/Command.h"
@@ -50,7 +50,7 @@ bool machineRuns(const mlir::exec::Level &level) {
   return gpu && (*gpu)->executes(level.name);
 }
 
-/// Reports which of the levels this machine lacks, removes them, and returns their names.
+/// Reports levels that this machine lacks, removes them, and returns their names.
 std::vector<std::string> skipLevels(std::vector<std::string> &levels) {
   std::vector<std::string> skipped;
   std::erase_if(levels, [&](const std::string &name) {

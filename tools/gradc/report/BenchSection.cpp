@@ -1,4 +1,4 @@
-// The kernel table with the roofline, and memory, of what `gradc bench --json` measured.
+// The kernel table with roofline and memory, from the output of `gradc bench --json`.
 #include "tools/gradc/report/Chart.h"
 #include "tools/gradc/report/Page.h"
 
@@ -14,7 +14,7 @@ using namespace runtime;
 
 namespace {
 
-/// A drawing of what each kernel does a second over its work per byte, below what the machine can.
+/// A plot of each kernel's rate over its work per byte, below the machine's limits.
 std::string roofline(const json &bench) {
   constexpr double width = 560, height = 260, left = 62, right = 14, top = 12, bottom = 34;
   double peak = bench.at("machine").at("flops").at("all_threads"),

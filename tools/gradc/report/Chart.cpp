@@ -13,7 +13,7 @@ namespace {
 constexpr double width = 560, height = 260, left = 62, right = 14, top = 12, bottom = 30;
 constexpr size_t mostPoints = 1200;
 
-/// From values to a place on the page.
+/// Maps values to positions on the page.
 struct Axis {
   double low, high;
   double begin, end; ///< on the page
@@ -26,7 +26,7 @@ struct Axis {
   }
 };
 
-/// Round numbers, about `count` of them: 1, 2 or 5 times a power of ten.
+/// About `count` round numbers: 1, 2, or 5 times a power of ten.
 std::vector<double> ticks(const Axis &axis, int count) {
   std::vector<double> result;
   if (axis.isLog) {
@@ -59,14 +59,14 @@ Axis valueAxis(const std::vector<ChartCurve> &curves, bool mayBeLog) {
       high = std::max(high, point.value);
     }
   Axis axis = {low, high, height - bottom, top, mayBeLog && low > 0 && high / low > 30};
-  if (high - low <= 1e-9 * std::max(std::abs(low), std::abs(high))) { // nothing to tell apart
+  if (high - low <= 1e-9 * std::max(std::abs(low), std::abs(high))) { // all values look equal
     axis.low -= std::max(std::abs(low) / 10, 1e-9);
     axis.high += std::max(std::abs(high) / 10, 1e-9);
   }
   return axis;
 }
 
-/// The first point, the last one, and the least and largest of each stretch between.
+/// The first point, the last one, and the minimum and maximum of each stretch in between.
 Curve thinned(const Curve &curve) {
   if (curve.size() <= mostPoints)
     return curve;
@@ -85,7 +85,7 @@ Curve thinned(const Curve &curve) {
   return result;
 }
 
-/// Means over a fiftieth of the curve, for a line that an eye can follow.
+/// Moving means over a fiftieth of the curve, which make the line readable.
 Curve averaged(const Curve &curve) {
   Curve result;
   size_t stretch = std::max<size_t>(curve.size() / 50, 1);

@@ -1,4 +1,4 @@
-// Curves over steps as a drawing in SVG.
+// Draws curves over steps as SVG.
 #ifndef TOOLS_GRADC_REPORT_CHART_H
 #define TOOLS_GRADC_REPORT_CHART_H
 
@@ -13,16 +13,16 @@ struct ChartCurve {
   const Curve *points;
 };
 
-/// A figure with axes, grid and curves. The vertical axis is logarithmic where values are above 0
-/// and span more than a factor of 30. Curves of many points are thinned to the extremes of each
-/// stretch of steps. Each curve's `data-points` has what is drawn, "STEP,VALUE ...".
+/// A figure with axes, grid, and curves. The vertical axis is logarithmic if all values are above 0
+/// and span more than a factor of 30. Curves with many points are thinned to the extremes of each
+/// stretch of steps. The `data-points` of each curve contains the points drawn, "STEP,VALUE ...".
 std::string drawChart(const std::string &title, const std::vector<ChartCurve> &curves,
                       bool mayBeLog);
 
-/// For text and for attributes of HTML.
+/// For text and attributes in HTML.
 std::string escaped(const std::string &text);
 
-/// Four digits at most, "12.5k", "3e-05".
+/// At most four digits: "12.5k", "3e-05".
 std::string shortNumber(double value);
 
 } // namespace gradc

@@ -1,4 +1,5 @@
-// The memory plan, of what `gradc plan --json` printed: who lies where in the arena, and how long.
+// The memory plan, from the output of `gradc plan --json`: which tensor is where in the arena, and
+// how long.
 #include "tools/gradc/report/Chart.h"
 #include "tools/gradc/report/Page.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 std::string mebibytes(double bytes) { return shortNumber(bytes / 1048576) + " MiB"; }
 
-/// A tensor is a box: its place in the arena upwards, the launches of its life to the right.
+/// Draws each tensor as a box: its place in the arena upwards, its lifetime in launches to the
+/// right.
 std::string arena(const json &entry) {
   constexpr double width = 560, height = 260, left = 62, right = 14, top = 12, bottom = 30;
   double bytes = entry.at("arena"), nodes = double(entry.at("nodes").size());
@@ -50,7 +52,7 @@ std::string arena(const json &entry) {
                            entry.at("peak").at("node").get<int64_t>());
 }
 
-/// The largest tensors that are alive at the peak.
+/// Lists the largest tensors that are alive at the peak.
 std::string atPeak(const json &entry) {
   constexpr size_t most = 12;
   int64_t peak = entry.at("peak").at("node");

@@ -1,4 +1,4 @@
-// Puts the page together: runs, curves, tables of evaluation, kernels, memory, notes.
+// Composes the page: runs, curves, evaluation tables, kernels, memory, notes.
 #include "tools/gradc/report/Page.h"
 #include "tools/gradc/report/Chart.h"
 
@@ -19,8 +19,8 @@ static constexpr const char *script =
 
 namespace {
 
-/// The titles of the log's fields, in the order of the page. Other fields are metrics, which follow
-/// the loss.
+/// The titles of the log's fields, in the page's order. Other fields are metrics and follow the
+/// loss.
 const std::pair<const char *, const char *> titles[] = {
     {"loss", "Loss"},
     {"", ""},
@@ -35,7 +35,7 @@ const std::pair<const char *, const char *> titles[] = {
 
 std::string bareName(const std::string &field) { return field.substr(0, field.find(" (")); }
 
-/// Fields in the order of the page.
+/// Fields in the page's order.
 std::vector<std::string> orderedFields(const std::vector<TrainingLog> &logs) {
   std::set<std::string> all;
   for (const TrainingLog &log : logs)
@@ -57,7 +57,7 @@ std::vector<std::string> orderedFields(const std::vector<TrainingLog> &logs) {
   return fields;
 }
 
-/// Metrics lie between 0 and 1 as a rule, where a linear axis says more.
+/// Metrics are usually between 0 and 1, where a linear axis is more useful.
 bool isMetric(const std::string &field) {
   return llvm::none_of(titles, [&](const auto &title) { return bareName(field) == title.first; });
 }
@@ -102,7 +102,7 @@ std::string numberCell(const json &event, const char *field) {
                   : "");
 }
 
-/// The legend, too: its buttons show and hide runs.
+/// Also the legend: its buttons show and hide runs.
 std::string runs(const std::vector<TrainingLog> &logs) {
   std::set<std::string> metrics;
   for (const TrainingLog &log : logs)
@@ -134,7 +134,7 @@ std::string runs(const std::vector<TrainingLog> &logs) {
   return out + "</table></div></section>\n";
 }
 
-/// Rows are labels, columns predictions; shades go by the share of the row.
+/// Rows are labels, columns are predictions; the shade is the share of the row.
 std::string confusion(const std::string &run, const std::string &metric, const json &rows) {
   std::string out = fmt::format("<figure class=\"matrix\"><figcaption>{}: {}</figcaption><table>\n",
                                 escaped(run), escaped(metric));

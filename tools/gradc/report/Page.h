@@ -1,4 +1,4 @@
-// The report: one page of HTML that needs no network.
+// The report: a single HTML page that needs no network.
 #ifndef TOOLS_GRADC_REPORT_PAGE_H
 #define TOOLS_GRADC_REPORT_PAGE_H
 
@@ -9,13 +9,13 @@ namespace gradc {
 /// The output of a command with --json, and the name of its file.
 using NamedJson = std::pair<std::string, nlohmann::json>;
 
-/// `benches`: of `gradc bench`. `plans`: of `gradc plan`. Fails where one of them is something
-/// else.
+/// `benches`: outputs of `gradc bench`. `plans`: outputs of `gradc plan`. Fails if any of them is
+/// something else.
 runtime::Result<std::string> reportPage(const std::vector<TrainingLog> &logs,
                                         const std::vector<NamedJson> &benches,
                                         const std::vector<NamedJson> &plans);
 
-/// Kernels held against what the machine can do, and where the memory goes.
+/// Kernels compared with the machine's limits, and the use of memory.
 runtime::Result<std::string> benchSection(const std::string &name, const nlohmann::json &bench);
 
 /// The arena of each entry, tensor by tensor.

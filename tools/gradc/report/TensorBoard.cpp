@@ -1,4 +1,4 @@
-// Event messages in protobuf's wire format, each in a record of a TFRecord file.
+// Writes Event messages in protobuf's wire format, each in a record of a TFRecord file.
 #include "tools/gradc/report/TensorBoard.h"
 
 #include "runtime/data/source/Crc32c.h"
@@ -64,7 +64,7 @@ void appendRecord(std::string &out, const std::string &data) {
   appendBytes(out, checksum(data));
 }
 
-/// Milliseconds from the first step to the end of each.
+/// Milliseconds from the first step to the end of each step.
 Curve elapsed(const TrainingLog &log) {
   Curve times;
   for (const auto &[field, curve] : log.steps)
@@ -88,7 +88,7 @@ std::string tensorBoardEvents(const TrainingLog &log, double endSeconds) {
     return endSeconds - left / 1e3;
   };
   std::string out, first = eventAt(timeOf(0), 0);
-  appendString(first, 3, "brain.Event:2"); // the version of the format
+  appendString(first, 3, "brain.Event:2"); // the format version
   appendRecord(out, first);
   const std::pair<const char *, const std::map<std::string, Curve> *> groups[] = {
       {"train/", &log.steps}, {"evaluation/", &log.evaluations}, {"watch/", &log.watched}};

@@ -1,4 +1,4 @@
-// Reads a log line by line; fields that are not known by name are metrics.
+// Reads a log line by line; unknown fields are metrics.
 #include "tools/gradc/report/TrainingLog.h"
 
 #include "runtime/base/Text.h"
@@ -17,7 +17,7 @@ using namespace runtime;
 
 namespace {
 
-/// Fields of an event that are no curves of their own.
+/// Fields of an event that are not curves.
 constexpr llvm::StringLiteral places[] = {"event", "step", "epoch", "epoch_step", "epoch_steps"};
 
 void addNumbers(std::map<std::string, Curve> &curves, const json &event, llvm::StringRef suffix) {
@@ -45,7 +45,7 @@ void addNote(TrainingLog &log, const json &event) {
   log.notes.push_back({event.value("step", int64_t(0)), text});
 }
 
-/// Rows of as many counts each; throws at anything else.
+/// Reads rows with an equal number of counts; throws on anything else.
 void addTable(TrainingLog &log, const std::string &field, const json &rows) {
   for (const json &row : rows)
     for (const json &count : row.get_ref<const json::array_t &>())
@@ -130,7 +130,8 @@ Result<TrainingLog> readTrainingLog(const std::string &path) {
   return log;
 }
 
-/// The last `parts` components of a path, with the file extension only if it tells runs apart.
+/// The last `parts` components of a path; the file extension is included only if it distinguishes
+/// runs.
 static std::string endOf(llvm::StringRef path, size_t parts, bool hasExtension) {
   llvm::SmallVector<llvm::StringRef> all;
   path.split(all, '/', -1, /*KeepEmpty=*/false);

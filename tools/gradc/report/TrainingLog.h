@@ -1,4 +1,4 @@
-// A training's log, as --log writes it, read back into curves.
+// A training log, as written by --log, read back into curves.
 #ifndef TOOLS_GRADC_REPORT_TRAININGLOG_H
 #define TOOLS_GRADC_REPORT_TRAININGLOG_H
 
@@ -17,7 +17,7 @@ struct CurvePoint {
 };
 using Curve = std::vector<CurvePoint>;
 
-/// A line for people: a warning, a skipped row, a learning rate that was lowered.
+/// A line for the user: a warning, a skipped row, a lowered learning rate.
 struct LogNote {
   int64_t step;
   std::string text;
@@ -26,26 +26,26 @@ struct LogNote {
 struct TrainingLog {
   std::string name; ///< of the run
   std::string path;
-  /// By field: "loss", "lr", "ms"; "loss (entry)" where there are several kinds of steps. Values
+  /// Keyed by field: "loss", "lr", "ms"; "loss (entry)" if there are several kinds of steps. Values
   /// that are not finite are left out.
   std::map<std::string, Curve> steps, evaluations;
-  /// The last table of each evaluated metric that is one, as an array of rows.
+  /// The last value of each evaluated metric that is a table, as an array of rows.
   std::map<std::string, nlohmann::json> tables;
-  /// By parameter and field: "fc1.weight weight_norm".
+  /// Keyed by parameter and field: "fc1.weight weight_norm".
   std::map<std::string, Curve> watched;
   std::vector<LogNote> notes;
   nlohmann::json start, done; ///< these events; null where there is none yet
 
-  /// The step of the last point, 0 without any.
+  /// The step of the last point; 0 if there is none.
   int64_t lastStep() const;
 };
 
-/// A last line that is being written is left out. After a resume, the steps that it repeats replace
-/// what was logged of them before.
+/// An incomplete last line is ignored. After a resume, repeated steps replace their earlier
+/// entries.
 runtime::Result<TrainingLog> readTrainingLog(const std::string &path);
 
-/// Names of runs: of the file, preceded by folders as far as it takes to tell runs apart. Fails
-/// where a file is given twice.
+/// Names each run by its file, preceded by as many folders as needed to distinguish runs. Fails if
+/// a file is given twice.
 runtime::Status nameRuns(std::vector<TrainingLog> &logs);
 
 } // namespace gradc
