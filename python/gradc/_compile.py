@@ -24,7 +24,7 @@ class CompileError(Error):
 
 
 def compiler() -> str:
-    """The program: GRADC, else the package's own, else that of PATH."""
+    """The path of the compiler: GRADC, otherwise the package's own, otherwise the one in PATH."""
     own = os.path.join(os.path.dirname(__file__), "bin", "gradc")
     found = os.environ.get("GRADC") or (own if os.path.exists(own) else shutil.which("gradc"))
     if not found:
@@ -45,14 +45,14 @@ def _written(folder: str, name: str, content: bytes) -> str:
 
 
 def _model_file(model, folder: str) -> str:
-    """Of a path, of bytes, or of an onnx.ModelProto."""
+    """The file of a model given as a path, as bytes, or as an onnx.ModelProto."""
     if isinstance(model, (str, os.PathLike)):
         return os.path.abspath(model)
     return _written(folder, "model.onnx", model if isinstance(model, bytes) else model.SerializeToString())
 
 
 def _find(spec: str, *path: str) -> int:
-    """The place behind the brace of a block, or with "" as the last name behind that of a field; -1: the spec has none."""
+    """The position after the opening brace of a block or, if the last name is "", after the name of a field; -1 if the spec has none."""
     opened, name = [], ""
     for token in _TOKENS.finditer(spec):
         found = token[0]
@@ -70,7 +70,7 @@ def _find(spec: str, *path: str) -> int:
 
 
 def _with_source(spec: str, block: str, path: str) -> str:
-    """With arrays as the source of the spec's `data` block, or of that in its `evaluation`."""
+    """The spec with arrays as the source of its `data` block, or of the one in `evaluation`."""
     place = _find(spec, *(("data",) if block == "data" else ("evaluation", "data")))
     if place < 0:
         raise Error(f"the spec has no {'data {}' if block == 'data' else 'evaluation { data {} }'} block that arrays could be the source of")
@@ -83,10 +83,11 @@ def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np
     """Compiles a model, with a spec for its training.
 
     `model`: an ONNX file, its bytes, or an onnx.ModelProto; default: the spec's own. `spec`: a file, or the text of one, whose relative paths
-    begin in the current folder. `data`, `evaluation`: arrays of [rows, ...] that stand for the source of the spec's `data` and `evaluation {
-    data }` blocks, which then have none. `shapes`: sizes of inputs whose dims are symbols. `target`: "cpu", this machine's level alone;
-    default: most machines, too. `string_bytes`: the most that a string of an input may have in UTF-8; default: 64. `output`: the artifact's file, with the arrays beside it as "OUTPUT.data.npz" and "OUTPUT.evaluation.npz",
-    which it reads when it runs; default: files that go with the model.
+    start in the current folder. `data`, `evaluation`: arrays of [rows, ...] that serve as the source of the spec's `data` and `evaluation {
+    data }` blocks, which must not have one. `shapes`: sizes of inputs with symbolic dims. `target`: "cpu" compiles only for this machine's
+    level; default: for most machines as well. `string_bytes`: the maximum number of UTF-8 bytes in a string of an input; default: 64.
+    `output`: the artifact's file; the arrays, which it reads when it runs, are written next to it as "OUTPUT.data.npz" and
+    "OUTPUT.evaluation.npz"; default: temporary files that are removed with the model.
 
     Raises CompileError with the compiler's message."""
     folder = tempfile.mkdtemp(prefix="gradc-")
@@ -95,13 +96,13 @@ def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(opened, _remove, folder, os.getpid())  # evaluations read their arrays in it
+    weakref.finalize(opened, _remove, folder, os.getpid())  # evaluations read their arrays from it
     opened.arrays = dict(data or {})
     return opened
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # not a fork's
+    if os.getpid() == process:  # not in a forked child
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -138,7 +139,7 @@ def _spec_file(model, spec, arrays, folder: str, output: Path | None) -> str:
     if model is not None:
         if _find(content, "model", "") >= 0:
             raise Error("the spec names a model, and another one was given")
-        content = f'model: "{_model_file(model, folder)}" {content}'  # on the first line: the others keep their numbers
+        content = f'model: "{_model_file(model, folder)}" {content}'  # on the first line, so the other lines keep their numbers
     for block, values in arrays.items():
         if values:
             path = f"{os.path.abspath(output)}.{block}.npz" if output else os.path.join(folder, f"{block}.npz")

@@ -1,4 +1,4 @@
-"""Models and sessions over the C interface. Arrays are numpy's and are read and written where they lie."""
+"""Models and sessions over the C interface. Arrays are numpy's, and are read and written in place."""
 from __future__ import annotations
 
 import operator
@@ -11,7 +11,7 @@ import numpy as np
 
 from gradc._native import ffi, lib
 
-from_buffer, train_step_with = ffi.from_buffer, lib.gradc_train_step_with  # a step looks up as little as it can
+from_buffer, train_step_with = ffi.from_buffer, lib.gradc_train_step_with  # saves lookups in each step
 Arrays = Mapping[str, np.ndarray]
 Path = str | os.PathLike
 
@@ -43,7 +43,7 @@ def check(status: int) -> None:
 
 
 def described(kind: str, call, *arguments):
-    """The struct that a gradc_..._describe fills in."""
+    """The struct filled in by a gradc_..._describe function."""
     info = ffi.new(f"{kind} *")
     info.size = ffi.sizeof(kind)
     check(call(*arguments, info))
@@ -55,8 +55,8 @@ def text(value) -> str:
 
 
 class Step(NamedTuple):
-    """One optimizer step. `loss`: mean over the batch. `gradient_norm`: before clipping; nan where the job asks for none. `updated`: False
-    where loss or gradients were not finite, and nothing changed."""
+    """One optimizer step. `loss`: mean over the batch. `gradient_norm`: before clipping; nan if the job does not ask for it. `updated`: False
+    if loss or gradients were not finite, so nothing changed."""
     number: int
     loss: float
     gradient_norm: float
@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
 
 class Port:
-    """An input or output of an entry; `row` is the shape of one sample where it is batched."""
+    """An input or output of an entry; `row` is the shape of one sample if the port is batched."""
 
     def __init__(self, info):
         self.name, self.field, self.role, self.classes = text(info.name), text(info.field), info.role, info.classes
@@ -76,7 +76,7 @@ class Port:
         self.is_text = bool(info.text)
 
     def bytes_of(self, strings) -> np.ndarray:
-        """Strings, of numpy's types U or S or Python's own, as the port takes them: bytes in UTF-8, with zeros behind."""
+        """Converts strings, of numpy's types U or S or Python's own, to the port's form: UTF-8 bytes followed by zeros."""
         array, most = np.asarray(strings), self.shape[-1]
         if array.dtype == np.uint8:
             return array
@@ -99,7 +99,7 @@ class Port:
             raise Error(f"'{self.name}' has a string that is not UTF-8: {error}") from None
 
     def rows_of(self, array: np.ndarray) -> int:
-        """Checks an array; its rows, or -1 where it has none."""
+        """Checks an array; returns its number of rows, or -1 if the port is not batched."""
         shape = array.shape
         expected = self.row if self.batched else self.shape
         found = shape[1:] if self.batched else shape
@@ -123,15 +123,15 @@ class Entry:
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
         self.keys = [port.field or port.name for port in self.data]
         self.pick = operator.itemgetter(*self.keys) if len(self.keys) > 1 else lambda given: [given[key] for key in self.keys]
-        self.batches = [(port, port.dtype, port.row if port.batched else None) for port in self.data]  # what a step checks of each array
+        self.batches = [(port, port.dtype, port.row if port.batched else None) for port in self.data]  # the checks of a step on each array
 
     def arrange(self, given) -> Sequence[np.ndarray]:
-        """Arrays in the order of the entry's data inputs. By name: of its input or of the field that feeds it."""
+        """Arrays in the order of the entry's data inputs. Names are those of inputs or of the fields that feed them."""
         if type(given) is dict:
             try:
                 return self.pick(given)
             except KeyError:
-                pass  # by the inputs' names, or an error
+                pass  # look up the inputs' names, or raise an error
         if isinstance(given, np.ndarray):
             given = [given]
         if isinstance(given, Mapping):
@@ -149,16 +149,16 @@ def contiguous(array: np.ndarray) -> np.ndarray:
 
 
 def buffer_of(array: np.ndarray):
-    """Where an array lies, or a contiguous copy of it."""
+    """The buffer of an array, or of a contiguous copy of it."""
     return from_buffer(contiguous(array))
 
 
 class Session:
-    """Parameters, optimizer state and memory of one training, or of predictions. Calls from several threads take turns; other threads run
-    during a step. A session belongs to its process: after a fork the child has to create one of its own."""
+    """The parameters, optimizer state, and memory of one training, or of predictions. Calls from several threads take turns; other threads
+    run during a step. A session belongs to its process: after a fork, the child must create its own."""
 
     def __init__(self, model: Model, threads: int = 0, level: str | None = None):
-        """`threads`: 0, one a CPU; results are the same for any number. `level`: "x86-64-v3", ...; default: the machine's highest."""
+        """`threads`: 0 for one per CPU; results do not depend on the number. `level`: "x86-64-v3", ...; default: the machine's highest."""
         self._handle, self._forks, self._lock, keep = None, _forks, threading.RLock(), []
         options = ffi.new("gradc_session_options *", {"size": ffi.sizeof("gradc_session_options"), "threads": threads,
                                                       "level": keep_text(keep, level)})
@@ -168,10 +168,10 @@ class Session:
         self._entries = {entry.name: entry for entry in (Entry(self._handle, i) for i in range(lib.gradc_entry_count(self._handle)))}
         self._result = ffi.new("gradc_step_result *", {"size": ffi.sizeof("gradc_step_result")})
         self._options = ffi.new("gradc_step_options *", {"size": ffi.sizeof("gradc_step_options")})
-        self._only, self._rows, self._rate = self._entries.get("train"), -1, 0  # the last two are what _options has
+        self._only, self._rows, self._rate = self._entries.get("train"), -1, 0  # the last two repeat the content of _options
 
     def close(self) -> None:
-        if self._forks != _forks:  # the lock may be that of a thread which the fork has left behind
+        if self._forks != _forks:  # a thread that does not exist in the child may hold the lock
             return
         with self._lock:
             if self._handle:
@@ -195,13 +195,13 @@ class Session:
         return self._handle
 
     def _own(self) -> threading.RLock:
-        """The lock, of a session that can be used."""
+        """The lock; raises an error if the session cannot be used."""
         _ = self.handle
         return self._lock
 
     @property
     def level(self) -> str:
-        """That it runs on: "x86-64-v4"."""
+        """The level that the session runs on, for example "x86-64-v4"."""
         return text(lib.gradc_session_level(self.handle))
 
     @property
@@ -210,7 +210,7 @@ class Session:
 
     @property
     def number(self) -> int:
-        """Of the last step."""
+        """The number of the last step."""
         return lib.gradc_session_step(self.handle)
 
     def _entry(self, name: str) -> Entry:
@@ -220,9 +220,10 @@ class Session:
 
     def step(self, data: Arrays | Sequence[np.ndarray], *, learning_rate: float = 0, kind: str | None = None,
              rates: Mapping[str, float] | None = None, momentum: float | None = None) -> Step:
-        """One optimizer step on a batch: arrays by field, or in the entry's order; [rows, ...] each, contiguous ones without a copy.
+        """Runs one optimizer step on a batch: arrays by field or in the entry's order, each [rows, ...]; contiguous arrays are not copied.
 
-        `learning_rate`: 0, the optimizer's. `kind`: the `train` block. `rates`: of groups, by their first pattern."""
+        `learning_rate`: 0 for the optimizer's. `kind`: the name of a `train` block. `rates`: learning rates of groups, keyed by the group's
+        first pattern."""
         entry = self._only if kind is None else self._entry(f"train.{kind}")
         if entry is None:
             trains = sorted(name[6:] for name in self._entries if name.startswith("train.") and name.count(".") == 1)
@@ -230,7 +231,7 @@ class Session:
                         "with a training spec")
         arrays, rows = entry.arrange(data), -1
         if self._forks != _forks or not self._handle:
-            _ = self.handle  # says what is wrong
+            _ = self.handle  # raises the error
         with self._lock:
             keep = []
             for array, (port, dtype, row) in zip(arrays, entry.batches):
@@ -257,12 +258,12 @@ class Session:
                 options = self._special(options, more, kind, rates or {}, momentum)
             if status := train_step_with(self._handle, options, keep, len(keep), result):
                 check(status)
-            # As Step(...), which takes three times as long.
+            # Equal to Step(...), which takes three times as long.
             return tuple.__new__(Step, (result.step, result.loss, result.gradient_norm, result.updated != 0, result.loss_scale))
 
     @staticmethod
     def _special(plain, keep: list, kind: str | None, rates: Mapping[str, float], momentum: float | None):
-        """The options of a step that is not like most."""
+        """The options of a step that differs from the usual ones."""
         options = ffi.new("gradc_step_options *", plain[0])
         options.entry = keep_text(keep, kind)
         if rates:
@@ -293,14 +294,14 @@ class Session:
             for begin in range(0, max(total, 0), one.batch or 1):
                 self._chunk(one, begin, min(total, begin + one.batch) - begin, arrays, made)
         found = {port.name: array for port, array in zip(one.outputs, made)}
-        for port in one.extents:  # an output as long as the run found out
+        for port in one.extents:  # an output whose extent the run has computed
             found[port.field] = found[port.field].take(range(int(found.pop(port.name))), axis=port.classes)
         for port in one.texts:
             found[port.name] = port.strings_of(found[port.name])
         return found
 
     def _chunk(self, entry: Entry, begin: int, rows: int, arrays, made) -> None:
-        """Some rows. An entry of one batch size gets them with rows of zeros behind, where rows do not mix."""
+        """Runs some rows. An entry with a fixed batch size gets them padded with rows of zeros, if rows do not mix."""
         part = lambda port, array: array[begin:begin + rows] if port.batched else array
         inputs = [part(port, array) for port, array in zip(entry.data, arrays)]
         outputs = [part(port, array) for port, array in zip(entry.outputs, made)]
@@ -328,8 +329,8 @@ class Session:
             check(lib.gradc_run(self.handle, entry.number, pointers, len(inputs), results, len(outputs)))
 
     def predict(self, data: Arrays | Sequence[np.ndarray] | np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
-        """The model's output for any number of rows; several outputs by name. Inputs are the model's, or with export { preprocessing } the data's
-        fields."""
+        """The model's output for any number of rows; several outputs by name. Inputs are the model's or, with export { preprocessing }, the
+        data's fields."""
         found = self.run("predict" if "predict" in self._entries else "forward", data)
         return next(iter(found.values())) if len(found) == 1 else found
 
@@ -339,7 +340,7 @@ class Session:
             yield i, info, text(info.name)
 
     def state_dict(self, all_states: bool = False) -> dict[str, np.ndarray]:
-        """The parameters, by the names of the model's initializers; `all_states`: optimizer slots, averages and statistics, too."""
+        """The parameters, by the names of the model's initializers; `all_states`: optimizer slots, averages, and statistics as well."""
         found = {}
         with self._own():
             for i, info, name in self._states():
@@ -349,7 +350,7 @@ class Session:
         return found
 
     def load_state_dict(self, values: Arrays) -> None:
-        """Sets states by name; those that are not named stay. Where one does not fit, all stay."""
+        """Sets states by name; other states stay. If any value does not fit, no state changes."""
         with self._own():
             known = {name: (i, info) for i, info, name in self._states()}
             if unknown := sorted(set(values) - set(known)):
@@ -372,7 +373,7 @@ class Session:
         self._with_path(lib.gradc_checkpoint_save, path)
 
     def load(self, path: Path) -> None:
-        """Takes a checkpoint's states and step number; one of another model is refused and leaves the session as it was."""
+        """Loads a checkpoint's states and step number. A checkpoint of another model is refused, and the session stays as it was."""
         self._with_path(lib.gradc_checkpoint_load, path)
 
     def export(self, path: Path) -> None:
@@ -384,7 +385,7 @@ class Session:
             check(lib.gradc_state_reset(self.handle))
 
     def seed(self, seed: int) -> None:
-        """Of random ops; default: the job's."""
+        """Sets the seed of random ops; default: the job's."""
         check(lib.gradc_session_set_seed(self.handle, seed))
 
 
@@ -396,14 +397,14 @@ def keep_text(keep: list, value: str | None):
 
 
 class Model:
-    """A compiled artifact. It is native code: opening a file is running it."""
+    """A compiled artifact. Artifacts are native code: opening a file runs it."""
 
     def __init__(self, path: Path):
-        """Opens an artifact, or an executable or library that carries one."""
+        """Opens an artifact, or an executable or library that contains one."""
         made = ffi.new("gradc_model **")
         check(lib.gradc_open(os.fsencode(path), made))
         self.handle, self.path = ffi.gc(made[0], lib.gradc_close), os.fspath(path)
-        self.arrays: Arrays = {}  # that stand for the source of its data
+        self.arrays: Arrays = {}  # replace the source of its data
         info = described("gradc_model_info", lib.gradc_model_describe, self.handle)
         self.hash, self.trains = info.hash, bool(info.trains)
         self.levels = [text(lib.gradc_level_name(self.handle, i)) for i in range(info.levels)]
@@ -412,7 +413,8 @@ class Model:
         return Session(self, threads, level)
 
     def learning_rate(self, steps: int, epochs: int = 0, kind: str | None = None, run_steps: int = 0, run_epochs: int = 0) -> float:
-        """What the job's schedule has for the step after `steps` and `epochs`. `run_steps`, `run_epochs`: the run's length; default: the job's."""
+        """The learning rate of the job's schedule for the step after `steps` and `epochs`. `run_steps`, `run_epochs`: the length of
+        the run; default: the job's."""
         keep, rate = [], ffi.new("float *")
         query = ffi.new("gradc_rate_query *", {"size": ffi.sizeof("gradc_rate_query"), "entry": keep_text(keep, kind), "steps": steps,
                                                "epochs": epochs, "run_steps": run_steps, "run_epochs": run_epochs})

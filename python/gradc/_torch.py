@@ -1,4 +1,4 @@
-"""Models of PyTorch, where that is installed."""
+"""PyTorch models, if PyTorch is installed."""
 from __future__ import annotations
 
 import io
@@ -8,10 +8,10 @@ from gradc._model import Error, Model
 
 
 def from_torch(module, example_inputs, spec=None, *, input_names=None, output_names=None, **options) -> Model:
-    """Compiles a torch.nn.Module with its weights, in the form that trains (Dropout and BatchNormalization are kept). The first dim of the
-    example inputs is the batch; an example has two rows or more. Other arguments are those of `compile`.
+    """Compiles a torch.nn.Module with its weights, in training form (Dropout and BatchNormalization are kept). The first dim of the example
+    inputs is the batch, of at least two rows. Other arguments are those of `compile`.
 
-    The names of the session's state_dict() are the module's: `module.load_state_dict({name: torch.from_numpy(value) ...}, strict=False)`."""
+    The session's state_dict() uses the module's names: `module.load_state_dict({name: torch.from_numpy(value) ...}, strict=False)`."""
     try:
         import torch
     except ImportError:

@@ -16,7 +16,7 @@ _NUMBERS = {np.dtype(name): number for number, name in _DTYPES.items() if number
 
 
 class Report(NamedTuple):
-    """A step of a run, as `on_step` gets it; `milliseconds` with the wait for its batch, `input_milliseconds` the wait alone."""
+    """A step of a run, passed to `on_step`. `milliseconds` includes the wait for the batch; `input_milliseconds` is that wait."""
     step: int
     epoch: int
     loss: float
@@ -28,7 +28,7 @@ class Report(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """The end of a run. `session` has its weights: the best by evaluation where there is one, else the last. Losses are nan where there is none."""
+    """The result of a run. `session` has its weights: the best by evaluation if there is one, otherwise the last. A missing loss is nan."""
     steps: int
     seconds: float
     loss: float
@@ -38,14 +38,14 @@ class Trained(NamedTuple):
 
 
 class _Run:
-    """What the callback of a run needs; it is called on the thread that trains."""
+    """The state of a run's callback, which is called on the training thread."""
 
     def __init__(self, on_step: Callable[[Report], object] | None):
         self.on_step, self.raised = on_step, None
 
 
 def _keep(_, value, traceback):
-    """A signal that has come while the step ran raises before the first line of the callback."""
+    """Keeps an exception from a signal that arrived during the step: it is raised before the first line of the callback."""
     ffi.from_handle(traceback.tb_frame.f_locals["context"]).raised = value
 
 
@@ -75,7 +75,7 @@ def _fields(arrays: Mapping[str, np.ndarray], keep: list):
 
 
 def _weights(folder: str) -> str:
-    """The checkpoint that a run's session takes."""
+    """The checkpoint that a run's session loads."""
     steps = [(int(found[1]), name) for name in os.listdir(folder) if (found := re.fullmatch(r"step-(\d+)\.ckpt", name))]
     best = os.path.join(folder, "best.ckpt")
     return best if os.path.exists(best) else os.path.join(folder, max(steps)[1])
@@ -86,11 +86,12 @@ def train(model: Model, *, data: Mapping[str, np.ndarray] | None = None, steps: 
           log: Path | None = None, export: Path | None = None, data_folder: Path | None = None, progress: bool = False) -> Trained:
     """Runs the job that the model was compiled with; other Python threads run meanwhile.
 
-    `data`: arrays in place of the source's files, read where they lie; default: those given to compile, else the files. `steps`, `epochs`,
-    `seed`, `threads`: 0 or None, the job's. `on_step(report)`: after each step; returning False ends the run in good order. `checkpoint`: the
-    run's folder; default: one that goes again. `resume`: a checkpoint, a folder of them, or "latest". `log`: JSON lines.
+    `data`: arrays that replace the source's files and are read without a copy; default: those given to compile, otherwise the files. `steps`,
+    `epochs`, `seed`, `threads`: 0 or None for the job's. `on_step(report)`: called after each step; if it returns False, the run ends
+    normally. `checkpoint`: the run's folder; default: a temporary one. `resume`: a checkpoint, a folder of checkpoints, or "latest". `log`: a
+    file of JSON lines.
 
-    What `on_step` raises, and KeyboardInterrupt, ends the run after its step, with a checkpoint, and is raised then."""
+    An exception in `on_step`, or KeyboardInterrupt, ends the run after the step, writes a checkpoint, and is then raised."""
     if checkpoint is None:
         with tempfile.TemporaryDirectory(prefix="gradc-run-") as folder:
             return train(model, data=data, steps=steps, epochs=epochs, seed=seed, threads=threads, on_step=on_step,

@@ -32,16 +32,16 @@ class Command:
     summary: str
     usage: str = ""
     text: list = field(default_factory=list)      # paragraphs between usage and options
-    arguments: list = field(default_factory=list)  # (what is typed, description)
+    arguments: list = field(default_factory=list)  # (literal text, description)
     options: list = field(default_factory=list)
 
     def names(self):
-        """Of each option the long name, where it has one."""
+        """The long name of each option, or its short name if it has no long one."""
         return [max(left.split()[0].split(","), key=len) for left, _ in self.options]
 
 
 def read_entries(lines):
-    """The (left, right) columns of a list that two spaces or a line's end part."""
+    """The (left, right) columns of a list, separated by two spaces or a line end."""
     entries = []
     for line in lines:
         if not line.startswith("  "):
@@ -55,7 +55,7 @@ def read_entries(lines):
 
 
 def read_sections(text):
-    """The help's lines under each heading; those before the first under ''."""
+    """The help's lines, keyed by heading; lines before the first heading are under ''."""
     sections, heading = {"": []}, ""
     for line in text.splitlines():
         if re.match(r"(Positionals|[Oo]ptions|Subcommands):$", line):
@@ -89,7 +89,7 @@ def roff(text):
 
 
 def typed(left):
-    """What is typed in bold, what it stands for in italics."""
+    """Formats literal text in bold and placeholders in italics."""
     parts = []
     for word in left.split():
         is_name = word.startswith("-")

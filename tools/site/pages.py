@@ -1,5 +1,5 @@
-"""mkdocs' hooks: READMEs of the examples are pages, too, and links follow files of the repository to their pages. A link to a file that is no
-page becomes the file's name."""
+"""Hooks for mkdocs: make pages of the examples' READMEs, and point links to files of the repository at their pages. A link to a file without
+a page becomes the file's name."""
 import os
 import posixpath
 import re
@@ -11,7 +11,7 @@ LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def readmes():
-    """Pages outside of docs/, by their file in the repository."""
+    """Pages outside docs/, keyed by their file in the repository."""
     folder = os.path.join(ROOT, "examples")
     return {f"examples/{name}/README.md": f"examples/{name}.md" for name in sorted(os.listdir(folder))
             if os.path.exists(os.path.join(folder, name, "README.md"))}
@@ -36,10 +36,10 @@ def on_page_markdown(markdown, page, config, files):
         file = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
         found = pages.get(file) or (file.removeprefix("docs/") if file.startswith("docs/") else None)
         if not found and not os.path.exists(os.path.join(ROOT, file)):
-            return match[0]  # mkdocs says that it is dead
+            return match[0]  # mkdocs reports it as dead
         if not found:
             return text
         return f"[{text}]({posixpath.relpath(found, posixpath.dirname(page.file.src_uri) or '.')}{anchor})"
 
-    parts = re.split(r"(^```.*?^```|`[^`\n]+`(?!\]))", markdown, flags=re.M | re.S)  # code stays as it is
+    parts = re.split(r"(^```.*?^```|`[^`\n]+`(?!\]))", markdown, flags=re.M | re.S)  # code stays unchanged
     return "".join(part if part.startswith("`") else LINK.sub(follow, part) for part in parts)

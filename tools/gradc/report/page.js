@@ -1,4 +1,4 @@
-// Runs are shown and hidden by their buttons; the nearest points are read off under the pointer.
+// Buttons show and hide runs; hovering shows the values of the nearest points.
 "use strict";
 const tip = document.body.appendChild(Object.assign(document.createElement("div"), {id: "tip"}));
 
