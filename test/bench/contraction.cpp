@@ -130,7 +130,7 @@ int main() {
   bool good = true;
   for (int64_t size : {1024, 1000})
     good &= measure(*level, /*bf16=*/false, size, size, size);
-  // In batches of a training step, and a square.
+  // Sizes of batches of a training step, and a square.
   if (level->bf16Dots)
     for (auto [m, n, k] : {std::tuple(128, 512, 784), {1000, 1000, 1000}})
       good &= measure(*level, /*bf16=*/true, m, n, k);

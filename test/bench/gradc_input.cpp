@@ -1,7 +1,7 @@
-// One measurement of gradc's input pipeline alone, one JSON line, as peers/pipeline.py measures its
-// peers: images a second in each of three epochs, files read from disk in the first.
+// Measures gradc's input pipeline alone and prints one JSON line, as peers/pipeline.py does for its
+// peers: images per second in each of three epochs. The first epoch reads the files from disk.
 //
-//   gradc-input ARTIFACT DATA_DIR [--epochs 3] [--dump FILE --batches 2]     the dump is of field 0
+//   gradc-input ARTIFACT DATA_DIR [--epochs 3] [--dump FILE --batches 2]     dumps field 0
 #include "runtime/core/Session.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/train/EntryCall.h"
@@ -46,7 +46,7 @@ std::shared_ptr<const Dataset> openData(const std::string &path, const std::stri
   return take(makeDataset(job.data, context));
 }
 
-/// Images a second of one epoch; the first `dumped` batches go to the file.
+/// Images per second of one epoch; writes the first `dumped` batches to the file.
 double runEpoch(Iterator &iterator, Batch &batch, const Dataset &dataset, std::FILE *dump,
                 int dumped) {
   int64_t images = 0;

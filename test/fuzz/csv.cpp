@@ -1,4 +1,4 @@
-// Any bytes as a CSV table. The first one chooses what is asked of it.
+// Parses arbitrary bytes as a CSV table. The first byte selects the options.
 #include "runtime/data/source/CsvReader.h"
 
 using namespace gradc::runtime;
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.maxBytes = 1 << 24;
   auto arrays =
       readCsv({reinterpret_cast<const std::byte *>(data + 1), size - 1}, "f.csv", fields, options);
-  // Everything that was read is valid memory.
+  // Checks that everything read is valid memory.
   unsigned sum = 0;
   if (arrays)
     for (const SourceArray &array : *arrays)

@@ -1,5 +1,5 @@
-// Any bytes as an ONNX model: they are imported, or refused with a diagnostic. Half of the
-// mutations are of the model, not of its bytes.
+// Imports arbitrary bytes as an ONNX model; they must be accepted, or refused with a diagnostic.
+// Half of the mutations change the model instead of its bytes.
 #include "compiler/import/Import.h"
 #include "compiler/import/onnx/Node.h"
 #include "mlir/IR/Diagnostics.h"
@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace gradc;
 
-/// MLIR itself is not instrumented, so the bookkeeping of containers and arenas that cross into it
-/// is not complete.
+/// MLIR itself is not instrumented, so the bookkeeping of containers and arenas passed to it is
+/// incomplete.
 extern "C" const char *__asan_default_options() {
   return "detect_container_overflow=0:allow_user_poisoning=0";
 }
@@ -27,7 +27,7 @@ static std::string fileOf(const uint8_t *data, size_t size) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // A context keeps all attributes that it has seen, so it is replaced from time to time.
+  // A context keeps all attributes it has seen, so it is replaced periodically.
   static std::unique_ptr<MLIRContext> context;
   static unsigned runs = 0;
   if (runs++ % 100 == 0)
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 namespace {
 
-/// Changes a model as a person's mistake would: it stays one that can be read.
+/// Changes a model like a user's mistake would: it remains readable.
 class ModelMutator {
   unsigned below(size_t count) { return random() % count; }
   template <typename List> auto pick(List *list) { return list->Mutable(int(below(list->size()))); }

@@ -1,4 +1,4 @@
-// Any bytes as an archive of arrays.
+// Parses arbitrary bytes as an archive of arrays.
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/ZipArchive.h"
 
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       for (size_t i = 0, all = array->field.bytes() * size_t(array->rows); i < all; ++i)
         sum += unsigned(array->data[i]);
   };
-  // As a member of an archive and alone: to find archives is hard for a fuzzer.
+  // Both as a member of an archive and alone, since a fuzzer hardly finds valid archives.
   add(makeSourceArray("a", bytes, nullptr, "f.npy"));
   if (auto members = listZip(bytes, "f.npz"))
     for (const ZipMember &member : *members)

@@ -1,4 +1,4 @@
-// JPEG and PNG decoding, and a pass over what comes out.
+// Decodes JPEG and PNG files, and runs a pass over the result.
 #include "runtime/data/image/Decode.h"
 #include "runtime/data/image/Resample.h"
 

@@ -1,4 +1,4 @@
-// TFRecord files; and examples by themselves, as no fuzzer finds a checksum.
+// Parses TFRecord files, and examples by themselves, because no fuzzer finds a checksum.
 #include "runtime/data/source/TfRecord.h"
 #include "runtime/data/source/Example.h"
 
@@ -19,7 +19,7 @@ static void readExample(std::span<const std::byte> example) {
       std::vector<float> floats(count);
       std::vector<int64_t> integers(count);
       if (readFloats(*feature, floats).ok() && readIntegers(*feature, integers).ok())
-        std::abort(); // a list is of one kind
+        std::abort(); // a list has a single kind
     }
   }
 }

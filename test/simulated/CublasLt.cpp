@@ -1,4 +1,4 @@
-// A cuBLASLt that multiplies and transposes f32 matrices on the host, in plain loops, and refuses
+// A cuBLASLt that multiplies and transposes f32 matrices on the host in plain loops, and refuses
 // arguments that NVIDIA's header does not allow.
 #include "test/simulated/Execution.h"
 #include "test/simulated/LibrarySettings.h"
@@ -46,7 +46,7 @@ struct Preference {
   uint32_t alignment[4] = {256, 256, 256, 256}; // of A, B, C and D: the header's default
 };
 
-/// The caller's object between the heuristic and the product.
+/// The caller's object, passed from the heuristic to the product.
 struct Algorithm {
   uint64_t mark, m, n, k, workspace;
   uint32_t alignment[4], biasAlignment, auxAlignment;
@@ -81,7 +81,7 @@ int check(const Desc &desc, const Layout &a, const Layout &b, const Layout &c, c
   return agree && apart ? success : invalidValue;
 }
 
-/// The header's requirements on the matrix beside the result.
+/// The header's requirements on the auxiliary matrix.
 int checkAux(const Desc &desc, const Layout &d) {
   if (!(desc.epilogue & epilogueAux))
     return success;
@@ -160,7 +160,7 @@ std::string Product::run() const {
   if (std::string problem = checkPointers(); !problem.empty())
     return problem;
   if (algorithm.workspace)
-    std::memset(workspace, 0xff, algorithm.workspace); // any other content is lost
+    std::memset(workspace, 0xff, algorithm.workspace); // destroys any previous content
   std::vector<double> column(d.rows);
   for (int32_t z = 0; z < d.batch; ++z) {
     const float *x = left + z * a.batchStride, *y = right + z * b.batchStride;
@@ -198,7 +198,7 @@ struct Transform {
 
 } // namespace
 
-// The names and parameters are cublasLt.h's.
+// Names and parameters are those of cublasLt.h.
 extern "C" {
 size_t cublasLtGetVersion() { return librarySettings(130100).version; }
 int cublasLtCreate(void **handle) {

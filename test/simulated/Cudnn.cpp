@@ -1,6 +1,6 @@
-// A cuDNN that convolves f32 tensors on the host, in plain loops. As the real one does, it proposes
-// engines whose results differ visibly first: one that rounds to TF32 and says so, and one that
-// transforms the tensors and does not.
+// A cuDNN that convolves f32 tensors on the host in plain loops. Like the real library, it first
+// proposes engines whose results visibly differ: one that rounds to TF32 and says so, and one that
+// transforms the tensors and does not say so.
 #include "test/simulated/CudnnObject.h"
 #include "test/simulated/Execution.h"
 #include "test/simulated/LibrarySettings.h"
@@ -32,7 +32,7 @@ struct Work {
   uint64_t workspaceBytes;
   int engine;
 
-  /// Null if the caller gave no address for a tensor that has to be in memory.
+  /// Null if the caller gave no address for a tensor that must be in memory.
   float *pointerOf(const CudnnTensor &tensor) const {
     auto found = std::find(ids.begin(), ids.end(), tensor.id);
     return found == ids.end() ? nullptr : pointers[size_t(found - ids.begin())];
@@ -61,7 +61,7 @@ std::string Work::check(const CudnnTensor &tensor) const {
   return "";
 }
 
-/// Sums of the result, stored by its strides.
+/// The sums of the result, stored by its strides.
 std::vector<double> Work::convolve(const CudnnConvolution &c) const {
   const float *data = pointerOf(c.data), *filter = pointerOf(c.filter),
               *forward = pointerOf(c.forward);
@@ -92,7 +92,7 @@ std::vector<double> Work::convolve(const CudnnConvolution &c) const {
 }
 
 std::string Work::run() const {
-  // 1. Every tensor that has to be in memory.
+  // 1. Find every tensor that must be in memory.
   int64_t count = graph->attributes.at(801).count;
   auto *operations = graph->values<CudnnObject *>(801);
   CudnnConvolution c(*operations[0]);
@@ -113,10 +113,10 @@ std::string Work::run() const {
   if (workspaceBytes) {
     if (!isDeviceMemory(workspace, workspaceBytes))
       return "cudnnBackendExecute: the workspace lies outside device memory";
-    std::memset(workspace, 0xff, workspaceBytes); // any other content is lost
+    std::memset(workspace, 0xff, workspaceBytes); // destroys any previous content
   }
 
-  // 2. The sums, and the operations on each.
+  // 2. Compute the sums, and apply the operations to each.
   std::vector<double> sums = convolve(c);
   float *out = pointerOf(result);
   for (int64_t a = 0; a < result.sizes[0]; ++a)
@@ -131,7 +131,7 @@ std::string Work::run() const {
   return "";
 }
 
-/// The first half of a configuration: an engine, and its preferred workspace.
+/// The first half of a configuration: an engine and its preferred workspace.
 void propose(const CudnnObject &heuristic, std::vector<CudnnObject> &configs) {
   LibrarySettings settings = librarySettings(0);
   const CudnnObject &graph = heuristic.object(201);
@@ -162,7 +162,7 @@ template <typename T> int give(const T &value, int64_t wanted, int64_t *count, v
 
 } // namespace
 
-// The names and parameters are cudnn.h's.
+// Names and parameters are those of cudnn.h.
 extern "C" {
 size_t cudnnGetVersion() { return librarySettings(91900).version; }
 int cudnnCreate(void **handle) {

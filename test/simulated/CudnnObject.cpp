@@ -1,4 +1,4 @@
-// The table of attributes is cudnn_graph.h's, as far as a convolution needs it.
+// The attribute table follows cudnn_graph.h, as far as a convolution needs it.
 #include "test/simulated/CudnnObject.h"
 
 #include <cstddef>
@@ -11,7 +11,7 @@ enum Type {
   dataType = 1,
   boolean = 2,
   int64 = 3,
-  real = 4, // a double, 5, is accepted by the library, but its low half read: refused here
+  real = 4, // the library accepts a double, 5, but reads its low half: refused here
   pointer = 6,
   convolutionMode = 7,
   heuristicMode = 8,
@@ -90,8 +90,8 @@ int checkOperation(const CudnnObject &o) {
   int first = o.attributes.begin()->first;
   if (o.value<float>(first) != 1 || o.value<float>(first + 1) != 0)
     return notSupported;
-  // The library takes no other strides of a filter than of [out, y, x, in] (or [out, in, y, x]),
-  // and computes nonsense rather than saying so.
+  // The library only supports filter strides of [out, y, x, in] (or [out, in, y, x]), and silently
+  // computes nonsense for others.
   const int64_t *sizes = c.filter.sizes, *strides = c.filter.strides;
   if (strides[0] != sizes[1] * sizes[2] * sizes[3] || strides[1] != 1 ||
       strides[2] != sizes[3] * sizes[1] || strides[3] != sizes[1])
@@ -122,7 +122,7 @@ int checkPointwise(const CudnnObject &o) {
   return success;
 }
 
-/// Each operation continues with the result of the one before; only the last one reaches memory.
+/// Each operation continues with the result of the previous one; only the last result is in memory.
 int checkGraph(const CudnnObject &o) {
   int64_t count = o.attributes.at(801).count;
   auto *operations = o.values<CudnnObject *>(801);

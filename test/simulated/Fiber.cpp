@@ -1,4 +1,4 @@
-// A switch keeps the registers that a call keeps in the x86-64 ABI.
+// A switch saves the registers that a call preserves in the x86-64 ABI.
 #include "test/simulated/Fiber.h"
 
 #include <cstdint>
@@ -46,7 +46,7 @@ Fiber::Fiber()
 Fiber::~Fiber() { munmap(stack, stackBytes); }
 
 void Fiber::reset(void (*function)(void *), void *argument) {
-  // As simSwitch leaves a stack: r15, r14, r13, r12, rbx, rbp, and the return address, so that
+  // The stack as simSwitch leaves it: r15, r14, r13, r12, rbx, rbp, and the return address, so that
   // simBegin finds it aligned to 16 bytes.
   auto *top = reinterpret_cast<uint64_t *>(stack + stackBytes) - 9;
   uint64_t frame[] = {0,

@@ -1,4 +1,4 @@
-// Switching between stacks.
+// Switches between stacks.
 #ifndef TEST_SIMULATED_FIBER_H
 #define TEST_SIMULATED_FIBER_H
 
@@ -6,16 +6,16 @@
 
 namespace gradc::simulated {
 
-/// A function on a stack of its own, left and entered again at will.
+/// A function on its own stack that can be left and re-entered at will.
 class Fiber {
 public:
   Fiber();
   ~Fiber();
   Fiber(const Fiber &) = delete;
 
-  /// Begins anew: the next `enter` calls function(argument), which never returns but leaves.
+  /// Starts over: the next `enter` calls function(argument), which must leave and never return.
   void reset(void (*function)(void *), void *argument);
-  /// Runs it until it leaves.
+  /// Runs the function until it leaves.
   void enter();
   /// Returns to the caller of `enter`; called on the fiber itself.
   void leave();

@@ -1,4 +1,4 @@
-// Words of an environment variable, read anew for each call: tests change it.
+// Words of an environment variable, read anew for each call because tests change it.
 #include "test/simulated/LibrarySettings.h"
 
 #include <cstdio>

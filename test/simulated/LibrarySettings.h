@@ -1,4 +1,4 @@
-// Properties of the simulated libraries, set by the environment.
+// Properties of the simulated libraries, set by an environment variable.
 #ifndef TEST_SIMULATED_LIBRARYSETTINGS_H
 #define TEST_SIMULATED_LIBRARYSETTINGS_H
 

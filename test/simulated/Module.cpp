@@ -1,5 +1,5 @@
-// Rewrites operations that exist on GPUs only (thread numbers, barriers, shuffles) as calls, puts a
-// check before every access, and passes the rest to LLVM's JIT.
+// Rewrites operations that only GPUs have (thread numbers, barriers, shuffles) as calls, inserts a
+// check before each access, and compiles the result with LLVM's JIT.
 #include "test/simulated/Module.h"
 
 #include "llvm/Analysis/ValueTracking.h"

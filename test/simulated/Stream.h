@@ -1,4 +1,4 @@
-// How the simulated libraries put their work into the simulated driver's streams.
+// Puts work of the simulated libraries into streams of the simulated driver.
 #ifndef TEST_SIMULATED_STREAM_H
 #define TEST_SIMULATED_STREAM_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc::simulated {
 
-/// `work` returns its error, or "" on success; it runs when a call synchronizes.
+/// `work` returns an error, or "" on success; it runs when a call synchronizes.
 int enqueue(void *stream, std::function<std::string()> work);
 
 } // namespace gradc::simulated

@@ -48,7 +48,7 @@ double now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Work per second of all threads together, in units returned by work(thread): the best of five
+/// Work per second of all threads together, in the units returned by work(thread); the best of five
 /// slices.
 double rate(int threads, double seconds, const std::function<double(int)> &work) {
   double best = 0;
@@ -75,7 +75,7 @@ double rate(int threads, double seconds, const std::function<double(int)> &work)
   return best;
 }
 
-/// a = b + 0.5 c over arrays far larger than the caches, each thread over its own.
+/// a = b + 0.5 c over arrays much larger than the caches; each thread has its own arrays.
 class Triad {
 public:
   explicit Triad(int threads) : size(triadFloats / size_t(threads)) {
@@ -83,7 +83,7 @@ public:
       arrays.emplace_back(allocate(), allocate(), allocate());
   }
 
-  /// Bytes moved, without the read of `a` that a normal store causes.
+  /// The bytes moved, excluding the read of `a` that a normal store causes.
   __attribute__((target("avx2,fma"))) double run(int thread, bool streaming) {
     auto &[a, b, c] = arrays[size_t(thread)];
     __m256 half = _mm256_set1_ps(0.5f);

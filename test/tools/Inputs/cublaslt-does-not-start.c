@@ -1,4 +1,4 @@
-// A cuBLASLt that is there and cannot start, as one made for a newer driver.
+// A cuBLASLt that exists but cannot start, like one made for a newer driver.
 #include <stddef.h>
 
 size_t cublasLtGetVersion(void) { return 130200; }

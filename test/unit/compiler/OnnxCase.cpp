@@ -37,8 +37,8 @@ static std::string readFile(const Twine &path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-/// The tensors of a graph input or output: one, those of a sequence (SequenceProto), or what an
-/// optional (OptionalProto) holds.
+/// The tensors of a graph input or output: a single one, those of a sequence (SequenceProto), or
+/// those of an optional (OptionalProto).
 static std::vector<onnx::TensorProto> parseTensors(StringRef bytes, const onnx::TypeProto &type) {
   std::vector<onnx::TensorProto> tensors;
   auto add = [&](StringRef tensor) { tensors.emplace_back().ParseFromString(tensor.str()); };
@@ -95,7 +95,7 @@ static std::optional<HostTensor> toHost(onnx::TensorProto tensor, MLIRContext &c
 onnx::ModelProto gradc::test::readCase(const std::string &folder) {
   onnx::ModelProto model;
   model.ParseFromString(readFile(folder + "/model.onnx"));
-  // Ops that have not changed since are tested in the oldest version that is read.
+  // Ops that have not changed since are tested in the oldest supported opset.
   for (onnx::OperatorSetIdProto &set : *model.mutable_opset_import())
     set.set_version(std::max<int64_t>(set.version(), oldestOpset));
   return model;
@@ -117,7 +117,7 @@ std::map<std::string, HostTensor> gradc::test::caseInputs(const std::string &fol
     if (tensors.empty()) // an optional without an element
       continue;
     onnx::TensorProto tensor = tensors.front();
-    // Some cases give another shape for an input whose type alone counts.
+    // Some cases give another shape for an input of which only the type matters.
     bool fits = input.type().has_optional_type() ||
                 input.type().tensor_type().shape().dim_size() == tensor.dims_size();
     if (auto host = fits ? toHost(tensor, context) : std::nullopt)
@@ -134,7 +134,7 @@ FailureOr<Imported> gradc::test::importCase(MLIRContext &context, const onnx::Mo
     return emitError(UnknownLoc::get(&context)) << "no temporary file: " << error.message();
   llvm::raw_fd_ostream(file, /*shouldClose=*/true) << model.SerializeAsString();
   CompileOptions own = options;
-  // A sequence without tensors has no input that would say so.
+  // A sequence without tensors has no input that shows its length.
   for (const onnx::ValueInfoProto &input : model.graph().input())
     if (input.type().has_sequence_type() && !options.inputs.count(input.name() + ".0"))
       own.shapes[input.name()] = {0};
@@ -145,15 +145,15 @@ FailureOr<Imported> gradc::test::importCase(MLIRContext &context, const onnx::Mo
 
 namespace {
 
-/// numpy has no bf16: the files hold such a tensor as its bits.
+/// numpy has no bf16: the files contain the bits of such a tensor.
 HostTensor fromBits(const HostTensor &tensor, RankedTensorType type) {
   bool isBits = type.getElementType().isBF16() && tensor.getElementType().isInteger(16);
   return isBits ? HostTensor(type.clone(tensor.getShape()), tensor.bytes()) : tensor;
 }
 
-/// At most what ONNX's own runner allows, 1e-3 relative and 1e-7; 16-bit floats round more.
+/// At most the tolerance of ONNX's own runner, 1e-3 relative and 1e-7; 16-bit floats round more.
 double relativeTolerance(Type element, StringRef name) {
-  // Their expected results are written with four digits.
+  // The expected results are written with four digits.
   bool isRounded = name.starts_with("test_roialign_aligned") || name == "test_gridsample_bicubic";
   return element.isBF16() ? 2e-2 : element.isF16() ? 2e-3 : isRounded ? 1e-3 : 1e-4;
 }
@@ -162,7 +162,7 @@ std::string compare(const HostTensor &found, const HostTensor &expected, StringR
   if (found.getType() != expected.getType())
     return "found " + describe(found.getType()) + ", expected " + describe(expected.getType());
   double relative = relativeTolerance(found.getElementType(), name), largest = 1;
-  for (int64_t i = 0; i < expected.size(); ++i) // the terms of a sum that is 0 may be as large
+  for (int64_t i = 0; i < expected.size(); ++i) // the terms of a sum that is 0 may be large
     if (std::isfinite(expected.getFloat(i)))
       largest = std::max(largest, std::abs(expected.getFloat(i)));
   for (int64_t i = 0; i < found.size(); ++i) {
@@ -175,7 +175,7 @@ std::string compare(const HostTensor &found, const HostTensor &expected, StringR
   return "";
 }
 
-/// Why a case asks for something else than gradc means to do; empty for the others.
+/// Why gradc does not intend to support a case; empty for all others.
 StringRef excludedBecause(StringRef name) {
   if (name.starts_with("test_training_dropout") && !name.contains("zero_ratio"))
     return "dropout is the identity outside of training entries, whatever training_mode says";
@@ -212,7 +212,7 @@ private:
   CaseResult result;
 };
 
-/// False where the importer refuses, which must have said why.
+/// Returns false if the importer refuses the model, after checking that it gave a reason.
 bool CaseRun::import() {
   model = readCase(folder);
   options.inputs = caseInputs(folder, model, *context);

@@ -1,4 +1,4 @@
-// ONNX's own cases on compiled code: what the importer accepts must compute what ONNX says.
+// ONNX's own cases on compiled code: models that the importer accepts must compute ONNX's results.
 #include "test/unit/compiler/OnnxCase.h"
 #include "test/unit/compiler/Workers.h"
 
@@ -55,7 +55,7 @@ TEST(OnnxCases, ComputeWhatOnnxSays) {
   std::vector<std::string> folders = caseFolders(otherCases());
   if (folders.empty())
     GTEST_SKIP() << "libonnx-testdata is not installed";
-  unsigned processes = std::clamp(std::thread::hardware_concurrency(), 1u, 8u); // 0: not known
+  unsigned processes = std::clamp(std::thread::hardware_concurrency(), 1u, 8u); // 0 if unknown
   auto results = runInProcesses(folders.size(), processes,
                                 [&](size_t i) { return encode(runCase(folders[i])); });
   unsigned count[4] = {}, bound = 0, withBound = 0, folded = 0, nodes = 0, launches = 0, known = 0;
@@ -86,7 +86,7 @@ TEST(OnnxCases, ComputeWhatOnnxSays) {
   print("{0} passed, {1} unsupported, {2} not compared, {3} wrong\n", count[int(Outcome::passed)],
         count[int(Outcome::unsupported)], count[int(Outcome::notCompared)],
         count[int(Outcome::wrong)]);
-  // Cases known to work keep working.
+  // Cases that worked must still work.
   if (!otherCases())
     EXPECT_GE(count[int(Outcome::passed)], 1041u);
 }

@@ -1,5 +1,5 @@
-// docs/operators.md says what the importer and the dialect answer to ONNX's own cases, operator by
-// operator.
+// docs/operators.md lists, operator by operator, how the importer and the dialect handle ONNX's own
+// cases.
 //
 //   GRADC_WRITE_OPERATORS=1 build/release/test/unit/operators-page-test    writes the page
 #include "test/unit/compiler/OnnxCase.h"
@@ -49,7 +49,7 @@ constexpr unsigned casesForTypes = 6;
 
 class Survey {
 public:
-  /// `newer`: cases of which those of operators that `folders` has none for count.
+  /// `newer`: further cases, which only count for operators without cases in `folders`.
   Operators run(ArrayRef<std::string> folders, ArrayRef<std::string> newer);
 
 private:
@@ -67,7 +67,7 @@ private:
   bool isNewer = false;
 };
 
-/// Names of nodes and values and their shapes are the case's own.
+/// Removes names of nodes and values, and their shapes, which depend on the case.
 std::string withoutNames(StringRef message) {
   message = message.split(": opset").first;
   std::string text;
@@ -102,7 +102,7 @@ FailureOr<Imported> Survey::import(const onnx::ModelProto &model,
   return importCase(*context, model, options);
 }
 
-/// Whether a gradient arrives at any float that the model takes, from any of its float results.
+/// Whether a gradient reaches any float input of the model from any of its float results.
 Derivative Survey::derivativeOf(ModuleOp module) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   SmallVector<Value> targets;
@@ -114,7 +114,7 @@ Derivative Survey::derivativeOf(ModuleOp module) {
   Derivative best = targets.empty() ? Derivative::noFloats : Derivative::zero;
   for (Value result : forward.front().getTerminator()->getOperands())
     if (isFloat(result) && !result.getDefiningOp())
-      return Derivative::exists; // it is what the model takes
+      return Derivative::exists; // the result is an input of the model
     else if (isFloat(result))
       for (const Reach &reach : findReach(result, targets)) {
         if (reach.arrival == Arrival::arrives)
@@ -125,7 +125,7 @@ Derivative Survey::derivativeOf(ModuleOp module) {
   return best;
 }
 
-/// Asks the importer for the same node with other types in place of the first operand's.
+/// Asks the importer for the same node with other types instead of the first operand's.
 void Survey::tryTypes(Operator &op, const onnx::ModelProto &model,
                       const std::map<std::string, HostTensor> &inputs) {
   if (model.graph().input().empty() || !model.graph().input(0).type().has_tensor_type())
@@ -244,7 +244,7 @@ std::vector<std::string> limitsOf(const std::string &name, const Operator &op) {
   return lines;
 }
 
-/// What the page as it is says of operators whose cases are not at hand.
+/// The current page's entries for operators without available cases.
 struct KnownPage {
   explicit KnownPage(StringRef text) {
     SmallVector<StringRef> all;

@@ -1,6 +1,6 @@
-// Fifty steps in f64 of each optimizer, way to clip, group and average, as PyTorch, Keras and optax
-// compute them (test/e2e/references/make_optimizers.py). The step runs decomposed, through the
-// reference interpreter.
+// Fifty steps in f64 of each optimizer and each way to clip, group, and average, compared with
+// PyTorch, Keras, and optax (test/e2e/references/make_optimizers.py). The step runs decomposed,
+// through the reference interpreter.
 #include "dialects/Pch.h"
 
 #include "compiler/Compiler.h"
@@ -25,7 +25,7 @@ constexpr int batch = 8, batches = 4;
 
 std::string reference(StringRef name) { return (Twine(GRADC_REFERENCES "/") + name).str(); }
 
-/// The elements of a .npy file, which come behind its header.
+/// The elements of a .npy file, which follow its header.
 template <typename T> std::vector<double> readNpy(StringRef name, size_t count) {
   auto file = llvm::MemoryBuffer::getFile(reference(name), /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
@@ -39,7 +39,7 @@ template <typename T> std::vector<double> readNpy(StringRef name, size_t count) 
 /// A case's job in f64, with its states.
 class Training {
 public:
-  /// Null where the spec is refused.
+  /// Null if the spec is refused.
   static std::unique_ptr<Training> make(MLIRContext &context, const std::string &name,
                                         const std::string &spec) {
     std::string data = "source { npy { field { name: \"x\" path: \"" +
@@ -73,7 +73,7 @@ public:
         x(readNpy<float>("optimizers-x.npy", 32 * 72)),
         labels(readNpy<int64_t>("optimizers-labels.npy", 32)) {}
 
-  /// The results of step `step`, from 1. `rate`: in place of the optimizer's.
+  /// The results of step `step`, counted from 1. `rate` replaces the optimizer's.
   std::map<std::string, double> train(int begin, int rows, int step, std::optional<double> rate,
                                       double momentum) {
     const auto &turn = turns.entries()[turns.entryOf(step - 1)];
@@ -81,7 +81,7 @@ public:
                rate.value_or(runtime::commonRate(config) * turn.share), momentum);
   }
 
-  /// The results of an entry on `rows` rows from `begin` on, by their names.
+  /// The results of an entry on `rows` rows starting at `begin`, by name.
   std::map<std::string, double> run(StringRef entry, int begin, int rows, int step, double rate,
                                     double momentum) {
     auto function = job.module->lookupSymbol<func::FuncOp>(entry);
@@ -132,7 +132,7 @@ private:
   std::vector<double> x, labels;
 };
 
-/// The largest relative distance of what a case computes from what is expected.
+/// The largest relative difference between a case's results and the expected ones.
 double worstError(MLIRContext &context, const std::string &name, const nlohmann::json &expected) {
   double worst = 0;
   auto compare = [&](double found, double wanted) {
@@ -179,7 +179,7 @@ TEST(Optimizers, FollowTheirReferences) {
   std::printf("%zu cases within %.1e\n", all.size(), worst);
 }
 
-// The comparison can fail: one rule's losses, norms or averages are not another's.
+// The comparison can fail: losses, norms, and averages differ between rules.
 TEST(Optimizers, AreToldApart) {
   auto file = llvm::MemoryBuffer::getFile(reference("optimizers.json"));
   ASSERT_TRUE(bool(file));

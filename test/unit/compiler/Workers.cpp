@@ -1,4 +1,4 @@
-// Forks; the results come back through files, which outlive who wrote them.
+// Forks workers; results come back through files, which outlive their writers.
 #include "test/unit/compiler/Workers.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// In memory, so that no folder for temporary files is needed.
+/// A file in memory, which needs no folder for temporary files.
 FILE *makeFile() {
   int descriptor = memfd_create("gradc-worker", MFD_CLOEXEC);
   FILE *file = descriptor < 0 ? nullptr : fdopen(descriptor, "w+");
@@ -55,7 +55,7 @@ gradc::test::runInProcesses(size_t count, unsigned processes,
   std::vector<std::optional<std::string>> results(count);
   auto start = [&] {
     FILE *file = makeFile();
-    fflush(nullptr); // or both would print what is buffered
+    fflush(nullptr); // otherwise both processes would print buffered output
     pid_t child = fork();
     if (child == 0) {
       for (size_t i; (i = next->fetch_add(1)) < count;)
@@ -73,7 +73,7 @@ gradc::test::runInProcesses(size_t count, unsigned processes,
       continue;
     readAll(done->second, results);
     workers.erase(done);
-    // Its task is lost; another takes over the rest.
+    // The worker's task is lost; another worker takes over the rest.
     if (status != 0 && *next < count)
       start();
   }

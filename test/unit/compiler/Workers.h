@@ -9,8 +9,8 @@
 
 namespace gradc::test {
 
-/// The result of `task(i)` for each i below `count`; nothing if its process ended. Every task runs
-/// in one of `processes` copies of this process, which takes the next one when it is done.
+/// The result of `task(i)` for each i below `count`; nullopt if its process crashed. Tasks run in
+/// `processes` copies of this process; each copy takes the next task when it is done with one.
 std::vector<std::optional<std::string>> runInProcesses(size_t count, unsigned processes,
                                                        std::function<std::string(size_t)> task);
 

@@ -1,5 +1,5 @@
-// The promises of every device, checked on the host, the simulated device and a real GPU. Needs no
-// LLVM: it uses a trainer that was compiled beforehand, from its own folder.
+// The guarantees of every device, checked on the host, the simulated device, and a real GPU. Needs
+// no LLVM: it uses a precompiled trainer from its own folder.
 #include "runtime/base/Text.h"
 #include "runtime/core/Session.h"
 #include "runtime/device/Device.h"
@@ -69,7 +69,7 @@ protected:
     return made ? std::move(*made) : nullptr;
   }
 
-  /// Inputs of an entry: numbers, class labels and scalars that depend on `seed` alone.
+  /// Inputs of an entry: numbers, class labels, and scalars that only depend on `seed`.
   std::vector<std::vector<char>> inputsOf(const gradc_artifact_entry &entry, int seed) {
     std::vector<std::vector<char>> all;
     for (const auto &port : artifact->elements<gradc_artifact_port>(entry.inputs)) {
@@ -143,7 +143,7 @@ TEST_P(Conformance, MemoryBeginsAsZerosAtMultiplesOf64) {
 }
 
 TEST_P(Conformance, ACopyInTakesItsBytesAtOnce) {
-  // Several times longer than a single copy through pinned memory.
+  // Several times larger than a single copy through pinned memory.
   std::vector<int> first((9 << 20) / 4), second(first.size()), back(first.size());
   std::iota(first.begin(), first.end(), 1);
   std::iota(second.begin(), second.end(), 1000000);
@@ -190,7 +190,7 @@ TEST_P(Conformance, SmallCopiesOutMeetTheirOwnBytes) {
 }
 
 TEST_P(Conformance, SmallCopiesInMeetTheirOwnBytes) {
-  // More copies than fit before they have to wait for each other.
+  // More copies than fit without waiting for each other.
   constexpr size_t count = 3000;
   DeviceMemory memory(*device, 4 * count);
   for (size_t i = 0; i < count; ++i) {
@@ -213,7 +213,7 @@ TEST_P(Conformance, ASessionMovesBetweenThreads) {
   std::thread([&] { moved.reset(); }).join();
 }
 
-/// Other users of the GPU find their own context as they left it.
+/// Other users of the GPU find their context unchanged.
 TEST_P(Conformance, LeavesTheCallersContext) {
   if (isHost)
     GTEST_SKIP() << "the host has no contexts";
@@ -231,7 +231,7 @@ TEST_P(Conformance, LeavesTheCallersContext) {
 
 TEST_P(Conformance, EntriesGiveWhatTheHostGives) {
   auto host = open("");
-  // Several times: later runs are a graph of an earlier run's launches, on other inputs.
+  // Repeated: later runs replay a graph of an earlier run's launches on other inputs.
   for (int seed : {1, 2, 1, 2})
     expectNear(run(*session, "forward", seed), run(*host, "forward", seed));
   for (int seed : {3, 4, 5, 6})
@@ -240,7 +240,7 @@ TEST_P(Conformance, EntriesGiveWhatTheHostGives) {
     expectNear(state(*session, i), state(*host, i));
 }
 
-/// Buffers as in a loader: while a step reads one, the next batch arrives in another.
+/// Buffers as in a loader: while a step reads one buffer, the next batch arrives in another.
 TEST_P(Conformance, PrefetchedInputsAreThoseOfTheNextRun) {
   auto host = open("");
   const gradc_artifact_entry *entry = session->findEntry("train");
@@ -270,7 +270,7 @@ TEST_P(Conformance, PrefetchedInputsAreThoseOfTheNextRun) {
     ASSERT_TRUE(session->start(*entry, inputs, outputs, entry->batch, prefetched).ok());
     inputs = fill(step + 1);
     prefetched = {};
-    if (step != 3) { // one comes with its run
+    if (step != 3) { // this one comes with its run
       auto brought = session->prefetch(*entry, inputs, entry->batch);
       ASSERT_TRUE(brought) << brought.status().message();
       prefetched = *brought;
@@ -287,8 +287,8 @@ TEST_P(Conformance, PrefetchedInputsAreThoseOfTheNextRun) {
       memory->release(one);
 }
 
-/// One buffer for all batches: its content when it was prefetched is not what the next run is
-/// given.
+/// One buffer for all batches: its content at the time of the prefetch differs from what the next
+/// run is given.
 TEST_P(Conformance, PrefetchedInputsServeOneRunThatIsToldOfThem) {
   auto host = open("");
   const gradc_artifact_entry *entry = session->findEntry("train");
@@ -304,8 +304,8 @@ TEST_P(Conformance, PrefetchedInputsServeOneRunThatIsToldOfThem) {
     auto given = inputsOf(*entry, step);
     for (size_t i = 0; i < given.size(); ++i)
       std::memcpy(buffers[i].data(), given[i].data(), given[i].size());
-    // The second run is not told of its inputs, the third is told of inputs that the second
-    // dropped.
+    // The second run is not told about its inputs; the third is told about inputs that the second
+    // run has dropped.
     ASSERT_TRUE(
         session->start(*entry, inputs, outputs, entry->batch, step == 3 ? first : none).ok());
     auto prefetched = session->prefetch(*entry, inputs, entry->batch);
@@ -323,7 +323,7 @@ TEST_P(Conformance, TheSameBitsEveryTime) {
   EXPECT_EQ(run(*session, "train", 1), first);
 }
 
-/// A last, smaller batch after whole ones, epoch after epoch: each size has its graphs.
+/// A smaller last batch after whole batches, for several epochs: each size has its own graphs.
 TEST_P(Conformance, BatchesOfOtherSizesAreCapturedOnce) {
   auto host = open("");
   int64_t batch = session->findEntry("train")->batch;
@@ -366,7 +366,7 @@ TEST_P(Conformance, StatesAreReadAsTheyWereWritten) {
   }
 }
 
-/// One block, so that one copy brings them all.
+/// Results are in one block, so that one copy transfers all of them.
 TEST_P(Conformance, ResultsOfAStepLieSideBySide) {
   for (const char *name : {"train", "evaluate", "forward"}) {
     const gradc_artifact_entry *entry = session->findEntry(name);

@@ -1,5 +1,5 @@
-// The real cuBLASLt accepts gradc's descriptions of products. It lists its algorithms for them only
-// on a machine with a GPU.
+// The real cuBLASLt accepts gradc's descriptions of products. It only lists algorithms on a machine
+// with a GPU.
 #include "runtime/device/cuda/CublasLt.h"
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ TEST(CublasLtLibrary, TakesEveryDescription) {
   Status opened = lt.open();
   if (!opened.ok())
     GTEST_SKIP() << "cuBLASLt's descriptions are not checked: " << opened.message();
-  // Without a GPU it does not start and has no algorithm to propose: that is error 1.
+  // Without a GPU, it does not start and has no algorithm to propose, which is error 1.
   const char *expected = lt.start().ok() ? "" : "cuBLASLt refuses the product (error 1)";
   struct Case {
     uint32_t epilogue;

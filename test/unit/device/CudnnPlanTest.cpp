@@ -1,5 +1,5 @@
-// The real cuDNN accepts gradc's graphs of convolutions without a GPU: it plans for a device that a
-// text describes.
+// The real cuDNN accepts gradc's convolution graphs without a GPU: it plans for a device described
+// by text.
 #include "runtime/device/cuda/Cudnn.h"
 
 #include <cstdlib>
@@ -10,7 +10,7 @@ using namespace gradc::runtime::cuda;
 
 namespace {
 
-/// An H200, by its data sheet.
+/// An H200 according to its data sheet.
 constexpr char h200[] =
     R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"
     R"("multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,)"
@@ -34,7 +34,7 @@ protected:
     dnn.startWithout(h200);
   }
 
-  /// Data [y, x, pictures, channels], a filter [y, x, in, out] of three by three.
+  /// Data [y, x, pictures, channels], and a filter [y, x, in, out] of 3 by 3.
   static gradc_artifact_call convolution(uint32_t role, int64_t stride) {
     constexpr int64_t pictures = 32, in = 16, out = 32, size = 14, taps = 3;
     int64_t result = (size - 1) / stride + 1;

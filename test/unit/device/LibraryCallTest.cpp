@@ -1,4 +1,4 @@
-// Library calls on the simulated GPU against loops: each layout of a matrix, each part of a window.
+// Library calls on the simulated GPU against loops: all layouts of matrices, all parts of windows.
 #include "runtime/device/Device.h"
 
 #include <algorithm>
@@ -44,8 +44,8 @@ protected:
     return last + 1;
   }
 
-  /// The call's result as it lies in memory. Slices: lhs, rhs, result, bias and, both in and out,
-  /// `kept`.
+  /// The call's result in its stored order. Slices: lhs, rhs, result, bias, and `kept`, which is
+  /// both input and output.
   Values run(const gradc_artifact_call &call, const Values &lhs, const Values &rhs,
              const Values &bias, Values *kept = nullptr) {
     const gradc_artifact_call *wanted[] = {&call};
@@ -177,7 +177,7 @@ TEST_F(LibraryCall, AppliesGeluAndItsGradient) {
   }
 }
 
-// The header: the leading dim of the matrix beside the result is a multiple of 8.
+// According to the header, the leading dim of the auxiliary matrix is a multiple of 8.
 TEST_F(LibraryCall, RefusesAMatrixBesideTheResultOfOddColumns) {
   setenv("GRADC_LIBRARIES", "auto", 1);
   gradc_artifact_call call{};
@@ -194,7 +194,7 @@ TEST_F(LibraryCall, RefusesAMatrixBesideTheResultOfOddColumns) {
                             "(error 7); generated kernels are used");
 }
 
-/// Calls `each` with the elements of data, filter and forward result that belong together.
+/// Calls `each` with the elements of data, filter, and forward result that belong together.
 void meet(const gradc_artifact_call &call, const gradc_library_tensor &data,
           const gradc_library_tensor &filter, const gradc_library_tensor &forward,
           const std::function<void(size_t, size_t, size_t)> &each) {

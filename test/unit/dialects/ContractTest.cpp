@@ -1,4 +1,4 @@
-// The promises of every op of the grad dialect, checked for all registered ops.
+// The guarantees of every op of the grad dialect, checked for all registered ops.
 #include "Instances.h"
 #include "LoopInterpreter.h"
 
@@ -13,11 +13,11 @@ using namespace gradc::test;
 
 namespace {
 
-/// Ops of programs rather than tensors: they have no value of their own to check.
+/// Ops of programs instead of tensors, which have no value to check.
 const std::set<StringRef> structural = {"grad.state", "grad.read", "grad.write", "grad.gradient",
                                         "grad.yield"};
 
-/// The ops without a gradient, by kind, beside optimizer updates. No other op may join this list.
+/// The ops without a gradient, by kind, besides optimizer updates. No other op may be added.
 const std::set<StringRef> withoutGradient = {
     // Integers, logic, comparisons
     "grad.and", "grad.or", "grad.xor", "grad.not", "grad.shift_left", "grad.shift_right",
@@ -31,7 +31,8 @@ const std::set<StringRef> withoutGradient = {
     // Parts of an update, which are built on gradients
     "grad.reduce_scatter", "grad.all_gather"};
 
-/// Loops round after each op, `evaluate` once: results may differ by a few units in the last place.
+/// Loops round after each op, `evaluate` only once: results may differ by a few units in the last
+/// place.
 double toleranceOf(Type element) {
   if (element.isF64())
     return 1e-12;
@@ -102,10 +103,10 @@ TEST_F(Contract, CompositesEqualTheirDecompositions) {
   });
 }
 
-/// Lowers the op in a block of its own and compares what its loops compute with `evaluate`.
+/// Lowers the op in its own block, and compares the results of its loops with `evaluate`.
 static void expectLoopsEqualEvaluate(Operation *op, ArrayRef<HostTensor> operands) {
   SmallVector<HostTensor> signless;
-  // A gather's loops capture its data, which dominance allows in a function only.
+  // A gather's loops capture its data, which dominance only allows inside a function.
   OwningOpRef<func::FuncOp> function =
       func::FuncOp::create(op->getLoc(), "loops", FunctionType::get(op->getContext(), {}, {}));
   Block &block = function->getBody().emplaceBlock();
@@ -142,14 +143,15 @@ TEST_F(Contract, LoopsAgreeOnSpecialValues) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const double specials[] = {0.0, -0.0, inf, -inf, nan, 1e-40, -1e-310, 1.5, -1.0, 3.0};
   forEachInstance(/*onlyF64=*/false, [&](Instance &instance) {
-    // rem's loops are exact while the quotient is; fmod is always exact.
+    // rem's loops are exact only while the quotient is; fmod is always exact.
     if (!isa<LoopsOpInterface>(instance.op) || isa<RemOp>(instance.op) ||
         llvm::none_of(instance.op->getOperands(), isDifferentiable))
       return;
     for (unsigned shift = 0; shift < std::size(specials); ++shift) {
       SmallVector<HostTensor> operands = instance.randomOperands(3);
       for (auto [which, operand] : llvm::enumerate(operands)) {
-        // Loops multiply a tap outside the operand by 0, which shows if the filter is not finite.
+        // Loops multiply taps outside the operand by 0, which is visible if the filter is not
+        // finite.
         if (isa<ConvolutionOp>(instance.op) && which == 1)
           continue;
         if (isa<FloatType>(operand.getElementType()))
@@ -161,8 +163,8 @@ TEST_F(Contract, LoopsAgreeOnSpecialValues) {
   });
 }
 
-// d/dt of <c, op(x + t d)> at 0, with c and d random: once by central differences of `evaluate`,
-// once by buildGradient. f64 throughout.
+// d/dt of <c, op(x + t d)> at 0, with random c and d, by central differences of `evaluate` and by
+// buildGradient. f64 throughout.
 TEST_F(Contract, GradientsEqualDirectionalDifferences) {
   std::set<StringRef> flows;
   forEachInstance(/*onlyF64=*/true, [&](Instance &instance) {
@@ -220,7 +222,7 @@ TEST_F(Contract, GradientsEqualDirectionalDifferences) {
             sum += result.getFloat(i) * weight.getFloat(i);
       return sum;
     };
-    // A cast to f32 rounds its operand, so a larger difference is used.
+    // A cast to f32 rounds its operand, so the difference must be larger.
     bool narrows = llvm::any_of(op->getResultTypes(), [](Type type) {
       return isa<FloatType>(getElementTypeOrSelf(type)) && !getElementTypeOrSelf(type).isF64();
     });

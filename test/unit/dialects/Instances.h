@@ -1,4 +1,4 @@
-// Samples as ops: parsed, with random operands, evaluated and compared.
+// Samples as ops: parsed, evaluated on random operands, and compared.
 #ifndef TEST_UNIT_DIALECTS_INSTANCES_H
 #define TEST_UNIT_DIALECTS_INSTANCES_H
 
@@ -18,7 +18,7 @@ using namespace mlir::grad;
 /// `text` with T replaced by the element type.
 std::string withElement(std::string text, StringRef element);
 
-/// One sample parsed for one element type, in a function of its operands.
+/// One sample, parsed for one element type, in a function of its operands.
 struct Instance {
   Instance(MLIRContext &context, const Sample &sample, StringRef element);
 
@@ -72,7 +72,7 @@ protected:
         [](Diagnostic &diagnostic) { ADD_FAILURE() << diagnostic.str(); });
   }
 
-  /// Calls `body` with every sample, parsed for each of its element types (or for f64 alone).
+  /// Calls `body` with each sample, parsed for each of its element types (or only for f64).
   void forEachInstance(bool onlyF64, llvm::function_ref<void(Instance &)> body) {
     for (const Sample &sample : samples())
       for (StringRef element : sample.elements) {

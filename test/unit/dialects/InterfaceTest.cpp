@@ -33,7 +33,8 @@ static HostTensor transposed(const HostTensor &tensor, ArrayRef<int64_t> permuta
   return result;
 }
 
-/// The order of the dims that `reduced` leaves of a tensor transposed by `permutation`.
+/// The order of the remaining dims after `reduced` are removed from a tensor transposed by
+/// `permutation`.
 static Permutation keptOrder(ArrayRef<int64_t> reduced, ArrayRef<int64_t> permutation) {
   Permutation kept = otherDims(permutation.size(), reduced), order;
   for (int64_t d : permutation)
@@ -82,7 +83,7 @@ TEST_F(Contract, ReductionsAndMovementsNameDimsOfTheirSizes) {
   });
 }
 
-// The op over transposed operands computes what the op does, transposed.
+// An op on transposed operands computes the op's result, transposed.
 TEST_F(Contract, PermutedOpsComputeTheSameElsewhere) {
   std::set<StringRef> seen;
   forEachInstance(/*onlyF64=*/true, [&](Instance &instance) {
@@ -122,7 +123,7 @@ TEST_F(Contract, PermutedOpsComputeTheSameElsewhere) {
               seen.count("grad.slice"));
 }
 
-// An einsum over the letters computes the product; reading another order says the same.
+// An einsum over the letters computes the product; reading another order gives the same result.
 TEST_F(Contract, LettersOfContractionsAreThoseOfTheirDims) {
   forEachInstance(/*onlyF64=*/true, [](Instance &instance) {
     auto contraction = dyn_cast<ContractionOpInterface>(instance.op);
@@ -158,7 +159,7 @@ TEST_F(Contract, LettersOfContractionsAreThoseOfTheirDims) {
           copy->erase();
           continue;
         }
-        // The operand is a transpose of what is read now.
+        // The operand is a transpose of what is now read.
         SmallVector<HostTensor> read(operands);
         read[side] = transposed(operands[side], invertPermutationVector(permutation));
         OpBuilder b(copy);
@@ -170,7 +171,7 @@ TEST_F(Contract, LettersOfContractionsAreThoseOfTheirDims) {
   });
 }
 
-/// An op of that text over tensors of rank 4.
+/// An op with that text over tensors of rank 4.
 static std::optional<ConvolutionPart> partOf(MLIRContext &context, const char *dims,
                                              const char *window, const char *lhs, const char *rhs) {
   std::string text = std::string("grad.convolution %0, %1 dims \"") + dims + "\" window " + window +
@@ -181,7 +182,7 @@ static std::optional<ConvolutionPart> partOf(MLIRContext &context, const char *d
   return cast<ContractionOpInterface>(instance.op).getConvolutionPart();
 }
 
-// Whatever the sizes: of the first two either has more taps than results.
+// Independent of sizes: each of the first two may have more taps than results.
 TEST_F(Contract, ConvolutionsKnowWhatTheyCompute) {
   EXPECT_EQ(partOf(context, "nc,co->no", "<[3, 3] low [1, 1] high [1, 1]>", "tensor<2x2x2x3xf64>",
                    "tensor<3x3x3x4xf64>"),
@@ -201,7 +202,7 @@ TEST_F(Contract, ConvolutionsKnowWhatTheyCompute) {
             std::nullopt);
 }
 
-// A multiply-add counts two; of a window's taps those count that lie inside the data.
+// A multiply-add counts as two; only taps inside the data count.
 TEST_F(Contract, CountsFlops) {
   auto module = parseSourceString<ModuleOp>(R"(
     func.func @f(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>, %c: tensor<2x16x4xf32>, %d: tensor<2x5x16xf32>,

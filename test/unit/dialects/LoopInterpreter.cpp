@@ -79,7 +79,7 @@ static const std::map<StringRef, FloatBinary> floatBinaries = {
     {"math.powf", std::pow},
 };
 
-// Operations that are undefined in LLVM (a division by 0, a shift by the width) give a recognizable
+// Operations that are undefined in LLVM (division by 0, shift by the width) give a recognizable
 // wrong value.
 static APInt undefined(const APInt &like) { return APInt(like.getBitWidth(), 0x55); }
 
@@ -118,7 +118,7 @@ static ScalarValue bitCast(Type from, Type to, const ScalarValue &scalar) {
   return load(HostTensor(RankedTensorType::get({}, to), one.bytes()), 0);
 }
 
-/// One scalar op; nothing if it is unknown.
+/// Runs one scalar op; nullopt if it is unknown.
 static std::optional<ScalarValue> runScalarOp(Operation &op, ArrayRef<ScalarValue> in) {
   StringRef name = op.getName().getStringRef();
   Type type = op.getResult(0).getType();
@@ -176,13 +176,13 @@ void gradc::test::LoopInterpreter::runTensorOp(Operation &op) {
   if (isa<linalg::GenericOp>(op))
     return runGeneric(op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    // The users of a scalar look at the op.
+    // Users of a scalar inspect the op.
     if (auto elements = dyn_cast<ElementsAttr>(constant.getValue()))
       tensors[key(constant)] = HostTensor(elements);
     return;
   }
   if (isa<tensor::EmptyOp>(op)) {
-    // Not zeros, so that reading an element that was never written shows.
+    // Not zeros, so that reading an element that was never written becomes visible.
     HostTensor garbage(cast<RankedTensorType>(op.getResult(0).getType()));
     for (char &byte : garbage.mutableBytes())
       byte = garbage.getElementType().isInteger(1) ? 1 : 0x5a;
@@ -201,7 +201,7 @@ void gradc::test::LoopInterpreter::runTensorOp(Operation &op) {
   }
 }
 
-/// An element at indices that the body computed, all of them in range.
+/// An element at indices computed by the body, all of which are in range.
 static ScalarValue runExtract(tensor::ExtractOp op, const HostTensor &from,
                               llvm::function_ref<ScalarValue(Value)> get, std::string &unknown) {
   SmallVector<int64_t> at = llvm::map_to_vector(
@@ -221,7 +221,7 @@ void gradc::test::LoopInterpreter::runGeneric(Operation &op) {
   for (Value operand : generic->getOperands())
     values.push_back(lookup(operand));
   // A loop is as long as the shortest dim that a map reads alone: a slice reads the beginning of a
-  // longer dim, a concatenation writes it.
+  // longer dim, and a concatenation writes it.
   SmallVector<int64_t> bounds(generic.getNumLoops(), std::numeric_limits<int64_t>::max());
   for (auto [map, value] : llvm::zip_equal(maps, values))
     for (auto [expression, size] : llvm::zip_equal(map.getResults(), value.getShape()))

@@ -1,5 +1,4 @@
-// Runs linalg.generic on host tensors, element by element: the meaning of lowerToLoops, without
-// codegen.
+// Runs linalg.generic on host tensors, element by element: defines lowerToLoops without codegen.
 #ifndef TEST_UNIT_DIALECTS_LOOPINTERPRETER_H
 #define TEST_UNIT_DIALECTS_LOOPINTERPRETER_H
 
@@ -8,7 +7,7 @@
 
 namespace gradc::test {
 
-/// The values that a block of linalg, tensor and arith ops computes from its arguments. Unknown ops
+/// Computes the values of a block of linalg, tensor, and arith ops from its arguments. Unknown ops
 /// are errors of the test: `getUnknown` names the first.
 class LoopInterpreter {
 public:

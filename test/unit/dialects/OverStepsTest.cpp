@@ -1,4 +1,4 @@
-// Ops over all steps of a loop at once compute what they compute step by step.
+// Ops over all steps of a loop at once compute the same as step by step.
 #include "Instances.h"
 
 #include "dialects/grad/Control.h"
@@ -22,7 +22,7 @@ const std::set<std::string> withModel = {"grad.argmax",      "grad.broadcast",  
                                          "grad.reduce_sum",  "grad.reshape",    "grad.slice",
                                          "grad.softmax",     "grad.transpose"};
 
-/// The tensors one after the other.
+/// The concatenated tensors.
 HostTensor stackOf(ArrayRef<HostTensor> tensors) {
   HostTensor stack(stackType(tensors[0].getType(), tensors.size()));
   size_t bytes = tensors[0].bytes().size();
@@ -31,8 +31,8 @@ HostTensor stackOf(ArrayRef<HostTensor> tensors) {
   return stack;
 }
 
-/// The op's results over steps in which the operands in `stacked` change, computed at once, and
-/// step by step.
+/// Compares the op's results over steps in which the operands in `stacked` change, computed at once
+/// and step by step.
 void compare(Instance &instance, const llvm::SmallBitVector &stacked) {
   Operation *op = instance.op;
   SmallVector<SmallVector<HostTensor>> operands, results;

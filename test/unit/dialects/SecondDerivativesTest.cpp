@@ -1,4 +1,4 @@
-// The gradient of every op's gradient, in f64 against differences, and that a wrong one is found.
+// The gradient of every op's gradient, in f64 against differences; a wrong one is detected.
 #include "Instances.h"
 
 #include "dialects/grad/Backward.h"
@@ -12,7 +12,7 @@ using namespace gradc::test;
 
 namespace {
 
-/// The ops whose gradient changes with their operands. The others are linear, or piecewise.
+/// The ops whose gradient depends on their operands. All others are linear or piecewise linear.
 const std::set<StringRef> curved = {"grad.atan",
                                     "grad.attention",
                                     "grad.attention_grad",
@@ -48,7 +48,7 @@ const std::set<StringRef> curved = {"grad.atan",
                                     "grad.squared_error",
                                     "grad.tanh"};
 
-/// How fast the gradient's inner product with random numbers changes in a random direction.
+/// The rate of change of the gradient's inner product with random numbers, in a random direction.
 struct Change {
   double analytic = 0, numeric = 0, scale = 1;
   bool isKnown = false; ///< both derivatives exist
@@ -59,7 +59,7 @@ struct Change {
 
 class SecondDerivative {
 public:
-  /// `error`: by how much the gradient's gradient is made wrong.
+  /// `error`: the relative error added to the gradient's gradient.
   explicit SecondDerivative(Instance &instance, double error = 0)
       : op(instance.op), b(op->getContext()), operands(instance.randomOperands(6)), random(7),
         error(error) {
@@ -132,7 +132,7 @@ private:
     return !change.isMissing;
   }
 
-  /// All that is built up to `last`, with operands moved by `t` in the direction.
+  /// Evaluates everything built up to `last`, with operands moved by `t` in the direction.
   Evaluation evaluateAt(double t, Block::iterator last) {
     SmallVector<HostTensor> moved(operands);
     for (auto [operand, direction] : llvm::zip_equal(moved, directions))
@@ -197,7 +197,7 @@ TEST_F(Contract, SecondDerivativesEqualDirectionalDifferences) {
   EXPECT_EQ(bent, curved);
 }
 
-// A check that passes whatever it is given shows nothing.
+// A check that always passes shows nothing.
 TEST_F(Contract, AWrongSecondDerivativeIsFound) {
   unsigned wrong = 0;
   forEachInstance(/*onlyF64=*/true, [&](Instance &instance) {

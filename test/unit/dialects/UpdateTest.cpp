@@ -1,4 +1,4 @@
-// Optimizers' rules: what each promises to passes, and RMSprop against PyTorch's algorithm.
+// Optimizer rules: their guarantees to passes, and RMSprop against PyTorch's algorithm.
 #include "Instances.h"
 
 using namespace mlir;
@@ -19,7 +19,7 @@ TEST_F(Contract, UpdatesKeepEverythingWhereTheStepDoesNotProceed) {
   });
 }
 
-// An elementwise update decomposes into ops of one element each, and copies of scalars.
+// An elementwise update decomposes into elementwise ops and copies of scalars.
 TEST_F(Contract, ElementwiseUpdatesTakeNothingOfOtherElements) {
   forEachInstance(/*onlyF64=*/true, [](Instance &instance) {
     auto update = dyn_cast<UpdateOpInterface>(instance.op);
@@ -39,7 +39,7 @@ TEST_F(Contract, ElementwiseUpdatesTakeNothingOfOtherElements) {
 }
 
 namespace {
-/// torch.optim.RMSprop's step on one number, as torch/optim/rmsprop.py has it.
+/// The step of torch.optim.RMSprop on one number, following torch/optim/rmsprop.py.
 struct TorchRmsprop {
   double lr, alpha, eps, weightDecay, momentum;
   bool centered;

@@ -1,4 +1,4 @@
-// Which entries keep their rows apart: what is computed of a row must not depend on another.
+// Which entries keep their rows independent: the results for a row must not depend on other rows.
 #include "passes/support/Coupling.h"
 
 #include "dialects/grad/Grad.h"
@@ -24,7 +24,7 @@ protected:
     context.loadAllAvailableDialects();
   }
 
-  /// The op that couples the 8 rows of %x: tensor<8x4xf32>, by its name; %w is no batch.
+  /// The name of the op that couples the 8 rows of %x: tensor<8x4xf32>; %w has no batch dim.
   std::string couplingIn(StringRef body) {
     std::string text =
         ("func.func @f(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) {\n" + body + "\nreturn\n}\n")
@@ -46,7 +46,7 @@ TEST_F(Coupling, RowsStayApart) {
   EXPECT_EQ(couplingIn("%0 = grad.matmul %x, %w : tensor<8x4xf32>, tensor<4x8xf32>"), "");
   EXPECT_EQ(couplingIn("%0 = grad.reduce_sum %x dims [1] : tensor<8x4xf32>"), "");
   EXPECT_EQ(couplingIn("%0 = grad.reshape %x : tensor<8x4xf32> -> tensor<32xf32>"), "");
-  // A sum over what all rows share.
+  // A sum over values shared by all rows.
   EXPECT_EQ(couplingIn("%0 = grad.reduce_sum %w dims [1] : tensor<4x8xf32>"), "");
 }
 
@@ -55,7 +55,7 @@ TEST_F(Coupling, IsFoundWhereverRowsMeet) {
   EXPECT_EQ(couplingIn("%0 = grad.reshape %x : tensor<8x4xf32> -> tensor<32xf32>\n"
                        "%1 = grad.reduce_max %0 dims [0] : tensor<32xf32>"),
             "grad.reduce_max");
-  // Rows times rows: no sum over them, and yet each depends on all.
+  // Rows times rows: there is no sum over rows, but each result depends on all of them.
   EXPECT_EQ(couplingIn("%0 = grad.matmul %x, %x transpose_rhs : tensor<8x4xf32>, tensor<8x4xf32>"),
             "grad.matmul");
   EXPECT_EQ(couplingIn("%0 = grad.count %x dims [0] : tensor<8x4xf32>"), "grad.count");

@@ -47,7 +47,7 @@ protected:
     }
     return results;
   }
-  /// Numbers in [-1, 1] that depend on `seed` only.
+  /// Numbers in [-1, 1] that only depend on `seed`.
   HostTensor numbers(ArrayRef<int64_t> shape, int seed) {
     HostTensor tensor(RankedTensorType::get(shape, Float64Type::get(&context)));
     for (int64_t i = 0; i < tensor.size(); ++i)

@@ -1,4 +1,4 @@
-// When storage is in memory where a schedule has loops and branches.
+// The lifetimes of storage in schedules with loops and branches.
 #include "passes/support/Lifetimes.h"
 
 #include <gtest/gtest.h>
@@ -7,15 +7,15 @@ using namespace gradc;
 
 namespace {
 
-/// A schedule as text: "w0" writes storage 0, "r0" reads it, "m0" writes it at a place that moves;
-/// each is a node of its own. "(" and ")" enclose the body of a loop, "[" and "]" that of an if.
+/// A schedule as text: "w0" writes storage 0, "r0" reads it, "m0" writes it at a moving place; each
+/// is a separate node. "(" and ")" enclose the body of a loop, "[" and "]" that of an if.
 std::vector<Lifetime> livesOf(llvm::StringRef schedule) {
   Lifetimes lifetimes;
   for (size_t i = 0; i < schedule.size(); ++i)
     switch (schedule[i]) {
     case '(':
     case '[':
-      lifetimes.advance(); // the node whose body it is
+      lifetimes.advance(); // the node that the body belongs to
       lifetimes.enter(schedule[i] == '(');
       break;
     case ')':
@@ -51,7 +51,7 @@ TEST(Lifetimes, WhatALoopFindsOrLeavesIsThereThroughoutIt) {
 TEST(Lifetimes, WhatEachIterationMakesAnewIsNot) {
   expectLife("( w1 w0 r0 w1 )", 2, 3);
   expectLife("( w1 ( w0 r0 ) w1 )", 3, 4);
-  expectLife("( w1 w0 ( r0 w1 ) w1 )", 2, 5); // the inner loop reads it again and again
+  expectLife("( w1 w0 ( r0 w1 ) w1 )", 2, 5); // the inner loop reads it repeatedly
 }
 
 TEST(Lifetimes, WhatIsCarriedToTheNextIterationIsThereThroughout) {
@@ -67,7 +67,7 @@ TEST(Lifetimes, ABranchMayLeaveTheValueOfAnEarlierIteration) {
 
 TEST(Lifetimes, LoopsInLoops) {
   expectLife("w0 ( w1 ( r0 w1 ) w1 )", 0, 6);
-  expectLife("( ( w0 ) r0 w1 )", 1, 4); // without an iteration, the outer one's last value is read
+  expectLife("( ( w0 ) r0 w1 )", 1, 4); // without an iteration, the outer loop's last value is read
 }
 
 } // namespace

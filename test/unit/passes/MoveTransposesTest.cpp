@@ -1,4 +1,4 @@
-// Moved transposes as numbers: what a program computes stays, and fewer bytes are transposed.
+// Moved transposes as numbers: results stay the same, and fewer bytes are transposed.
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 
@@ -28,7 +28,7 @@ protected:
     ASSERT_TRUE(succeeded(passes.run(*module)));
   }
 
-  /// The function's results for numbers in [-1, 1] that depend on nothing.
+  /// The function's results for fixed numbers in [-1, 1].
   std::vector<HostTensor> evaluate() {
     DenseMap<Value, HostTensor> values;
     int seed = 0;
@@ -57,7 +57,8 @@ protected:
     return elements;
   }
 
-  /// Runs the pass on a function, differentiated before, and expects `left` elements transposed.
+  /// Runs the pass on a function, after differentiation, and expects `left` elements to be
+  /// transposed.
   void expectSame(StringRef text, int64_t left) {
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
@@ -78,7 +79,7 @@ protected:
   OwningOpRef<ModuleOp> module;
 };
 
-// Left are the image, once, what the reshape reads, and its gradient.
+// What remains: the image (once), the operand of the reshape, and its gradient.
 TEST_F(MoveTransposes, ATrainedConvolution) {
   expectSame(R"(
 func.func @f(%x: tensor<2x3x5x4xf64>, %w: tensor<3x3x3x6xf64>, %b: tensor<6xf64>, %v: tensor<2x3x2x6xf64>)
@@ -104,8 +105,8 @@ func.func @f(%x: tensor<2x3x5x4xf64>, %w: tensor<3x3x3x6xf64>, %b: tensor<6xf64>
              2 * 3 * 5 * 4 + 72 + 72);
 }
 
-// A permutation that is not its own inverse, and a reduction whose dims come in another order: left
-// are its result and the softmax'.
+// A permutation that is not its own inverse, and a reduction whose dims come in another order. What
+// remains: its result and that of the softmax.
 TEST_F(MoveTransposes, ReductionsAndCycles) {
   expectSame(R"(
 func.func @f(%x: tensor<2x3x4x5xf64>, %s: tensor<3x5xf64>) -> (tensor<4x3xf64>, tensor<2x4xf64>, tensor<4x2x3x5xf64>) {
@@ -124,7 +125,7 @@ func.func @f(%x: tensor<2x3x4x5xf64>, %s: tensor<3x5xf64>) -> (tensor<4x3xf64>, 
              2 * 3 * 4 * 5 + 4 * 3);
 }
 
-// Values beside their own transposes, in both orders.
+// Values next to their own transposes, in both orders.
 TEST_F(MoveTransposes, ValuesBesideTheirTransposes) {
   expectSame(R"(
 func.func @f(%x: tensor<3x3x3xf64>) -> tensor<3x3x3xf64> {

@@ -14,13 +14,13 @@ namespace gradc::runtime::test {
 
 using Bytes = std::vector<std::byte>;
 
-/// Sections are appended in the order of the calls; `header` and its ranges are set by the caller.
+/// Sections are appended in the order of the calls; the caller sets `header` and its ranges.
 class ArtifactBuilder {
 public:
   ArtifactBuilder();
 
   gradc_string text(std::string_view value);
-  /// Appends elements as a section of their own.
+  /// Appends elements as a separate section.
   template <typename T> gradc_range put(const std::vector<T> &elements) {
     return append(elements.data(), elements.size(), sizeof(T));
   }

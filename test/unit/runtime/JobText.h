@@ -12,12 +12,12 @@ class JobText {
 public:
   explicit JobText(std::string_view text);
 
-  /// The tree; lives as long as this.
+  /// The tree; valid as long as this object.
   Config root() const { return Config(values.data(), strings.data()); }
-  /// The same as the C interface takes it.
+  /// The tree in the C interface's form.
   const gradc_artifact_value *tree() const { return values.data(); }
   const char *text() const { return strings.data(); }
-  /// Appends it to an artifact.
+  /// Appends the tree to an artifact.
   gradc_range put(ArtifactBuilder &builder) const;
 
 private:

@@ -62,7 +62,7 @@ private:
     states[2].tensor = tensor("unused", GRADC_F32, {3});
     states[2].kind = GRADC_STATE_PARAMETER;
     states[2].initial = rawRange(unused);
-    // The model has the weight twice, the second time transposed.
+    // The model contains the weight twice, the second time transposed.
     weight.resize(2 * weight.size());
     header.model = rawRange(weight);
     states[1].places = put(std::vector<gradc_artifact_place>{{0, 0, 0}, {96, 1, 0}});

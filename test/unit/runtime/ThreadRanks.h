@@ -1,4 +1,4 @@
-// Ranks that are threads of one process.
+// Ranks as threads of one process.
 #ifndef TEST_UNIT_RUNTIME_THREADRANKS_H
 #define TEST_UNIT_RUNTIME_THREADRANKS_H
 
@@ -16,18 +16,18 @@
 
 namespace gradc::runtime::test {
 
-/// A world of ranks, each a thread with a communicator of its own. A sum is written where a rank
-/// waits for it, so that values which are used or changed too early are wrong.
+/// A world of ranks, each a thread with its own communicator. A sum is written when a rank waits
+/// for it, so values that are used or changed too early are wrong.
 class ThreadRanks {
 public:
-  /// The last `servers`, if there are any, own what ranks divide.
+  /// The last `servers` ranks, if any, own what ranks divide.
   explicit ThreadRanks(int size, int servers = 0)
       : firstOwner(servers ? size - servers : 0), given(size_t(size)), ranks(size_t(size)) {
     for (int rank = 0; rank < size; ++rank)
       ranks[size_t(rank)] = std::make_unique<Rank>(*this, rank);
   }
 
-  /// Runs `body(rank)` for each rank, on a thread of its own, until all have ended.
+  /// Runs `body(rank)` on a separate thread for each rank, until all have ended.
   void run(const std::function<void(int rank)> &body) {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < int(ranks.size()); ++rank)
@@ -36,7 +36,7 @@ public:
       thread.join();
   }
   Communicator *communicator(int rank) { return ranks[size_t(rank)].get(); }
-  /// "start 64 progress wait": what a rank was asked, with the values of each sum.
+  /// The calls of a rank, with the number of values of each sum: "start 64 progress wait".
   const std::string &calls(int rank) const { return ranks[size_t(rank)]->calls; }
 
 private:
@@ -106,7 +106,7 @@ private:
     std::string calls;
 
   private:
-    /// What a rank knows nothing of, after a scatter, becomes a number that no result survives.
+    /// After a scatter, values that a rank does not own become a number that no result survives.
     template <typename T> void write(uint64_t sum) {
       const Given &mine = all.given[size_t(number)][sum];
       int64_t at = 0;

@@ -1,5 +1,5 @@
-// Attentions and their gradients as one kernel, with register tiles of both kinds of CPUs: sizes on
-// and off the tiles, masks, shared key heads, orders of dims.
+// Attentions and their gradients as single kernels, with register tiles of both kinds of CPUs:
+// sizes that are and are not multiples of tiles, masks, shared key heads, orders of dims.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "dialects/grad/Evaluate.h"
@@ -44,7 +44,7 @@ std::string Case::text(bool isGradient, int64_t lanes, int64_t rows) const {
     masked += "dropout %seed, %step : tensor<i32>, tensor<i32> ";
     attributes += formatv("stream = 9 : i32, ratio = {0} : f64, ", dropout).str();
   }
-  // Two blocks or more of either side of most cases.
+  // At least two blocks along each side in most cases.
   int64_t panel = 2 * lanes, along = lanes == 16 ? panel : 3 * panel, across = 2 * rows;
   std::string dims = merged ? "0, 2, 1, 3" : "0, 1, 2, 3";
   auto schedule = [&](int64_t h, int64_t n, int64_t d, std::string block) {
@@ -72,7 +72,7 @@ std::string Case::text(bool isGradient, int64_t lanes, int64_t rows) const {
       order);
 }
 
-/// Result and statistic of the gradient's operands: those of an attention of the others.
+/// Computes the result and statistic among the gradient's operands by an attention on the others.
 void completeOperands(const Case &c, std::vector<HostTensor> &operands) {
   MLIRContext context(kernelDialects());
   context.loadAllAvailableDialects();
@@ -173,7 +173,7 @@ TEST(Attention, F64) {
                    .element = "f64"});
 }
 
-/// The results of one attention whose operands `change` has prepared.
+/// The results of an attention whose operands `change` has modified.
 std::vector<std::vector<double>> run(const Case &c, bool isGradient,
                                      const std::function<void(std::vector<HostTensor> &)> &change) {
   KernelRunner runner(c.text(isGradient, 8, 6));

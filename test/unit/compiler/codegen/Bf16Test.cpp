@@ -1,4 +1,4 @@
-// bf16 in kernels: what only moves it keeps its bits and calls nothing; contractions read pairs.
+// bf16 in kernels: ops that only move it keep its bits and call nothing; contractions read pairs.
 #include "dialects/exec/Level.h"
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
@@ -87,7 +87,8 @@ TEST(Bf16, PairsOnLevel_x86_64_v4_bf16) {
   contractions(level);
 }
 
-/// C = A^T B, both in pairs along the sum, as a weight's gradient; in blocks of the sum if `block`.
+/// C = A^T B, both in pairs along the sum, as in a weight's gradient; in blocks of the sum if
+/// `block`.
 void gradient(int64_t m, int64_t n, int64_t k, const char *tile, const char *block,
               const mlir::exec::Level *native) {
   expectRight(
@@ -100,7 +101,7 @@ void gradient(int64_t m, int64_t n, int64_t k, const char *tile, const char *blo
       2e-5, native);
 }
 
-/// C = A B^T of a batch, B in pairs along its rows.
+/// C = A B^T for each matrix of a batch, with B in pairs along its rows.
 void batch(const mlir::exec::Level *native) {
   for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}})
     expectRight(
@@ -116,7 +117,8 @@ void batch(const mlir::exec::Level *native) {
 
 void gradients(const mlir::exec::Level *native) {
   for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}, {40, 33, 1}, {3, 1, 51}})
-    for (const char *block : {"", ", block = [8]", ", block = [7]"}) // of odd blocks no dots
+    for (const char *block :
+         {"", ", block = [8]", ", block = [7]"}) // odd blocks use no dot products
       gradient(m, n, k, "8, 32", block, native);
   batch(native);
 }
@@ -130,7 +132,7 @@ TEST(Bf16, PairsOfAGradientOnLevel_x86_64_v4_bf16) {
   gradients(level);
 }
 
-/// A mirror in 16 bits of a state of f32, along its rows or, turned, along its columns.
+/// A 16-bit mirror of an f32 state, along its rows or, if `turned`, along its columns.
 void mirror(const char *tile, bool turned, const mlir::exec::Level *native) {
   for (auto [rows, columns] : {std::pair(32, 64), {7, 50}, {50, 7}, {1, 1}}) {
     auto type = formatv("tensor<{0}x{1}xf32>", rows, columns).str();
@@ -148,7 +150,7 @@ void mirror(const char *tile, bool turned, const mlir::exec::Level *native) {
   }
 }
 
-/// A batch of matrices in pairs along their rows: these go through registers in squares.
+/// Matrices of a batch in pairs along their rows, transposed in registers in squares.
 void turn(const mlir::exec::Level *native) {
   for (auto [rows, columns] : {std::pair(32, 64), {7, 50}, {50, 7}, {33, 17}})
     for (const char *tile : {"1, 16, 32", "1, 16, 16", "1, 1, 16"})
@@ -176,7 +178,7 @@ TEST(Bf16, MirrorsInPairsOnLevel_x86_64_v4_bf16) {
   mirrors(level);
 }
 
-/// Ties go to even, and infinities, zeros and NaNs stay what they are, whoever rounds.
+/// Ties round to even; infinities, zeros, and NaNs stay, on every level.
 TEST(Bf16, RoundsAsTheEvaluatorOnEveryLevel) {
   for (const char *name : {"x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"}) {
     const mlir::exec::Level *level = mlir::exec::findLevel(name);

@@ -1,5 +1,5 @@
-// Generated convolutions against their meaning: windows at the edge of pictures, spread out, walked
-// in blocks.
+// Generated convolutions against their definition: windows at the edges of pictures, spread out,
+// and walked in blocks.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -60,7 +60,7 @@ TEST(Convolution, FilterGradientInBlocks) {
     expectRight(convolution("8x7x5x13xf32", "8x7x5x20xf32", "nc,no->co",
                             "[8, 7] low [1, 1] high [1, 1]", "3x3x13x20xf32",
                             "tile = [1, 1, 6, 16], order = [3, 0, 1, 2]", "", block));
-  // A stride of the forward is a dilation here.
+  // A stride of the forward convolution is a dilation here.
   expectRight(convolution("9x8x5x6xf32", "5x4x5x8xf32", "nc,no->co",
                           "[5, 4] low [1, 1] high [1, 0] dilation [2, 2]", "3x3x6x8xf32",
                           "tile = [1, 1, 6, 8], order = [0, 1, 2, 3]", "", ", block = [1, 2]"));
@@ -69,7 +69,7 @@ TEST(Convolution, FilterGradientInBlocks) {
 TEST(Convolution, Winograd) {
   const char *forward = ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]";
   const char *gradient = ", layouts = [unit, #exec.panel<dim = 2, width = 16, winograd>, unit]";
-  // Register tiles with and without a rest, several windows of a row at once, and a part of the
+  // Register tiles with and without remainders, several windows of a row at once, and a part of the
   // pictures.
   for (const char *tile :
        {"tile = [2, 2, 7, 16]", "tile = [2, 6, 7, 16]", "tile = [2, 2, 1, 16]"}) {
@@ -84,7 +84,7 @@ TEST(Convolution, Winograd) {
                           "[3, 3] low [1, 1] high [1, 1] reversed", "6x8x3x32xf32",
                           schedule.c_str(), gradient),
               1e-4);
-  // Without padding, and with more on one side.
+  // Without padding, and with more padding on one side.
   expectRight(convolution("8x6x3x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3]", "6x4x3x16xf32",
                           schedule.c_str(), forward),
               1e-4);
@@ -95,7 +95,7 @@ TEST(Convolution, Winograd) {
 }
 
 TEST(Convolution, WinogradFilterGradient) {
-  // Rests of register tiles in both operands, several blocks of filters and of pictures.
+  // Remainders of register tiles in both operands, and several blocks of filters and pictures.
   for (const char *block : {"[2, 2, 3]", "[2, 4, 6]"})
     expectRight(convolution("6x8x6x32xf32", "6x8x6x48xf32", "nc,no->co",
                             "[6, 8] low [1, 1] high [1, 1]", "3x3x32x48xf32",
@@ -109,7 +109,7 @@ TEST(Convolution, WinogradFilterGradient) {
 }
 
 TEST(Convolution, WinogradKeepsNaN) {
-  // Taps outside the picture take no part, whatever is at its edge.
+  // Taps outside the picture have no effect, whatever its edge contains.
   KernelRunner runner(
       convolution("4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]",
                   "4x4x1x16xf32", "tile = [2, 2, 1, 16], order = [0, 1, 2, 3]",
@@ -138,7 +138,7 @@ TEST(Convolution, FilterTransform) {
 }
 
 TEST(Convolution, RowsArePositions) {
-  // With a rest, with pictures beside them, over both dims, in a picture smaller than the window.
+  // With remainders, several pictures, over both dims, and in a picture smaller than the window.
   for (const char *tile : {"[1, 3, 1, 16]", "[2, 3, 2, 8]"}) {
     std::string schedule = formatv("tile = {0}, order = [0, 1, 3, 2]", tile);
     expectRight(convolution("6x7x3x5xf32", "3x3x5x20xf32", "nc,co->no",
@@ -162,7 +162,7 @@ TEST(Convolution, RowsArePositions) {
 }
 
 TEST(Convolution, RowsThatArePositionsSkipPadding) {
-  // What a filter holds for taps outside the picture takes no part.
+  // Filter values at taps outside the picture have no effect.
   KernelRunner runner(convolution("4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no",
                                   "[3, 3] low [1, 1] high [1, 1]", "4x4x1x16xf32",
                                   "tile = [2, 4, 1, 16], order = [0, 1, 3, 2]"));

@@ -1,4 +1,4 @@
-// What names a kernel's machine code, and what is kept where.
+// The keys of kernels' machine code, and the storage of cached code.
 #include "compiler/codegen/KernelCache.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

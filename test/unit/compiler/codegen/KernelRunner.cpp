@@ -1,4 +1,4 @@
-// Buffers with guards around them, layouts packed by plain loops.
+// Buffers surrounded by guards, with layouts packed by plain loops.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "dialects/grad/Evaluate.h"
@@ -73,7 +73,7 @@ HostTensor KernelRunner::operand(const void *bytes, size_t size) {
 }
 
 namespace {
-/// Where a logical element lies in a layout.
+/// The position of a logical element in a layout.
 int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAttr panel) {
   if (!panel)
     return grad::linearize(index, shape);
@@ -87,7 +87,8 @@ int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAt
   return panel.isOfPairs() ? 2 * position + index[panel.getPaired()] % 2 : position;
 }
 
-/// Calls with the offset of every number of G g G^T, of the filter's values g, and the number.
+/// Calls a function for each number of G g G^T with its offset, the filter's values g, and the
+/// number.
 void forEachTransformed(const HostTensor &filter, exec::PanelAttr panel,
                         llvm::function_ref<void(int64_t, double)> use) {
   constexpr double g[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
@@ -106,7 +107,7 @@ void forEachTransformed(const HostTensor &filter, exec::PanelAttr panel,
       }
 }
 
-/// The bytes of a tensor in a layout, with a guard behind them.
+/// The bytes of a tensor in a layout, followed by a guard.
 struct Buffer {
   static constexpr size_t guard = 64;
   Buffer(RankedTensorType type, exec::PanelAttr panel, int fill)
@@ -132,7 +133,7 @@ struct Buffer {
       std::memcpy(at, tensor.bytes().data() + logical, width);
     });
   }
-  /// Of a transformed filter, all of what is kept.
+  /// For a transformed filter, all stored values.
   HostTensor unpack() {
     if (panel && panel.isWinograd())
       return HostTensor(RankedTensorType::get({int64_t(size / 4)}, type.getElementType()),
@@ -173,7 +174,7 @@ std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operand
   }
   std::vector<size_t> resultBuffers;
   for (auto [r, result] : llvm::enumerate(op.getYielded())) {
-    // Over the first operand that it may take the memory of, as the memory plan would.
+    // Overwrites the first operand that the result may reuse, like the memory plan would.
     size_t shared = 0;
     while (shared < operands.size() &&
            (!op.mayOverwrite(shared, r) || llvm::is_contained(resultBuffers, shared)))

@@ -1,4 +1,4 @@
-// Compiles one kernel given as text, runs it over random operands, and evaluates its region.
+// Compiles one kernel given as text, runs it on random operands, and evaluates its region.
 #ifndef TEST_UNIT_COMPILER_CODEGEN_KERNELRUNNER_H
 #define TEST_UNIT_COMPILER_CODEGEN_KERNELRUNNER_H
 
@@ -30,22 +30,22 @@ private:
 
 class KernelRunner {
 public:
-  /// `text` holds exec.kernel ops; the first one is run. Code is for x86-64-v3 whatever the
-  /// schedule, or for `native`, which this machine then has to execute.
+  /// `text` holds exec.kernel ops, of which the first is run. Code is compiled for x86-64-v3
+  /// whatever the schedule, or for `native`, which this machine must then support.
   explicit KernelRunner(const std::string &text, const mlir::exec::Level *native = nullptr);
   ~KernelRunner();
 
   bool isReady() const { return kernel != nullptr; }
-  /// Of a run of so many rows, where the kernel takes them.
+  /// The number of units, for a run of `rows` rows if the kernel takes rows.
   int64_t units(int64_t rows = 0);
   std::vector<HostTensor> randomOperands(unsigned seed);
-  /// Operand 0's type with these bytes.
+  /// A tensor of operand 0's type with these bytes.
   HostTensor operand(const void *bytes, size_t size);
-  /// Runs the units range by range. Fails the test when bytes outside the results change.
+  /// Runs the units range by range. Fails the test if bytes outside the results change.
   std::vector<HostTensor> run(const std::vector<HostTensor> &operands,
                               const std::vector<std::pair<int64_t, int64_t>> &ranges,
                               int64_t rows = 0);
-  /// The region, op by op, through the ops' own evaluate.
+  /// Evaluates the region op by op through each op's `evaluate`.
   std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands);
 
 private:
@@ -57,8 +57,8 @@ private:
   size_t scratchBytes = 0; ///< of the kernel
 };
 
-/// All units at once, cut in two at every place, and one by one backwards: the same bits. And close
-/// to the region's meaning. `prepare` changes the random operands.
+/// Runs all units at once, split in two at every place, and one by one backwards: the bits must be
+/// the same, and close to the evaluated region. `prepare` changes the random operands.
 void expectRight(const std::string &text, double tolerance = 2e-5,
                  const mlir::exec::Level *native = nullptr,
                  const std::function<void(std::vector<HostTensor> &)> &prepare = {});

@@ -1,4 +1,5 @@
-// Generated kernels against the meaning of their regions: every kind, at sizes on and off the tile.
+// Generated kernels against their regions: every kind, at sizes that are and are not multiples of
+// the tile.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -265,7 +266,7 @@ TEST(Contraction, UpdateInItsEpilogueInPlace) {
           });
 }
 
-/// Convolutions and pools read taps through what is spread out, or nothing.
+/// Convolutions and pools whose taps read spread-out operands, or nothing.
 void window(const std::string &op, const std::string &window, std::vector<std::string> operands,
             std::vector<std::string> results, const std::string &schedule,
             double tolerance = 2e-5) {
@@ -335,7 +336,7 @@ TEST(Window, Pools) {
     window("window_gather {0}", each, {x, i}, {y}, at, 0);
     window("window_scatter {0} size [8, 8]", each, {y, i}, {x}, at, tolerance);
   }
-  // A window on nothing gives tap 0.
+  // A window without elements gives tap 0.
   window("window_max {0}", "<[2] stride [2] low [3] high [2]>", {tensor({7, 13}, "i32")},
          {tensor({6, 13}, "i32"), tensor({6, 13}, "i8")}, schedule(8, "2, 8", "0, 1"), 0);
 }

@@ -1,4 +1,4 @@
-// Dialects and operands; the latter from a seed, so that a failure comes again.
+// Dialects and operands; operands come from a seed, so that failures are reproducible.
 #include "test/unit/compiler/codegen/KernelTesting.h"
 
 #include <random>

@@ -9,10 +9,10 @@
 
 namespace gradc::test {
 
-/// Of kernels before and after their lowering to loops.
+/// The dialects of kernels before and after their lowering to loops.
 mlir::DialectRegistry kernelDialects();
 
-/// Floats in [-2, 2), integers below 7, bools.
+/// Floats in [-2, 2), integers below 7, and bools.
 std::vector<mlir::grad::HostTensor> randomOperands(mlir::exec::KernelOp kernel, unsigned seed);
 
 } // namespace gradc::test

@@ -1,4 +1,5 @@
-// Kernels of a largest batch, run on fewer rows: what is behind them is neither read nor written.
+// Kernels compiled for a largest batch and run on fewer rows: memory past these rows is neither
+// read nor written.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 #include "test/unit/compiler/codegen/RowsTesting.h"
 
@@ -9,9 +10,8 @@ using namespace mlir;
 
 namespace {
 
-/// Runs the kernel that was compiled for `largest` rows on fewer, compares with the meaning of the
-/// kernel of that size, and looks at what is behind the rows: `behind`, as before the run, which is
-/// 0 in panels.
+/// Runs a kernel compiled for `largest` rows on fewer, compares with the evaluated kernel of that
+/// size, and checks that memory past the rows still has the value `behind`, or 0 in panels.
 void expectRows(const std::string &text, const std::string &attributes, int64_t largest,
                 std::vector<int64_t> counts, double tolerance = 2e-5, char behind = char(0xcd)) {
   KernelRunner many(sized(text, largest, attributes));
@@ -77,7 +77,7 @@ TEST(Rows, PointwiseInLanes) {
       {1, 3, 8, 9, 13});
 }
 
-// The sum runs over the rows: of an odd number the last pair's second half is behind them.
+// The sum runs over the rows: with an odd number, the last pair's second half is past the end.
 TEST(Rows, PairsOfAContraction) {
   expectRows(R"(exec.kernel @k(%a: tensor<@1@x13xbf16>, %b: tensor<@1@x50xbf16>) attributes {
           layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
@@ -88,7 +88,7 @@ TEST(Rows, PairsOfAContraction) {
              {1, 2, 7, 12});
 }
 
-// The last row of an odd number is stored without another.
+// With an odd number of rows, the last row is stored without a partner.
 TEST(Rows, PackedInPairs) {
   expectRows(R"(exec.kernel @k(%a: tensor<@1@x50xbf16>) attributes {
           layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>],
@@ -120,7 +120,7 @@ TEST(Rows, WeightGradientSumsOverRows) {
       {1, 2, 9, 15, 16});
 }
 
-/// An odd number of rows ends within a pair, whose other half is not there.
+/// An odd number of rows ends inside a pair, whose second half does not exist.
 TEST(Rows, PairsOfRows) {
   expectRows(R"(exec.kernel @k(%a: tensor<@1@x19xbf16>, %b: tensor<@1@x40xbf16>) attributes {
       layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
@@ -192,7 +192,7 @@ TEST(Rows, SumsOfColumnsAndOfAll) {
 }
 
 TEST(Rows, StatisticsBesideRows) {
-  // The row's maximum and sum stay in registers; the sum over rows is a result apart.
+  // The row's maximum and sum stay in registers; the sum over rows is a separate result.
   expectRows(std::string("exec.kernel @k(%a: tensor<@1@x10xf32>) attributes {") + schedule +
                  R"(tile = [4, 16], order = [0, 1], grain = 1> @rows@} {
       %m = grad.reduce_max %a dims [1] : tensor<@1@x10xf32>
@@ -250,7 +250,7 @@ TEST(Rows, WinogradOfBlocksOfPictures) {
                          ", winograd>, layouts = [unit, #exec.panel<dim = 3, width = 16"
                          ", winograd>, unit]"),
              both + "array<i64: 0, 0, 0, 0>], rows = " + pictures, 6, {1, 2, 3, 5, 6}, 2e-4);
-  // Blocks of several register tiles of windows, the last of which overlaps the one before it.
+  // Blocks of several register tiles of windows, of which the last overlaps the previous one.
   expectRows(convolution("8x8x@1@x32xf32", "3x3x32x32xf32", "nc,co->no",
                          "[3, 3] low [1, 1] high [1, 1]", "8x8x@1@x32xf32",
                          "tile = [2, 8, 5, 16], order = [0, 1, 2, 3]",

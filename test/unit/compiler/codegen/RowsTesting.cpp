@@ -1,4 +1,4 @@
-// Sizes by text substitution, positions through the shapes of both tensors.
+// Sets sizes by text substitution, and maps positions through the shapes of both tensors.
 #include "test/unit/compiler/codegen/RowsTesting.h"
 
 #include <regex>

@@ -1,4 +1,4 @@
-// The stated errors of the math functions, over millions of points and at every special value.
+// The documented errors of the math functions, over millions of points and at every special value.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -14,7 +14,7 @@ using llvm::formatv;
 
 namespace {
 
-/// y = f(x) over a whole buffer, with the machine code of one kernel.
+/// Computes y = f(x) over a whole buffer with the machine code of one kernel.
 class Function {
 public:
   static constexpr int64_t size = 1 << 16;
@@ -121,7 +121,7 @@ struct Case {
   const char *op;
   Exact exact;
   double low32, high32, limit32, low64, high64, limit64;
-  bool isBoundedOutside = false; // the sine's arguments beyond 1e5
+  bool isBoundedOutside = false; // sine arguments above 1e5
 };
 
 const Case cases[] = {

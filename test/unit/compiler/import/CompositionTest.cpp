@@ -1,5 +1,5 @@
-// Ops that the importer composes of others, where ONNX's own cases say little, and what is said
-// about those that are wrong.
+// Ops that the importer composes from others and that ONNX's own cases hardly test, and the errors
+// for wrong ones.
 #include "dialects/Pch.h"
 
 #include "OneNode.h"
@@ -67,7 +67,7 @@ TEST_F(CompositionTest, RemaindersOfFloatsHaveTheSignOfTheDivisor) {
   expectFails(of(27), {"expected fmod = 1 with floats up to opset 27, found 0"});
 }
 
-/// Opset 6 broadcasts to operand 0 alone, from an axis on.
+/// Opset 6 only broadcasts to operand 0, from an axis on.
 TEST_F(CompositionTest, OldModelsBroadcastByAxis) {
   auto of = [](const Shape &b) { return OneNode("Add", 6).input({2, 3, 1}).input(b); };
   expect(of({3}).set("broadcast", int64_t(1)).set("axis", int64_t(1)), {2, 3, 1},
@@ -118,7 +118,7 @@ TEST_F(CompositionTest, ConvolvesBehindWhatCameBefore) {
 }
 
 TEST_F(CompositionTest, SequencesAreKnown) {
-  // A node behind SplitToSequence, of a sequence and a position.
+  // A node after SplitToSequence that takes a sequence and a position.
   auto behind = [](const char *op, std::vector<int64_t> position = {}) {
     OneNode one = OneNode("SplitToSequence", 17).input({3, 1}, {5, 6, 7});
     one.node().set_output(0, "parts");
@@ -226,7 +226,7 @@ TEST_F(CompositionTest, LossesWeighAndIgnore) {
               {"expected one weight for each of 3 classes, found operand 2"});
 }
 
-/// 200 = 10 * 20: the transform of a wave is one line in its spectrum.
+/// 200 = 10 * 20: the transform of a wave has one line in its spectrum.
 TEST_F(CompositionTest, TransformsLongSignalsByTheirFactors) {
   Floats wave, spectrum(101 * 2, 0.0f);
   for (int i = 0; i < 200; ++i)
@@ -239,7 +239,7 @@ TEST_F(CompositionTest, TransformsLongSignalsByTheirFactors) {
 }
 
 TEST_F(CompositionTest, TransformsBack) {
-  // The spectrum of 0, 1, 2, 3, one side of it: 6, -2 + 2i, -2.
+  // One side of the spectrum of 0, 1, 2, 3: 6, -2 + 2i, -2.
   OneNode back = OneNode("DFT", 20)
                      .input({1, 3, 2}, {6, 0, -2, 2, -2, 0})
                      .set("inverse", int64_t(1))

@@ -1,5 +1,4 @@
-// If, Loop and Scan: what they compute as regions and written out, and what is said of what cannot
-// be.
+// If, Loop, and Scan: their results as regions and unrolled, and the errors for unsupported ones.
 #include "GraphText.h"
 
 using namespace gradc;
@@ -9,7 +8,7 @@ namespace {
 
 class ControlTest : public GraphTextTest {};
 
-/// y = the first power of 2 times x that is 100 or more; the loop's bound is `trips`.
+/// y = the first power of 2 times x that is at least 100; the loop's bound is `trips`.
 std::string doubling(const char *trips) {
   std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
                      node("Add", "v v", "w") + node("Less", "w limit", "goes") +
@@ -39,7 +38,7 @@ TEST_F(ControlTest, ALoopWithoutABoundIsRefused) {
               "expected a bound of the trip count, at most 1000000");
 }
 
-/// Appends each step's v + a to v, whose shape so changes, and stacks i.
+/// Appends v + a to v in each step, which changes its shape, and stacks i.
 std::string growing(const char *carried) {
   std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
                      node("Identity", "go", "goes") +
@@ -102,7 +101,7 @@ TEST_F(ControlTest, AScanWalksAnyAxisInEitherDirection) {
   one.data = {{10, 20}, {1, 2, 3, 4, 5, 6}};
   expect(one, {2}, {16, 35});
   expect(one, {2, 3}, {11, 13, 16, 24, 29, 35}, 1);
-  // Results are stacked forwards, whichever way the operand is walked.
+  // Results are stacked forwards, whatever the direction of the operand.
   one = model(summing("1"));
   one.data = {{10, 20}, {1, 2, 3, 4, 5, 6}};
   expect(one, {2, 3}, {13, 15, 16, 26, 31, 35}, 1);
@@ -215,7 +214,7 @@ TEST_F(ControlTest, RandomNodesInLoopsAreRefused) {
                      node("RandomNormalLike", "s", "t") +
                      "output { name: 't' } output { name: 's' } ";
   expectError(summing("0", body.c_str()), "is random; random nodes in loops are not supported");
-  // Also within a branch of the loop's graph.
+  // Also inside a branch of the loop's graph.
   std::string branches =
       graph("then_branch", node("RandomNormalLike", "s", "t1") + "output { name: 't1' } ") +
       graph("else_branch", node("Identity", "s", "t2") + "output { name: 't2' } ");
@@ -234,7 +233,7 @@ TEST_F(ControlTest, ARegionReadsNoSequencesAroundIt) {
               "reads the sequence \"s\" of a graph around its own");
 }
 
-/// Looks `i` up in a table of 3 rows, in a loop of 2 steps within a branch.
+/// Looks up `i` in a table of 3 rows, in a loop of 2 steps inside a branch.
 TEST_F(ControlTest, IndicesInRegionsAreChecked) {
   std::string lookup = "input { name: 's' } input { name: 'k' } " +
                        node("Gather", "table k", "row") + node("Add", "s row", "t") +

@@ -1,4 +1,4 @@
-// Conv and ConvTranspose against their definitions, and what is said about those that are wrong.
+// Conv and ConvTranspose against their definitions, and the errors for wrong ones.
 #include "dialects/Pch.h"
 
 #include "OneNode.h"
@@ -27,8 +27,8 @@ Floats numbers(const Shape &shape, int seed) {
 
 class ConvolutionTest : public OneNodeTest, public testing::WithParamInterface<Geometry> {
 protected:
-  /// Calls `body(x's position, y's position, weight's position)` for every product. `large` is the
-  /// side with strides between its elements, `small` the one of the windows.
+  /// Calls `body(x's position, y's position, weight's position)` for each product. `large` is the
+  /// side whose elements are strides apart, `small` the side of the windows.
   template <typename Body>
   static void forEachProduct(const Geometry &g, ArrayRef<int64_t> large, ArrayRef<int64_t> small,
                              Body body) {
@@ -85,7 +85,7 @@ TEST_P(ConvolutionTest, SumsProductsOverWindows) {
 
 TEST_P(ConvolutionTest, TransposedSpreadsProducts) {
   const Geometry &g = GetParam();
-  // The same geometry the other way round: x is what the windows make, y what they read.
+  // The same geometry reversed: the windows produce x and read y.
   Geometry t = g;
   t.x[1] = g.weight[0];
   int64_t rank = g.x.size() - 2;
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class ConvTest : public OneNodeTest {};
 
-/// One letter a dim says how channels meet.
+/// One letter per dim tells how channels meet.
 TEST_F(ConvTest, ChoosesTheSimplestForm) {
   auto form = [&](const Shape &x, const Shape &weight, int64_t group) {
     auto imported = import(OneNode("Conv", 13).input(x).input(weight).set("group", group));
@@ -139,7 +139,7 @@ TEST_F(ConvTest, ChoosesTheSimplestForm) {
   EXPECT_EQ(form({1, 1, 5, 5}, {8, 1, 3, 3}, 1), "nc,co->no");
 }
 
-/// Four results of three taps over four elements, every second one: one element of padding.
+/// Four results of three taps over four elements with stride 2: one element of padding.
 TEST_F(ConvTest, PadsWhereAutoPadSays) {
   auto conv = [](const char *pad) {
     return OneNode("Conv", 13)
@@ -162,7 +162,7 @@ TEST_F(ConvTest, PadsTransposedToAShape) {
         .set("auto_pad", pad)
         .set("output_shape", Shape{size});
   };
-  // All of it is 1 10 102 20 200.
+  // The full result is 1 10 102 20 200.
   expect(transposed("SAME_UPPER", 4), {1, 1, 4}, {1, 10, 102, 20});
   expect(transposed("SAME_LOWER", 4), {1, 1, 4}, {10, 102, 20, 200});
   expect(transposed("NOTSET", 6), {1, 1, 6}, {1, 10, 102, 20, 200, 0});

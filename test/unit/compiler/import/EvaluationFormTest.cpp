@@ -1,4 +1,4 @@
-// What is exported of a model that its exporter left in training.
+// Exports of models that the exporter left in training mode.
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"
@@ -47,7 +47,7 @@ TEST_F(EvaluationFormTest, IsWhatATrainerExports) {
   EXPECT_EQ(drop.output_size(), 1);
   for (const onnx::TensorProto &tensor : graph.initializer())
     EXPECT_NE(tensor.name(), "mode");
-  // The places of initializers are those of the new bytes.
+  // The positions of initializers refer to the new bytes.
   std::vector<std::string> states;
   for (const InitializerRange &range : imported->ranges) {
     for (const onnx::TensorProto &tensor : graph.initializer())

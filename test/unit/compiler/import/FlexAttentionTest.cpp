@@ -1,5 +1,5 @@
-// FlexAttention is Attention where a graph says what attributes of that say, and refuses graphs of
-// other shapes.
+// FlexAttention equals Attention if its graphs express Attention's attributes, and graphs with
+// other shapes are refused.
 #include "GraphText.h"
 
 using namespace gradc;
@@ -55,7 +55,7 @@ std::string modifier(const char *name, const std::string &nodes) {
   return graph(name, "input { name: 's' } " + nodes + "output { name: 't' } ");
 }
 
-/// Where a query is not before the key; 3 queries, 5 keys.
+/// True where the query is not before the key; 3 queries, 5 keys.
 std::string causal() {
   return "initializer { name: 'seen' dims: [3, 5] data_type: 9 int32_data: "
          "[1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0] } " +

@@ -1,4 +1,4 @@
-// Calls of a model's own functions: what they compute, and what is said about wrong ones.
+// Calls of a model's own functions: their results, and the errors for wrong ones.
 #include "dialects/Pch.h"
 
 #include "OneNode.h"

@@ -1,4 +1,4 @@
-// Inputs whose tensors are given: bound where a node reads them as a shape, inputs everywhere else.
+// Inputs with given tensors: bound if a node reads them as a shape, ordinary inputs otherwise.
 #include "dialects/Pch.h"
 
 #include "Importing.h"

@@ -1,4 +1,4 @@
-// Models from the text of their graphs: nodes with graphs as attributes.
+// Models built from the text of their graphs, for nodes with subgraphs.
 #ifndef TEST_UNIT_COMPILER_IMPORT_GRAPHTEXT_H
 #define TEST_UNIT_COMPILER_IMPORT_GRAPHTEXT_H
 
@@ -8,7 +8,7 @@
 
 namespace gradc::graph_text {
 
-/// Models from the text of their graphs.
+/// Builds models from the text of their graphs.
 class GraphTextTest : public OneNodeTest {
 protected:
   /// A model from the text of its graph.

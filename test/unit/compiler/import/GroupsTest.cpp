@@ -1,4 +1,4 @@
-// Parameter groups, ways to clip, and averages: what training specs make of them, and what is
+// Parameter groups, ways to clip, and averages: how training specs are imported, and what is
 // refused.
 #include "dialects/Pch.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 class GroupsTest : public TrainingTesting {
 protected:
-  /// The rule of a parameter's own; null where it has none.
+  /// A parameter's own rule; null if it has none.
   DictionaryAttr ruleOf(const Imported &imported, StringRef parameter) {
     ModuleOp module = imported.module.get();
     auto state = module.lookupSymbol<StateOp>(parameter);
@@ -116,7 +116,7 @@ TEST_P(RefusedTest, AtTheFieldsLine) {
 
 constexpr const char *adam = "optimizer { adam {} }", *adamw = "optimizer { adamw {} }";
 
-// The optimizer stands in line 5, what comes behind the data begins in line 7.
+// The optimizer is in line 5; the blocks after the data begin in line 7.
 const Refused refused[] = {
     {"ranges",
      "optimizer { nadam { beta2: 1 momentum_decay: -1 weight_decay: -0.1 } }",

@@ -1,4 +1,4 @@
-// What the compiler knows of a data set ahead of time: fields and rows, through the chain.
+// The compiler's knowledge of a data set ahead of time: fields and rows, through the whole chain.
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"
@@ -12,7 +12,7 @@ namespace {
 
 class ImportDataTest : public TrainingTesting {
 protected:
-  /// Rows that an epoch visits, -1 where that is not known; -2 where something is wrong.
+  /// The rows that an epoch visits; -1 if unknown, -2 if there is an error.
   int64_t rows(const Parts &parts) {
     std::string path = specPath();
     std::ofstream(path) << std::string(parts);
@@ -63,7 +63,7 @@ TEST_F(ImportDataTest, ReadsEveryKindOfFile) {
   }
 }
 
-/// What maps make of pictures is known before anything is read.
+/// The effect of maps on pictures is known before anything is read.
 TEST_F(ImportDataTest, FollowsPicturesThroughTheirSteps) {
   Parts parts;
   parts.source = "source { tfrecord { path: \"later.tfrecord\" feature { name: \"image/encoded\" "
@@ -80,7 +80,8 @@ TEST_F(ImportDataTest, FollowsPicturesThroughTheirSteps) {
               "found f32 [4, 1, 4, 1]"});
 }
 
-/// Pictures of any size are resized by the caller; what is left is before the model.
+/// Pictures of varying size are resized by the caller; the remaining maps are exported before the
+/// model.
 TEST_F(ImportDataTest, ExportsWhatFollowsVaryingSizes) {
   Parts parts;
   parts.model = "model: \"pictures.onnx\"";
@@ -149,7 +150,7 @@ TEST_F(ImportDataTest, NamesTheRecordWhoseLengthIsDamaged) {
   said.clear();
   EXPECT_EQ(rows(parts), -2);
   expectSaid({"damaged.tfrecord' is cut off: expected a header of 12 bytes, found 4"});
-  // The run passes over it.
+  // The run skips it.
   parts.map = "on_error: SKIP";
   EXPECT_EQ(rows(parts), -1) << everything();
 }
@@ -182,7 +183,7 @@ TEST_F(ImportDataTest, StagesKeepTheirOrder) {
   parts.batch = "stage { batch { size: 4 } } stage { prefetch { } }";
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
-  // The tree has them as the runtime reads them, and no default.
+  // The tree contains the values as the runtime reads them, and no defaults.
   SpecTree tree(imported->spec->data(), "data", /*text=*/nullptr);
   std::vector<std::string> names;
   for (uint32_t i = tree.values[0].first_child; i != GRADC_NONE; i = tree.values[i].next_sibling)

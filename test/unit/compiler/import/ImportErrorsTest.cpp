@@ -1,4 +1,4 @@
-// The messages about wrong training specs.
+// Messages about errors in training specs.
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"

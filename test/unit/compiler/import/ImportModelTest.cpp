@@ -1,4 +1,4 @@
-// Models alone: what they become, and what is said about those that cannot be imported.
+// Models without specs: the imported module, and the errors for models that cannot be imported.
 #include "dialects/Pch.h"
 
 #include "Importing.h"
@@ -221,7 +221,7 @@ TEST_F(ImportModelTest, RefusesAShapeThatIsNotTheModels) {
   expectSaid({"dim 1 of graph input \"x\" is 4 in the model and 5 in --shape"});
 }
 
-/// Whatever a file holds, the answer is a model or an error.
+/// Whatever a file contains, the result is a model or an error.
 TEST_F(ImportModelTest, SurvivesDamage) {
   std::mt19937 random(1);
   int answered = 0;

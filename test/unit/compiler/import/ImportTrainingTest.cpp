@@ -1,4 +1,4 @@
-// Training specs: the entries that they become.
+// The entries that training specs are imported to.
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"
@@ -85,7 +85,7 @@ TEST_F(ImportTrainingTest, UpdatesRunningStatisticsInTrainingOnly) {
   }
 }
 
-/// One module in two places: its statistics move twice.
+/// One module in two places updates its statistics twice.
 TEST_F(ImportTrainingTest, UpdatesSharedStatisticsInOrder) {
   Parts parts;
   parts.model = "model: \"normalized-twice.onnx\"";
@@ -180,7 +180,8 @@ TEST_F(ImportTrainingTest, TrainsConvolutionalNetworks) {
     EXPECT_EQ(count<ConvolutionOp>(function(*imported, name)), 1);
 }
 
-/// A problem behind an output that training does not use is said with the others, and each once.
+/// A problem in an output that training does not use is reported along with the others; each
+/// problem only once.
 TEST_F(ImportTrainingTest, SaysWhatIsWrongInAllEntries) {
   Parts parts;
   parts.model = "model: \"two-heads.onnx\"";
@@ -190,7 +191,7 @@ TEST_F(ImportTrainingTest, SaysWhatIsWrongInAllEntries) {
   expectSaid({"of \"narrow.npz\" to be f32 [7, 4]", "FlexAttention", "StringSplit"});
 }
 
-/// Losses from probabilities are computed from the scores behind them.
+/// Losses on probabilities are computed from the scores before them.
 TEST_F(ImportTrainingTest, RewritesAFinalSoftmax) {
   for (StringRef model : {"softmax.onnx", "softmax-11.onnx"}) {
     Parts parts;
@@ -335,7 +336,7 @@ TEST_F(ImportTrainingTest, TiesWhatTheModelKeepsTwice) {
   EXPECT_EQ(trained(*imported), std::vector<std::string>{"encoder"});
   EXPECT_EQ(count<ReadOp>(function(*imported, "train")), 1);
   onnx::ModelProto model;
-  // The trained values go to both places of the file as it was.
+  // The trained values go to both places of the original file.
   ASSERT_TRUE(model.ParseFromString(imported->modelBytes));
   std::vector<std::string> places;
   for (const InitializerRange &range : imported->ranges)
@@ -345,7 +346,7 @@ TEST_F(ImportTrainingTest, TiesWhatTheModelKeepsTwice) {
   EXPECT_EQ(places, (std::vector<std::string>{"encoder encoder", "decoder transposed encoder"}));
 }
 
-/// The imported step computes the loss: checked against the numbers by hand.
+/// The imported step computes the loss; the expected numbers are computed by hand.
 TEST_F(ImportTrainingTest, ComputesTheLoss) {
   Parts parts;
   parts.metric = "metric { accuracy { logits: \"logits\" labels: \"labels\" } }";
@@ -356,7 +357,7 @@ TEST_F(ImportTrainingTest, ComputesTheLoss) {
   std::vector<HostTensor> arguments;
   for (Type type : train.getArgumentTypes())
     arguments.emplace_back(cast<RankedTensorType>(type));
-  // x = 0, so the logits are those of the biases: relu([0 .. 0.05]) w2 + b2.
+  // x = 0, so the logits only depend on the biases: relu([0 .. 0.05]) w2 + b2.
   double hidden[6], logits[3], sum = 0;
   for (int i = 0; i < 6; ++i)
     hidden[i] = 0.01 * i;

@@ -1,4 +1,4 @@
-// Shared by the importer's tests: the generated models, and a context that keeps diagnostics.
+// Shared by the importer's tests: generated models, and a context that records diagnostics.
 #ifndef TEST_UNIT_COMPILER_IMPORT_IMPORTING_H
 #define TEST_UNIT_COMPILER_IMPORT_IMPORTING_H
 
@@ -31,11 +31,11 @@ protected:
     return importModel(context, modelPath(name), options);
   }
 
-  /// Of the running test alone, beside the models: others run at the same time.
+  /// A file of the running test only, next to the models, because other tests run concurrently.
   static std::string specPath() {
     return modelPath(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".textproto";
   }
-  /// Writes a spec beside the models and imports it.
+  /// Writes a spec next to the models and imports it.
   mlir::FailureOr<Imported> training(const std::string &text, const ImportOptions &options = {}) {
     std::string path = specPath();
     std::ofstream(path) << text;
@@ -43,7 +43,7 @@ protected:
   }
 
   std::string everything() const { return llvm::join(said, "\n"); }
-  /// Exactly one diagnostic was given for each of `parts`, and none besides.
+  /// Expects exactly one diagnostic for each of `parts`, and no others.
   void expectSaid(llvm::ArrayRef<llvm::StringRef> parts) {
     EXPECT_EQ(said.size(), parts.size()) << everything();
     for (llvm::StringRef part : parts)

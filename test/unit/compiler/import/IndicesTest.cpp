@@ -1,4 +1,4 @@
-// Nodes that read and write at indices: what ONNX's cases leave out, the check of every run,
+// Nodes that read and write by index: what ONNX's cases leave out, the check in every run, and
 // errors.
 #include "dialects/Pch.h"
 

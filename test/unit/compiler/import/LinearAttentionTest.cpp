@@ -8,7 +8,7 @@ using namespace gradc;
 
 namespace {
 
-/// A node with random operands, and its formulas. Two query heads share a key head.
+/// A node with random operands, and its formulas. Two query heads share each key head.
 struct Recurrence {
   std::string rule;
   bool hasPast = false, perKey = false, oneBeta = false;

@@ -1,4 +1,4 @@
-// Normalizations where ONNX's own cases say little, and what is said about those that are wrong.
+// Normalizations that ONNX's own cases hardly test, and the errors for wrong ones.
 #include "dialects/Pch.h"
 
 #include "OneNode.h"
@@ -27,7 +27,7 @@ protected:
 TEST_F(NormalizationTest, UsesRunningStatisticsOutsideOfTraining) {
   for (int64_t opset : {7, 9, 14, 15})
     expect(batchNorm(opset), {1, 2, 2}, {1, 2, 3, 6});
-  // An exporter that was in training mode changes nothing.
+  // An exporter in training mode changes nothing.
   expect(batchNorm(15).set("training_mode", int64_t(1)), {1, 2, 2}, {1, 2, 3, 6});
   OneNode unread = batchNorm(9);
   unread.node().add_output("");
@@ -36,7 +36,7 @@ TEST_F(NormalizationTest, UsesRunningStatisticsOutsideOfTraining) {
   expect(unread, {1, 2, 2}, {1, 2, 3, 6});
 }
 
-/// A graph that reads the new statistics gets them, with the biased variance of ONNX.
+/// A graph that reads the new statistics gets them, with ONNX's biased variance.
 TEST_F(NormalizationTest, GivesNewStatisticsToThoseWhoReadThem) {
   OneNode asked = batchNorm(15, 3).set("training_mode", int64_t(1)).set("momentum", 0.5);
   float y = 0.5f / std::sqrt(1.25f);
@@ -66,7 +66,7 @@ TEST_F(NormalizationTest, NormalizesGroups) {
         .set("num_groups", int64_t(2))
         .set("epsilon", 0.0);
   };
-  // Up to opset 20 a scale a group, from 21 on one a channel.
+  // Up to opset 20 one scale per group, from opset 21 on one per channel.
   expect(group(18).floats({2}, {1, 2}).floats({2}, {0, 1}), {1, 4, 2}, expected);
   expect(group(21).floats({4}, {1, 1, 2, 2}).floats({4}, {0, 0, 1, 1}), {1, 4, 2}, expected);
 }

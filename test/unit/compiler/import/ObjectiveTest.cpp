@@ -1,5 +1,5 @@
-// Losses, regularizers and metrics of a training spec: their results, and the messages about wrong
-// ones. Their numbers: test/e2e/objectives.test.
+// Losses, regularizers, and metrics of a training spec: their results, and the messages about wrong
+// ones. test/e2e/objectives.test checks their numbers.
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"
@@ -26,7 +26,7 @@ protected:
     EXPECT_TRUE(failed(training(spec))) << objective;
     expectSaid(parts);
   }
-  /// "loss loss; f1 sums; ...": results with their roles.
+  /// The results with their roles: "loss loss; f1 sums; ...".
   std::string results(func::FuncOp f) {
     std::string text;
     for (unsigned i = 0; i < f.getNumResults(); ++i) {

@@ -1,4 +1,4 @@
-// Models of one node, made and run in a test: what ONNX's own cases leave out.
+// Models of one node, built and run in a test, for what ONNX's own cases leave out.
 #ifndef TEST_UNIT_COMPILER_IMPORT_ONENODE_H
 #define TEST_UNIT_COMPILER_IMPORT_ONENODE_H
 
@@ -12,8 +12,8 @@ namespace gradc {
 
 using Floats = std::vector<float>;
 
-/// `OneNode("Pad", 19).input({3}).ints({2, 1}).set("mode", "wrap")`. Inputs are f32 0, 1, 2, ...
-/// unless said otherwise; `ints` and `floats` are operands known at compile time.
+/// `OneNode("Pad", 19).input({3}).ints({2, 1}).set("mode", "wrap")`. Inputs are f32 0, 1, 2, ... by
+/// default; `ints` and `floats` are operands known at compile time.
 class OneNode {
 public:
   using Shape = std::vector<int64_t>;
@@ -133,7 +133,7 @@ protected:
     return Interpreter(*imported->module).run(forward, arguments);
   }
 
-  /// The node's output `i` is `expected`, row by row.
+  /// Expects the node's output `i` to equal `expected`, row by row.
   void expect(const OneNode &one, const OneNode::Shape &shape, const Floats &expected,
               unsigned i = 0) {
     auto results = run(one);
@@ -151,7 +151,7 @@ protected:
     expectSaid(errors);
   }
 
-  /// How often each op occurs in what a node becomes.
+  /// The number of ops of one kind that a node is imported to.
   template <typename Op> int count(const OneNode &one) {
     auto imported = import(one);
     EXPECT_TRUE(mlir::succeeded(imported)) << everything();

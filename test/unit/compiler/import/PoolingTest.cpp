@@ -1,4 +1,4 @@
-// Pools where ONNX's own cases say little: rounding up, divisors, positions, errors.
+// Pools that ONNX's own cases hardly test: rounding up, divisors, positions, errors.
 #include "dialects/Pch.h"
 
 #include "OneNode.h"
@@ -27,9 +27,9 @@ TEST_F(PoolingTest, RoundsUpWhereAWindowBeginsInside) {
   OneNode five = pool("MaxPool", {0, 1, 2, 3, 4}, 2, 2, {0, 0});
   expect(five, {1, 1, 2}, {1, 3});
   expect(five.set("ceil_mode", int64_t(1)), {1, 1, 3}, {1, 3, 4});
-  // A second window would begin at 2, where the padding is.
+  // A second window would begin at 2, inside the padding.
   expect(pool("MaxPool", {5, 6}, 2, 3, {1, 1}).set("ceil_mode", int64_t(1)), {1, 1, 1}, {5});
-  // Nothing is left over, nothing is added.
+  // No elements remain, so no window is added.
   expect(pool("MaxPool", {0, 1, 2, 3}, 2, 2, {0, 0}).set("ceil_mode", int64_t(1)), {1, 1, 2},
          {1, 3});
 }
@@ -37,7 +37,7 @@ TEST_F(PoolingTest, RoundsUpWhereAWindowBeginsInside) {
 TEST_F(PoolingTest, DividesByWhatCounts) {
   OneNode four = pool("AveragePool", {1, 2, 3, 4}, 3, 2, {1, 1}).set("ceil_mode", int64_t(1));
   expect(four, {1, 1, 3}, {1.5, 3, 4});
-  // The last window has one element, one of padding, and one beyond both.
+  // The last window covers one element, one element of padding, and one past both.
   expect(four.set("count_include_pad", int64_t(1)), {1, 1, 3}, {1, 3, 2});
 }
 

@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM against ONNX's formulas, element by element in f64, with every option.
+// RNN, GRU, and LSTM against ONNX's formulas, element by element in f64, with every option.
 #include "OneNode.h"
 
 #include <cmath>
@@ -70,8 +70,8 @@ struct Recurrent {
 
   double clipped(double v) const { return clip > 0 ? std::clamp(v, -clip, clip) : v; }
 
-  /// What goes into gate `g` of unit `u` from `values` by `weights` [directions, gates * hidden,
-  /// n].
+  /// The contribution of `values` to gate `g` of unit `u`, through `weights` [directions, gates *
+  /// hidden, n].
   double product(const Floats &weights, const std::vector<double> &values, int64_t d, int64_t g,
                  int64_t u) const {
     double sum = 0;
@@ -87,7 +87,7 @@ struct Recurrent {
     return peepholes ? p[size_t((d * 3 + g) * hidden + u)] * seen : 0;
   }
 
-  /// One step of one row: `h` and `c` become the next ones.
+  /// Computes one step of one row, which updates `h` and `c`.
   void step(const std::vector<double> &in, int64_t d, std::vector<double> &h,
             std::vector<double> &c) const {
     std::vector<double> next(h), cell(c), reset(h);

@@ -1,4 +1,4 @@
-// Pad, Resize and Gather: indices that become movement, and matrices.
+// Pad, Resize, and Gather: indices that become movement, and matrices.
 #include "dialects/Pch.h"
 
 #include "OneNode.h"
@@ -84,8 +84,8 @@ TEST_F(ResampleTest, ResizesInEveryCoordinateMode) {
   expect(resize({3}, {1}, "half_pixel"), {1}, {1});
   expect(resize({3}, {1}, "pytorch_half_pixel"), {1}, {0});
   expect(resize({3}, {1}, "align_corners"), {1}, {0});
-  // Results as wide as the operand times the scale, rounded down: 4 * 0.6 = 2.4 becomes 2, whose
-  // middle stays the middle.
+  // Result sizes are the operand's times the scale, rounded down: 4 * 0.6 = 2.4 becomes 2, and the
+  // middle stays in the middle.
   expect(OneNode("Resize", 19)
              .input({4})
              .nothing()
@@ -102,7 +102,7 @@ TEST_F(ResampleTest, ResizesToTheNearestByMoving) {
   OneNode half = resize({6}, {3}, "asymmetric", "nearest");
   expect(half, {3}, {0, 2, 4});
   EXPECT_EQ(count<SliceOp>(half), 1);
-  // Three of two, again and again: three slices however long the dim.
+  // Three elements from two, repeatedly: three slices, however long the dim.
   OneNode uneven = resize({400}, {600}, "asymmetric", "nearest");
   EXPECT_EQ(count<SliceOp>(uneven), 3);
   EXPECT_EQ(count<MatmulOp>(uneven), 0);

@@ -1,4 +1,4 @@
-// What a training spec says of the run: the learning rate's schedule.
+// The run's settings in a training spec: the schedule of the learning rate.
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"

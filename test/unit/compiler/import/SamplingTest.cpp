@@ -1,4 +1,4 @@
-// Nodes that read pictures between their pixels: what ONNX's cases leave out, and errors.
+// Nodes that read pictures between pixels: what ONNX's cases leave out, and errors.
 #include "dialects/Pch.h"
 
 #include "OneNode.h"

@@ -1,4 +1,4 @@
-// Several kinds of steps: their entries, and what each of them trains.
+// Several kinds of steps: their entries, and the parameters that each entry trains.
 #include "TrainingTesting.h"
 
 #include "dialects/grad/Grad.h"

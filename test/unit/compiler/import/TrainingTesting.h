@@ -1,4 +1,4 @@
-// Training specs that tests put together.
+// Composes training specs for tests.
 #ifndef TEST_UNIT_COMPILER_IMPORT_TRAININGTESTING_H
 #define TEST_UNIT_COMPILER_IMPORT_TRAININGTESTING_H
 
@@ -7,7 +7,7 @@
 
 namespace gradc {
 
-/// A spec of parts that tests replace one by one.
+/// A spec of parts that tests can replace individually.
 struct Parts {
   std::string model = "model: \"mlp.onnx\"";
   std::string feed;
@@ -40,7 +40,7 @@ protected:
     mlir::ModuleOp module = imported.module.get();
     return module.lookupSymbol<mlir::func::FuncOp>(name);
   }
-  /// "x f32 [4, 4] data x; ...": arguments with role and field.
+  /// The arguments with role and field: "x f32 [4, 4] data x; ...".
   std::string signature(mlir::func::FuncOp f) {
     std::string text;
     for (unsigned i = 0; i < f.getNumArguments(); ++i) {

@@ -1,4 +1,4 @@
-// Loops whose ends are known only by their conditions, and loops over bags of embeddings.
+// Loops that only end by their conditions, and loops over embedding bags.
 #include "OneNode.h"
 
 #include "google/protobuf/text_format.h"
@@ -22,7 +22,7 @@ protected:
 const std::string x = "input { name: 'x' type { tensor_type { elem_type: 1 shape { dim { "
                       "dim_value: 1 } } } } } ";
 
-/// A loop without a bound; it appends x to the list that it carries, and goes on below `last`.
+/// A loop without a bound. It appends x to the list that it carries, and continues below `last`.
 std::string growing(const char *condition) {
   return x +
          "initializer { name: 'last' data_type: 7 int64_data: 2 } "
@@ -59,7 +59,8 @@ TEST_F(UnrollTest, ALoopThatNeverEndsIsRefused) {
               {"its condition still holds after 1024 iterations"});
 }
 
-/// Three bags of six indices into a table of four rows, as TorchScript's exporter writes them.
+/// Three bags of six indices into a table of four rows, in the form that TorchScript's exporter
+/// writes.
 std::string bags(const char *starts, const char *ends, const char *reduction = "ReduceSum") {
   return "input { name: 'table' type { tensor_type { elem_type: 1 shape { dim { dim_value: 4 } "
          "dim { dim_value: 2 } } } } } "

@@ -1,4 +1,4 @@
-// Quotas of control groups, as files in a folder that stands in for "/".
+// Quotas of control groups, as files in a folder that replaces "/".
 #include "runtime/base/CpuQuota.h"
 
 #include <filesystem>

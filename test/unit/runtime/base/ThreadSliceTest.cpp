@@ -1,4 +1,4 @@
-// The slice's length changes and nothing else.
+// Only the length of the slice changes.
 #include "runtime/base/ThreadSlice.h"
 
 #include <algorithm>
@@ -25,14 +25,14 @@ struct Attributes {
   uint64_t runtime, deadline, period;
 };
 
-/// In nanoseconds; 0 if the kernel reports none.
+/// The slice in nanoseconds; 0 if the kernel reports none.
 uint64_t sliceOfThisThread() {
   Attributes attributes = {};
   EXPECT_EQ(syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0), 0);
   return attributes.runtime;
 }
 
-/// Why this thread may not ask for anything, not even its present setting; empty: it may.
+/// Why this thread may not change its settings, not even to their present values; empty if it may.
 std::string whyNot() {
   Attributes attributes = {};
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 &&
@@ -43,7 +43,7 @@ std::string whyNot() {
 }
 
 TEST(ThreadSlice, KeepsNicenessAndPolicy) {
-  // In a thread of its own: niceness cannot be taken back.
+  // In a separate thread, because niceness cannot be reverted.
   std::thread thread([] {
     if (int policy = sched_getscheduler(0); policy != SCHED_OTHER)
       GTEST_SKIP() << "run under scheduling policy " << policy << ", not " << SCHED_OTHER;

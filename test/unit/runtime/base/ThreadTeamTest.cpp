@@ -1,4 +1,4 @@
-// The team: every thread runs, barriers order memory, and more threads than CPUs work.
+// The team: every thread runs, barriers order memory, and there may be more threads than CPUs.
 #include "runtime/base/ThreadTeam.h"
 
 #include <chrono>
@@ -22,8 +22,8 @@ TEST_P(ThreadTeamTest, RunsTheBodyOnceOnEveryThread) {
   EXPECT_EQ(calls, std::vector<int>(size_t(GetParam()), 100));
 }
 
-// In each round every thread reads the values that all others wrote in the round before. They are
-// not atomic: a barrier that does not order them is a data race, which ThreadSanitizer reports.
+// In each round, every thread reads the values that all others wrote in the previous round. They
+// are not atomic: a barrier that does not order them is a data race, which ThreadSanitizer reports.
 TEST_P(ThreadTeamTest, BarrierMakesEarlierWritesVisible) {
   auto created = ThreadTeam::create(GetParam());
   ASSERT_TRUE(created);
@@ -77,9 +77,9 @@ TEST_P(ThreadTeamTest, TeamsNest) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ThreadTeamTest, testing::Values(1, 2, 3, 8, 13));
 
-// Several threads on one CPU must yield it: a thread that waits until the kernel takes the CPU away
-// makes each barrier last a scheduler tick. Counted rather than timed, since time also depends on
-// other programs.
+// Several threads on one CPU must yield it: if a thread waits until the kernel takes the CPU away,
+// each barrier takes a scheduler tick. The test counts instead of measuring time, which also
+// depends on other programs.
 TEST(ThreadTeam, GivesWayWithoutACpuForEach) {
   cpu_set_t before, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);

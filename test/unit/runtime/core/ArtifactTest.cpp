@@ -94,7 +94,7 @@ TEST(Artifact, SurvivesEveryTruncation) {
     EXPECT_FALSE(openBytes(Bytes(blob.begin(), blob.begin() + ptrdiff_t(size)))) << size;
 }
 
-/// Reads everything that a session or the training loop would read without checks.
+/// Reads everything that a session or the training loop reads without checks.
 uint64_t touchEverything(const Artifact &artifact) {
   uint64_t sum = 0;
   auto touchText = [&](gradc_string text) { sum += artifact.string(text).size(); };
@@ -155,7 +155,7 @@ TEST(Artifact, SurvivesEveryFlippedByteOfTheHeader) {
   EXPECT_GT(sum, 0u);
 }
 
-// An attacker can write a matching hash, so every record is checked on its own.
+// An attacker can write a matching hash, so every record is checked individually.
 TEST(Artifact, SurvivesRandomDamageUnderAValidHash) {
   Bytes blob = makeTestModel();
   std::mt19937 random(1);
@@ -199,7 +199,7 @@ std::string errorInLevel(gradc_range gradc_artifact_level::*member, size_t index
                             change);
 }
 
-/// Entry 0 is "train", whose launch 1 reads the arena and a buffer and writes the buffer.
+/// Entry 0 is "train", whose launch 1 reads the arena and a buffer, and writes the buffer.
 std::string errorInLaunch(const std::function<void(gradc_artifact_node &)> &change) {
   auto where = [](const Artifact &a) {
     return a.elements<gradc_artifact_entry>(a.levels()[0].entries)[0].nodes;
@@ -402,7 +402,7 @@ TEST(Artifact, ChecksLibraryCalls) {
   EXPECT_EQ(error([](auto &c) { c.bias = 1; }),
             kernel + "a library call of epilogue 0 with a bias");
   EXPECT_EQ(error([](auto &c) { c.epilogue = GRADC_EPILOGUE_BIAS, c.bias = 3; }), outside);
-  // A matrix beside the result is GELU's, and its gradient needs one.
+  // Only GELU has an auxiliary matrix, and its gradient requires one.
   EXPECT_EQ(error([](auto &c) { c.epilogue = 6; }),
             kernel + "unknown epilogue 6 of library call 0");
   EXPECT_EQ(error([](auto &c) {

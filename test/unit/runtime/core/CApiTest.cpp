@@ -1,4 +1,4 @@
-// The C interface, as a program that embeds a model uses it.
+// The C interface, used as by a program that embeds a model.
 #include "runtime/include/gradc/gradc.h"
 #include "test/unit/runtime/TestModel.h"
 
@@ -101,7 +101,7 @@ TEST_F(CApi, DescribesWhatItHas) {
   EXPECT_EQ(gradc_state_count(session), 3u);
 }
 
-// An older caller's struct is shorter: the memory after it stays untouched.
+// The struct of an older caller is shorter: the memory after it must stay untouched.
 TEST_F(CApi, FillsNoMoreThanTheCallersStruct) {
   gradc_model_info info;
   std::memset(&info, 0x55, sizeof info);
@@ -227,7 +227,7 @@ TEST_F(CApiRows, DescribesThem) {
   EXPECT_EQ(port.batched, 1u);
   ASSERT_EQ(gradc_output_describe(session, entry("some"), 1, &port), GRADC_OK);
   EXPECT_EQ(port.batched, 0u);
-  // Older artifacts had an entry of its own for the last batch.
+  // Older artifacts had a separate entry for the last batch.
   EXPECT_EQ(entry("some.tail"), entry("some"));
   uint32_t found = 0;
   EXPECT_EQ(gradc_entry_find(session, "train.tail", &found), GRADC_USAGE);
@@ -337,7 +337,7 @@ TEST_F(CApi, TrainsStepByStepAndResumes) {
 
 TEST_F(CApi, ExportsThePatchedModel) {
   std::string path = temporary("export");
-  // [6, 4], and behind it the initializer that is tied to its transpose.
+  // [6, 4], followed by the initializer that is tied to its transpose.
   float weight[24], both[48];
   for (int i = 0; i < 24; ++i)
     weight[i] = both[i] = both[24 + i % 4 * 6 + i / 4] = float(-i);

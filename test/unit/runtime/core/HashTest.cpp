@@ -21,7 +21,7 @@ TEST(Hash, IsXxh64) {
   EXPECT_EQ(hash(""), 0xEF46DB3751D8E999u);
   EXPECT_EQ(hash("a"), 0xD24EC4F1A98C6E5Bu);
   EXPECT_EQ(hash("abc"), 0x44BC2CF5AD770999u);
-  // More than a stripe: all four lanes and every kind of rest.
+  // More than a stripe: all four lanes and every kind of remainder.
   EXPECT_EQ(hash("Nobody inspects the spammish repetition"), 0xFBCEA83C8A378BF1u);
 }
 

@@ -1,4 +1,4 @@
-// Copies of inputs on a device: what was copied ahead serves the one run that is told of it.
+// Copies of inputs on a device: a copy made ahead serves the one run that is told about it.
 #include "runtime/core/InputCopies.h"
 
 #include <array>
@@ -9,7 +9,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-/// Memory beside the host's, which counts what is copied there.
+/// Device memory separate from the host's; counts what is copied to it.
 class CopyingDevice final : public Device {
 public:
   bool executes(std::string_view) const override { return false; }
@@ -45,7 +45,7 @@ private:
 
 class InputCopiesTest : public testing::Test {
 protected:
-  /// The value read by a run that is told of `prefetched`, with `value` in the caller's buffer.
+  /// The value read by a run that is told about `prefetched`, with `value` in the caller's buffer.
   int read(int value, PrefetchedInputs prefetched) {
     buffer[0] = value;
     auto copy = copies.copy(0, buffer, sizeof buffer, prefetched);
@@ -75,7 +75,7 @@ protected:
 
 TEST_F(InputCopiesTest, TakesWhatWasCopiedAhead) {
   copyAhead(1, {1});
-  // Changed against the promise: so it is seen that nothing is copied again.
+  // The value is changed against the contract, to show that nothing is copied again.
   EXPECT_EQ(read(2, {1}), 1);
   EXPECT_EQ(device.copies, 0);
   EXPECT_EQ(device.copiesAhead, 1);
@@ -123,7 +123,7 @@ TEST_F(InputCopiesTest, SmallOnesComeInOneCopy) {
   float rate = 0.5f;
   int64_t step = 7;
   for (int run = 1; run <= 2; ++run) {
-    // Copied ahead, too, which does nothing for them: they come with their run.
+    // Also copied ahead, which has no effect: these inputs come with their run.
     EXPECT_TRUE(copies.copyAhead(2, &step, sizeof step, {1}).ok());
     ++step;
     auto rateCopy = copies.copy(1, &rate, sizeof rate, {1}),

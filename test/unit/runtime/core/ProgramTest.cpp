@@ -1,5 +1,5 @@
-// Bound entries: only launches that touch what an earlier one wrote, or write what it touched,
-// wait.
+// Bound entries: a launch waits only if it touches what an earlier one wrote, or writes what an
+// earlier one touched.
 #include "runtime/core/Program.h"
 #include "test/unit/runtime/ArtifactBuilder.h"
 
@@ -91,8 +91,8 @@ TEST(Program, OneWaitCoversAllThatCameBefore) {
             "..w.w");
 }
 
-/// The bytes that an entry takes for its results, of which there are two with 100 bytes each: one
-/// that lies in `space`, and one that is the entry's input.
+/// The number of bytes allocated for the results of an entry with two results of 100 bytes: one in
+/// `space`, and one that is the entry's input.
 size_t outputBytesOf(gradc_space space) {
   ArtifactBuilder builder;
   gradc_artifact_level level = {};

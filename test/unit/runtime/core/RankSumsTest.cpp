@@ -1,4 +1,4 @@
-// Schedules that sum over ranks: sessions in threads, each a rank.
+// Schedules that sum over ranks; each rank is a session in a thread.
 #include "runtime/core/Session.h"
 #include "test/unit/runtime/ArtifactBuilder.h"
 #include "test/unit/runtime/ThreadRanks.h"
@@ -63,7 +63,7 @@ public:
   }
 
   gradc_artifact_cut first = {columns, 3}; ///< of the level's two cuts
-  /// One of them for each of so many operands.
+  /// One of the cuts per operand.
   gradc_range cuts(size_t operands, uint32_t cut = 0) {
     return put(std::vector<uint32_t>(operands, cut));
   }
@@ -100,7 +100,7 @@ private:
   }
 };
 
-/// One rank's call.
+/// The call of one rank.
 struct Call {
   alignas(64) float x[columns], beside[columns];
   float y[columns] = {}, z[columns] = {}, given = -1;
@@ -166,7 +166,7 @@ TEST(RankSums, GoOnBesideLaunchesThatDoNotTouchThem) {
     EXPECT_TRUE(session->setRanks(world.communicator(rank)).ok());
     EXPECT_TRUE(Call(rank).run(*session, 1).ok());
   });
-  // Launch 3 runs beside the first sum; 4 and 6 wait.
+  // Launch 3 runs concurrently with the first sum; 4 and 6 wait.
   EXPECT_EQ(world.calls(0), "start 32 progress progress wait start 16 progress wait ");
 }
 
@@ -184,7 +184,7 @@ TEST(RankSums, AreTheValuesThemselvesOfOneRank) {
       EXPECT_EQ(call->y[c], (call->x[c] + call->x[c]) + (call->x[c] + call->beside[c]));
 }
 
-/// Loses a rank in its second sum.
+/// A communicator that loses a rank in its second sum.
 struct Lossy final : Communicator {
   int sums = 0, waits = 0;
   int rank() const override { return 0; }
@@ -220,7 +220,7 @@ TEST(RankSums, ALostRankEndsTheRun) {
   }
 }
 
-/// A schedule in which each rank adds up its own pieces: y = a + b, gathered, and then z.
+/// A schedule in which each rank sums its own pieces: y = a + b, gathered, and then z.
 Bytes dividedSums(const std::function<void(Writer &, Writer::Nodes &)> &change = {}) {
   Writer writer;
   return writer.write([&](Writer::Nodes &nodes, Writer::Slices &slices) {

@@ -1,5 +1,5 @@
-// Schedules with control flow: the same results on any number of threads, replays by path and
-// iteration, the C interface to them, and what the check of an artifact says of broken ones.
+// Schedules with control flow: equal results on any number of threads, replays by path and
+// iteration, their C interface, and errors of an artifact's check for broken ones.
 #include "runtime/core/CApi.h"
 #include "runtime/core/NonFinite.h"
 #include "runtime/device/Device.h"
@@ -138,7 +138,7 @@ std::string errorOf(const Change &change) {
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
 
-/// What "walk" is told and gives.
+/// The inputs and outputs of "walk".
 struct Call {
   alignas(64) float x[rows][columns];
   alignas(64) int32_t count;
@@ -184,7 +184,7 @@ struct Loaded {
 TEST(Schedule, TheSameOnAnyNumberOfThreads) {
   for (int threads : {1, 2, 3}) {
     Loaded loaded(threads);
-    // Again and again: shares and moved slices are those of each run.
+    // Repeated: each run sets its own shares and moved slices.
     for (int count : {3, 0, 1, 2, 3, -5, 1}) {
       Call run(count);
       ASSERT_TRUE(loaded.run(run).ok());
@@ -205,7 +205,7 @@ TEST(Schedule, ACountAboveItsMaximumIsAnError) {
   }
 }
 
-/// "3[1,0] 4[1,0]": nodes and iterations.
+/// Nodes and iterations: "3[1,0] 4[1,0]".
 std::string pathText(const LaunchPath &path) {
   std::string text = std::to_string(path.node);
   for (uint32_t loop = 0; loop < path.loops; ++loop)

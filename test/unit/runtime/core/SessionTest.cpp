@@ -1,4 +1,4 @@
-// Sessions: the same bits for any number of threads, packed states, stepping, non-finite values.
+// Sessions: equal bits for any number of threads, packed states, stepping, non-finite values.
 #include "runtime/core/Session.h"
 #include "runtime/core/NonFinite.h"
 #include "runtime/core/Program.h"
@@ -225,8 +225,8 @@ TEST(Session, SaysWhenAllIsFinite) {
   EXPECT_EQ(found.status().message(), "the replay of entry invert gives finite values only");
 }
 
-// A program built with -ffast-math flushes denormals on its threads, others do not; ours must not
-// care.
+// A program built with -ffast-math flushes denormals on its threads, others do not. Sessions must
+// not depend on it.
 TEST(Session, FlushesDenormalsWhateverTheCallerHasSet) {
   for (auto [threads, flags] : {std::pair(1, 0u), {2, 0u}, {1, 0x8040u}, {2, 0x8040u}}) {
     unsigned saved = _mm_getcsr();
@@ -257,7 +257,7 @@ TEST(Session, TwoArtifactsLiveInOneProcess) {
   EXPECT_EQ(first.state(1, 24)[0], 5);
   EXPECT_EQ(second.state(1, 24)[0], 100);
 
-  // Kernels of one name are each artifact's own, whichever was opened or ran last.
+  // Each artifact has its own kernels even if names are equal, whichever was opened or run last.
   auto doubledRow = [](Loaded &loaded) {
     std::vector<float> x = rows();
     TrainResult result;
@@ -273,7 +273,7 @@ TEST(Session, TwoArtifactsLiveInOneProcess) {
   }
 }
 
-/// The highest of the known levels that this machine runs, asked in another way.
+/// The highest known level that this machine runs, determined in another way.
 std::string highestLevel() {
   return __builtin_cpu_supports("avx512bf16") ? "x86-64-v4+bf16"
          : __builtin_cpu_supports("avx512f")  ? "x86-64-v4"
@@ -296,7 +296,7 @@ TEST(Session, SaysWhichLevelsThereAre) {
   Bytes blob = makeTestModel(model);
   auto artifact = Artifact::fromMemory(blob);
   ASSERT_TRUE(artifact);
-  // Behind it stands what the machine lacks for the next level, if there is one.
+  // The missing features for the next level follow, if there is one.
   std::string offers = "this machine offers " + highestLevel();
   Status none = Session::create(*artifact, {}).status();
   EXPECT_EQ(none.code(), Code::error);
@@ -335,7 +335,7 @@ protected:
     EXPECT_TRUE(created) << created.status().message();
     return std::move(*created);
   }
-  /// Where the packed weight of a session lies.
+  /// The address of a session's packed weight.
   static const std::byte *weightOf(Session &session) {
     const gradc_artifact_entry &weigh = *session.findEntry("weigh");
     EXPECT_TRUE(session.begin(weigh, {}).ok());

@@ -1,4 +1,5 @@
-// The number of threads that make batches and of batches in store, chosen from measurements.
+// The number of threads that make batches, and the number of stored batches, chosen from
+// measurements.
 #include "runtime/data/load/Autotune.h"
 #include "runtime/data/load/TuningPeriod.h"
 
@@ -52,7 +53,7 @@ TEST(AutotuneTest, WhatTheSpecSaysStays) {
 TEST(AutotuneTest, AWindowTellsWhoWasBusy) {
   TuningPeriod period;
   constexpr int64_t second = 1'000'000'000;
-  // One second, a quarter of it spent waiting, with 1.75 s of work done, of which the caller did
+  // One second, of which a quarter is spent waiting, with 1.75 s of work, of which the caller did
   // 0.15 s.
   period.countWait(second, second + second / 4, 32);
   period.countWait(2 * second, 2 * second, 32);

@@ -1,4 +1,4 @@
-// Batches: their buffers go back to the memory they came from, while it is still there.
+// Batches: buffers return to the memory they came from, while it still exists.
 #include "runtime/data/Dataset.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ public:
     events.push_back("released");
     memory.release(buffer);
   }
-  /// Stays readable after the last owner is gone, so that a late release is seen.
+  /// Stays readable after the last owner is gone, so that a late release is detected.
   std::shared_ptr<HostMemory> share() {
     return {this, [this](HostMemory *) { events.push_back("gone"); }};
   }

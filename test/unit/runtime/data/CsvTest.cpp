@@ -1,4 +1,4 @@
-// CSV tables: all forms of numbers and cells, and the place of each error.
+// CSV tables: all forms of numbers and cells, and the position of each error.
 #include "runtime/data/source/CsvNumber.h"
 #include "runtime/data/source/CsvReader.h"
 #include "test/unit/runtime/data/DataTesting.h"
@@ -18,7 +18,7 @@ Bytes bytesOfText(std::string_view text) {
 
 Result<std::vector<SourceArray>> read(std::string_view text, std::span<const CsvField> fields,
                                       const CsvOptions &options = {}) {
-  // A copy that ends with the text, so that a sanitizer sees any access after it.
+  // A copy that ends with the text, so that a sanitizer detects accesses past the end.
   Bytes bytes = bytesOfText(text);
   return readCsv(bytes, "t.csv", fields, options);
 }
@@ -99,7 +99,7 @@ TEST(Csv, MissingValues) {
   EXPECT_EQ(errorOf("b,a\n1,2\n3,NaN\n", GRADC_I64), "t.csv:3:3" + ending);
 }
 
-/// Each number as the C library reads it.
+/// Compares each number with the C library's result.
 template <typename T> void expectLikeStrtod(const std::vector<std::string> &texts) {
   std::string table = "a\n";
   for (const std::string &text : texts)
@@ -223,7 +223,7 @@ TEST(Csv, ErrorsNameLineAndColumn) {
             "t.csv:1:1: field 'x' has 2 columns, but shape [3] asks for 3");
 }
 
-/// For any bytes, the result is a table or an error with its place.
+/// For any bytes, the result is a table or an error with its position.
 TEST(Csv, AnyBytesAreATableOrAnError) {
   std::string good = "a,\"b\",c\r\n1,\"x\"\"y\",3\r\n-2.5e1,,4\n\"7\",z,\n";
   CsvField fields[] = {{"x", {"a", "c"}, GRADC_F32, {}, {0.0}},

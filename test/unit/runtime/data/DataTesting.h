@@ -1,4 +1,4 @@
-// Data files written by hand, and data sets over them.
+// Hand-written data files, and data sets over them.
 #ifndef TEST_UNIT_RUNTIME_DATA_DATATESTING_H
 #define TEST_UNIT_RUNTIME_DATA_DATATESTING_H
 
@@ -19,7 +19,7 @@ public:
   std::string operator/(std::string_view name) const { return path + "/" + std::string(name); }
 };
 
-/// A .npy array of raw bytes; `descr` and `shape` as they stand in its header: "<f4", "(3, 4)".
+/// A .npy array of raw bytes. `descr` and `shape` are written as in its header: "<f4", "(3, 4)".
 Bytes npy(std::string_view descr, std::string_view shape, const Bytes &data,
           std::string_view fortran = "False");
 
@@ -40,7 +40,7 @@ Bytes zip(const std::vector<Member> &members);
 /// labels i64 (row mod 10).
 std::vector<Member> digits(int64_t rows);
 
-/// Demands of the model for them: images f32 (fed to x), labels i64 of 10 classes.
+/// The model's demands for them: images f32 (fed to x), and labels i64 of 10 classes.
 std::vector<Demand> digitsDemands();
 
 /// Builds the data set of a `data` block over digits.npz in the folder.
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const Dataset>> build(std::string_view data, const DataCo
 /// The message of a data set that cannot be built.
 std::string buildError(std::string_view data, const DataContext &context);
 
-/// The identity of a batch without labels: its rows' first pixels, and the position after it.
+/// Identifies a batch without labels: the first pixels of its rows, and the position after it.
 std::vector<float> firstPixels(const Batch &batch);
 
 } // namespace gradc::runtime::test

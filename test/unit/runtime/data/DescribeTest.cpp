@@ -1,4 +1,4 @@
-// What is known of a data block without reading its rows.
+// The description of a data block without reading its rows.
 #include "DataTesting.h"
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/data.h"
@@ -10,7 +10,7 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-/// All that a description tells.
+/// Everything that a description reports.
 struct Told {
   std::string shape;                 ///< "images u8 [2, 2], labels i64 []: 60"
   std::vector<std::string> problems; ///< "rows: rows { every } is 0, ...": value and message
@@ -151,7 +151,7 @@ TEST_F(DescribeTest, TellsWhatMapsDo) {
       describe(R"(source { npz { path: "later.npz" } } map { field: "x" cast: F32 } )" + batch)
           .steps,
       Lines{"x f32 []: other"});
-  // A random map that changes a picture's size cannot be left out.
+  // A random map that changes a picture's size cannot be omitted.
   EXPECT_EQ(picture(R"(map { field: "p" random_crop { height: 2 width: 2 } } )"),
             Lines{"p u8 [2, 4, 1]: other"});
   EXPECT_EQ(picture(R"(map { field: "p" random_crop { height: 2 width: 4 padding: 1 } } )"),
@@ -208,7 +208,7 @@ TEST_F(DescribeTest, TellsAllProblemsAtTheirValues) {
             (std::vector<std::string>{
                 "training: data has no source: add source { npz { path: \"data.npz\" } }",
                 "training: data has no batch stage: add stage { batch { size: 32 } }"}));
-  // Blocks are checked without their data, too.
+  // Blocks are also checked without their data.
   EXPECT_EQ(describe(R"(source { npz { path: "later.npz" } } map { field: "x" flip { vertical: 2 } }
                         map { field: "x" normalize { deviation: 0 } } )" +
                      batch)

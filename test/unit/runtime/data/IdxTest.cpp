@@ -11,7 +11,7 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-/// Big-endian, as the format has it.
+/// An idx file; numbers are big-endian, as the format requires.
 template <typename T> Bytes idx(uint8_t code, std::vector<uint32_t> shape, std::vector<T> values) {
   Bytes bytes = {std::byte(0), std::byte(0), std::byte(code), std::byte(shape.size())};
   auto put = [&](auto value) {
@@ -98,7 +98,7 @@ TEST_F(IdxTest, EveryTypeWithGzipAndWithout) {
   auto f64 = someValues<double>();
   expect(idx(0x0E, {3, 2}, f64), f64);
 
-  // Two compressed members in sequence are one file.
+  // Two consecutive compressed members form one file.
   Bytes whole = idx(0x08, {3, 2}, u8), first(whole.begin(), whole.begin() + 7),
         second(whole.begin() + 7, whole.end());
   Bytes pieces = gzip(first), rest = gzip(second);

@@ -8,7 +8,7 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-/// Everything that a caller sees of a batch.
+/// Everything that a caller can observe of a batch.
 struct Seen {
   std::vector<float> pixels;
   std::vector<int64_t> labels;

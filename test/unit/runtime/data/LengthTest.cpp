@@ -1,4 +1,4 @@
-// Batches of rows of about one length.
+// Batches of rows of similar length.
 #include "runtime/data/load/LengthBuckets.h"
 #include "runtime/include/gradc/data.h"
 #include "test/unit/runtime/data/DataTesting.h"
@@ -24,7 +24,7 @@ TEST(LengthBuckets, FullBatchesComeWhenTheyAreFullAndTheRestLast) {
   EXPECT_EQ(buckets.largestSize(), 3);
 }
 
-/// Seven rows of 3, 0, 2, 4, 1, 4 and 1 tokens, 10 and so on.
+/// Seven rows of 3, 0, 2, 4, 1, 4, and 1 tokens: 10 and so on.
 class LengthTest : public testing::Test {
 protected:
   LengthTest() {
@@ -46,7 +46,7 @@ protected:
            std::string(before) + " batch { " + std::string(batch) + " }";
   }
 
-  /// What the block's description finds wrong first.
+  /// The first problem that the block's description reports.
   std::string problemOf(std::string_view data) {
     JobText job(data);
     std::string found;
@@ -67,7 +67,7 @@ protected:
 
 constexpr const char *byTwo = "size: 2 bucket { length: 2 size: 3 }";
 
-/// The values of a batch's first field, as long as its bucket.
+/// The values of a batch's first field, with the length of its bucket.
 std::vector<int64_t> tokensOf(const Dataset &dataset, const Batch &batch) {
   auto *values = reinterpret_cast<const int64_t *>(batch.field(0));
   return {values, values + dataset.rowElements(batch, 0) * size_t(batch.rows)};

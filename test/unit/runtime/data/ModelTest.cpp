@@ -1,4 +1,4 @@
-// Models after batch: run on many threads at once, on states and kernels of one session.
+// Models after batch, run on many threads concurrently with the states and kernels of one session.
 #include "test/unit/runtime/TestModel.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
@@ -11,7 +11,8 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-/// 200 rows x f32 [16], and a session whose entry "invert" makes out = 1 / (2 x + row - 3) of 64.
+/// 200 rows x f32 [16], and a session whose entry "invert" computes out = 1 / (2 x + row - 3) for
+/// 64 rows.
 class ModelTest : public testing::Test {
 protected:
   ModelTest() : blob(makeTestModel()) {

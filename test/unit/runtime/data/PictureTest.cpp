@@ -1,4 +1,4 @@
-// Pictures from folders and records through the steps of a spec, and the errors for invalid ones.
+// Pictures from folders and records through the steps of a spec, and errors for invalid ones.
 #include "runtime/data/image/Decode.h"
 #include "runtime/data/image/Resample.h"
 #include "test/unit/runtime/data/DataTesting.h"
@@ -19,7 +19,7 @@ Bytes picture(const std::string &name) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Two classes, five pictures, and a file that is none.
+/// Two classes, five pictures, and a file that is not a picture.
 class PictureTest : public testing::Test {
 protected:
   PictureTest() {
@@ -45,7 +45,7 @@ protected:
     return "map { field: \"image\" " + std::string(step) + " } ";
   }
 
-  /// All pictures and labels of some epochs.
+  /// All pictures and labels of several epochs.
   struct Run {
     std::vector<float> pixels;
     std::vector<int64_t> labels;
@@ -174,7 +174,7 @@ TEST_F(PictureTest, StepsAreTheSameTogetherAndApart) {
               last = map("normalize { mean: 0.1 mean: 0.2 mean: 0.3 deviation: 0.5 deviation: 0.25 "
                          "deviation: 2 }");
   Run together = run(spec(before + steps + last), 2);
-  // A step without effect keeps them apart.
+  // A step without effect keeps the passes separate.
   std::string apart = map("color_jitter { }");
   Run split = run(spec(before + apart + steps + last), 2);
   EXPECT_EQ(together.error, "");

@@ -1,4 +1,4 @@
-// Prefetch: batches are made while the caller is busy with the one it has.
+// Prefetch: batches are made while the caller works on the current one.
 #include "runtime/data/load/Loader.h"
 #include "runtime/data/stage/Stages.h"
 
@@ -34,7 +34,8 @@ public:
   }
   std::string origin() const override { return "'watched'"; }
 
-  /// Waits until that many rows have been requested in all; false: none was for a minute.
+  /// Waits until `rows` rows have been requested in total; returns false if none was requested for
+  /// a minute.
   bool waitFor(int64_t rows) const {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, std::chrono::minutes(1), [&] { return asked >= rows; });
@@ -62,7 +63,7 @@ TEST_P(PrefetchTest, MakesBatchesWhileTheCallerIsBusy) {
   Batch batch = (*set)->allocate();
   for (int64_t step = 0; step < 12; ++step) {
     ASSERT_TRUE(iterator->next(batch).ok());
-    // The caller makes nothing here, so requests come from other threads.
+    // The caller makes no rows here, so requests come from other threads.
     ASSERT_TRUE(table->waitFor((step + 1 + depth) * size)) << "step " << step;
     int64_t first;
     std::memcpy(&first, batch.field(0), sizeof first);
@@ -70,7 +71,7 @@ TEST_P(PrefetchTest, MakesBatchesWhileTheCallerIsBusy) {
   }
 }
 
-// Deeper rings hand batches over in groups: while a group is used up, fewer are ahead.
+// Deeper rings hand over batches in groups; while a group is in use, fewer batches are ahead.
 INSTANTIATE_TEST_SUITE_P(Depths, PrefetchTest, testing::Values(1, 2, 3));
 
 } // namespace

@@ -1,4 +1,4 @@
-// Rows of varying length: cut out of one array, padded, with masks and lengths.
+// Rows of varying length: cut from one array, padded, with masks and lengths.
 #include "test/unit/runtime/data/DataTesting.h"
 
 using namespace gradc::runtime;
@@ -14,7 +14,7 @@ protected:
     write({0, 3, 3, 5});
   }
 
-  /// Tokens 10 to 15 and a pair for each, in rows that end where `offsets` say.
+  /// Writes tokens 10 to 15 and a pair for each, in rows that end at `offsets`.
   void write(const std::vector<int64_t> &offsets) {
     std::string rows = "(" + std::to_string(offsets.size()) + ",)";
     writeFile(
@@ -57,7 +57,7 @@ TEST_F(RaggedTest, RowsArePaddedWithAMaskAndTheirLength) {
             (std::vector<int64_t>{10, 11, 12, -1, -1, -1, -1, -1, 13, 14, -1, -1}));
   EXPECT_EQ(field<float>(data(pad), 1), (std::vector<float>{1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0}));
   EXPECT_EQ(field<int64_t>(data(pad), 2), (std::vector<int64_t>{3, 0, 2}));
-  // The same rows in any order, by any number of threads.
+  // The same rows in any order, with any number of threads.
   std::string stages = std::string("shuffle { } ") + pad;
   auto shuffled = field<int64_t>(data(stages), 0);
   EXPECT_EQ(
@@ -77,7 +77,7 @@ TEST_F(RaggedTest, TheMaskHasTheDimsUpToTheLastThatVaries) {
   EXPECT_EQ(field<float>(data(maps), 0),
             (std::vector<float>{0, 1, 2, 3, 4, 5, 7, 7, 7, 7, 7, 7, 6, 7, 8, 9, 7, 7}));
   EXPECT_EQ(field<float>(data(maps), 1), (std::vector<float>{1, 1, 1, 0, 0, 0, 1, 1, 0}));
-  // Where none varies, all dims.
+  // If no dim varies, all dims.
   context.demands = {{"s", "x", GRADC_F32, {2, 3}}, {"mask", "m", GRADC_F32, {2, 3}}};
   writeFile(folder / "s.npz", zip({{"s.npy", npy("<f4", "(1, 1, 2)", bytesOf<float>({5, 6}))}}));
   EXPECT_EQ(field<float>("source { npz { path: \"s.npz\" } } map { field: \"s\" pad { shape: 2 "

@@ -1,4 +1,4 @@
-// Ranks take parts of the batches of one process: disjoint, complete, and as even as can be.
+// Ranks take parts of the batches of one process: disjoint, complete, and as even as possible.
 #include "runtime/base/Text.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
@@ -74,7 +74,7 @@ TEST_P(RankShareTest, BatchesAreThoseOfOneProcess) {
       EXPECT_EQ(batch.firstRow, int64_t(together.size()));
       EXPECT_EQ(batch.after, expected.after);
       EXPECT_EQ(batch.endsEpoch, expected.endsEpoch);
-      // Where bad rows are passed over, no row can be named.
+      // If bad rows are skipped, rows cannot be named.
       bool isNamed = !whole->describeRow(expected, 0).ends_with("batch");
       for (int64_t row = 0; isNamed && row < batch.rows; ++row)
         EXPECT_EQ(parts[size_t(rank)]->describeRow(batch, row),
@@ -112,7 +112,7 @@ TEST_P(RankShareTest, ADifferentNumberOfRanksGoesOnWithTheNextRow) {
   EXPECT_EQ(together, firstPixels(expected));
 }
 
-// 23 rows in batches of 5: the last one of an epoch has 3, so that some of 4 ranks have none.
+// 23 rows in batches of 5: the last batch of an epoch has 3, so one of 4 ranks has none.
 INSTANTIATE_TEST_SUITE_P(Ranks, RankShareTest,
                          testing::Combine(testing::Values(1, 2, 3, 4, 8),
                                           testing::Values("batch { size: 5 }",

@@ -1,4 +1,4 @@
-// TFRecord files with tf.train.Examples, as a test needs them.
+// TFRecord files with tf.train.Examples, for tests.
 #ifndef TEST_UNIT_RUNTIME_DATA_RECORDS_H
 #define TEST_UNIT_RUNTIME_DATA_RECORDS_H
 
@@ -13,7 +13,7 @@ namespace gradc::runtime::test {
 
 Bytes tfRecords(const std::vector<Bytes> &records);
 
-/// Encoded features, and the example that holds them by name.
+/// Encoded features, and the example that contains them by name.
 Bytes bytesFeature(const std::vector<Bytes> &values);
 Bytes floatsFeature(const std::vector<float> &values, bool packed = true);
 Bytes integersFeature(const std::vector<int64_t> &values, bool packed = true);

@@ -1,4 +1,4 @@
-// The sampler: how often rows are drawn, the same draws everywhere, and wrong weights.
+// The sampler: frequencies of draws, equal draws everywhere, and wrong weights.
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ protected:
            " map { field: \"images\" cast: F32 } batch { size: 50 } " + std::string(behind);
   }
 
-  /// The rows of some epochs; those of digits have 4 * row as their first pixel.
+  /// The rows of several epochs; rows of digits have 4 * row as their first pixel.
   std::vector<int64_t> draws(std::string_view stages, int epochs, std::string_view behind = "",
                              Position from = {}) {
     auto dataset = build(data(stages, behind), context);
@@ -149,7 +149,7 @@ TEST_F(SamplerTest, RandomMapsBehindItSeeEachDrawAsARow) {
   std::vector<float> drawn = pixels(sampler + crop);
   for (float pixel : {0, 1, 2, 3})
     expectShare(double(std::ranges::count(drawn, pixel)), 400, 0.25);
-  // Before the sampler it is one row, cropped once an epoch.
+  // Before the sampler, there is a single row, cropped once per epoch.
   drawn = pixels(crop + sampler);
   EXPECT_EQ(std::ranges::count(drawn, drawn[0]), 400);
 }

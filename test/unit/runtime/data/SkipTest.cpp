@@ -41,7 +41,7 @@ private:
   std::set<int64_t> bad;
 };
 
-/// An epoch of all rows, and later ones that contain the bad rows again.
+/// An epoch of all rows, and later epochs that contain the bad rows again.
 class Worsening final : public Flawed {
 public:
   Worsening() : Flawed(7, {4, 5, 6}) {}
@@ -108,7 +108,7 @@ TEST_F(SkipTest, ABadRowIsAsIfItWereNotThere) {
 }
 
 TEST_F(SkipTest, TheLastBatchIsKnownAsSuchWhereBadRowsLeaveNoOther) {
-  // 0 to 5 fill two batches, of 6 to 9 only two can be read.
+  // Rows 0 to 5 fill two batches; of rows 6 to 9, only two can be read.
   for (int threads : {0, 2}) {
     auto set = dataset(10, {7, 8}, 3, threads);
     auto seen = take(*set->iterate(), *set, 3);

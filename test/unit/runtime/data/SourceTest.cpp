@@ -23,7 +23,7 @@ protected:
   }
   std::string path() const { return folder / "digits.npz"; }
 
-  /// Every field of every row of an epoch, against the content of digits().
+  /// Compares every field of every row of an epoch with the content of digits().
   void expectDigits(std::string_view data, int64_t rows) {
     auto dataset = build(data, context);
     ASSERT_TRUE(dataset.ok()) << dataset.status().message();
@@ -86,7 +86,7 @@ TEST_F(SourceTest, NpyFiles) {
                9);
 }
 
-/// Bytes of mapped files that this process holds in memory.
+/// The number of bytes of mapped files in this process's memory.
 size_t residentFileBytes() {
   std::ifstream status("/proc/self/status");
   size_t bytes = 0;
@@ -201,7 +201,7 @@ TEST_F(SourceTest, NpyHeaders) {
   EXPECT_EQ(error(header), "has element type '[('a', '<i8')]', expected integers, floats or bool");
 }
 
-/// Elements of two dims and more, in all orders of bytes and of dims.
+/// Arrays of two or more dims, in all orders of bytes and dims.
 TEST_F(SourceTest, NpyInOtherOrders) {
   auto members = digits(6);
   std::vector<int64_t> labels = {0, 1, 2, 3, 4, 5};
@@ -263,7 +263,7 @@ TEST(ZipTest, FlippedBytesOfTheContentAreAnErrorAndNoneCrashes) {
       flipped[at] ^= std::byte(flip);
       unnoticed += readsAll(flipped);
     }
-  // Names, dates and versions of the archive carry no checksum.
+  // Names, dates, and versions of the archive have no checksum.
   EXPECT_LT(unnoticed, 3 * 250u);
 }
 

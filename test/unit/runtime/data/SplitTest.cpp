@@ -1,4 +1,4 @@
-// Splits: both parts together are all rows, the same everywhere, with each value's share.
+// Splits: both parts together are all rows, equal everywhere, with each value's share.
 #include "runtime/base/Text.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
@@ -32,7 +32,7 @@ protected:
                 " } } map { field: \"images\" cast: F32 } batch { size: 50 }");
   }
 
-  /// The rows of an epoch, in their order.
+  /// The rows of an epoch, in order.
   std::vector<int64_t> rows(std::string_view split, std::string_view rule = "") {
     auto dataset = build(data(split, rule), context);
     EXPECT_TRUE(dataset.ok()) << dataset.status().message();

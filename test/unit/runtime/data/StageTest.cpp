@@ -27,7 +27,7 @@ protected:
     return "source { npz { path: \"digits.npz\" } } " + std::string(stages);
   }
 
-  /// The rows of some epochs, read off their first pixels, which are 4 * row.
+  /// The rows of several epochs, identified by their first pixels, which are 4 * row.
   Numbers order(std::string_view data, int epochs = 1) {
     auto dataset = build(
         std::string(data) + " map { field: \"images\" cast: F32 } batch { size: 7 }", context);
@@ -55,7 +55,7 @@ protected:
         context);
   }
 
-  /// One row of a float field, of the data set's first batch.
+  /// One row of a float field in the data set's first batch.
   std::vector<float> firstRow(std::string_view data, size_t field = 0) {
     auto dataset = build(data, context);
     EXPECT_TRUE(dataset.ok()) << dataset.status().message();
@@ -83,7 +83,7 @@ TEST_F(StageTest, TakeAndSkip) {
   EXPECT_EQ(order(spec("skip { rows: 50 }")), sequence(50, 60));
   EXPECT_EQ(order(spec("skip { rows: 10 } take { rows: 5 }")), sequence(10, 15));
   EXPECT_EQ(order(spec("take { rows: 100 }")), sequence(0, 60));
-  // Before shuffle the rows are the same in each epoch, after it they differ.
+  // Before shuffle, the rows are the same in each epoch; after it, they differ.
   Numbers before = order(spec("take { rows: 9 } shuffle { }"), 2),
           behind = order(spec("shuffle { } take { rows: 9 }"), 2);
   std::sort(before.begin(), before.end());
@@ -128,7 +128,7 @@ TEST_F(StageTest, FilterKeepsRowsByAField) {
     EXPECT_TRUE(row % 10 == 3 || row % 10 == 4);
   EXPECT_EQ(order(spec("filter { field: \"labels\" only: 1 only: 2 except: 2 } take { rows: 2 }")),
             (Numbers{1, 11}));
-  // It may read fields that the model does not take.
+  // It may read fields that the model does not use.
   context.demands.pop_back();
   EXPECT_EQ(order(spec("filter { field: \"labels\" only: 9 } take { rows: 2 }")), (Numbers{9, 19}));
   EXPECT_EQ(error("filter { field: \"labels\" least: 10 }"),
@@ -296,11 +296,11 @@ TEST_F(StageTest, StandardizeFindsTheTrainingRowsStatistics) {
   EXPECT_NEAR(row[0], -1 / deviation, 1e-6);
   EXPECT_NEAR(row[1], -1 / deviation, 1e-6);
   EXPECT_EQ(context.state->at("standardize x").front(), 2);
-  // Another data set of the same run: the training's statistics.
+  // Another data set of the same run uses the training's statistics.
   row = firstRow(all + map);
   EXPECT_NEAR(row[0], 98 / deviation, 1e-3);
   EXPECT_NEAR(row[1], 970.0f / 20 / deviation, 1e-3);
-  // A second standardize of the field has statistics of its own.
+  // A second standardize of the field has its own statistics.
   std::string twice = "map { field: \"x\" standardize { epsilon: 0 } } map { field: \"x\" scale: 2 "
                       "offset: 5 } " +
                       map;

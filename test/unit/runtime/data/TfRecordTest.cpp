@@ -23,7 +23,7 @@ std::string textOf(std::span<const std::byte> bytes) {
 }
 
 TEST(TfRecordTest, Checksum) {
-  // The check value of the catalogue of checksums, and vectors of RFC 3720.
+  // The check value in the catalogue of checksums, and vectors of RFC 3720.
   EXPECT_EQ(crc32c(bytesOfText("123456789")), 0xe3069283u);
   EXPECT_EQ(crc32c(Bytes(32)), 0x8a9136aau);
   EXPECT_EQ(crc32c(Bytes(32, std::byte(0xff))), 0x62a8ab43u);

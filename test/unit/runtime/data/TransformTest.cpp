@@ -1,4 +1,4 @@
-// Row selection, map, shuffle, feed and the order of stages.
+// Row selection, map, shuffle, feed, and the order of stages.
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include "runtime/data/transform/Convert.h"
@@ -28,7 +28,7 @@ protected:
            std::string(stages);
   }
 
-  /// The numbers of the rows of `epochs` epochs, read off their first pixels.
+  /// The numbers of the rows of `epochs` epochs, identified by their first pixels.
   std::vector<int64_t> order(std::string_view rows, std::string_view stages, int epochs = 1) {
     auto dataset = build(spec(rows, "map { field: \"images\" cast: F32 } " + std::string(stages) +
                                         " batch { size: 7 }"),
@@ -220,7 +220,7 @@ template <typename From, typename To>
 To convertOne(From value, gradc_dtype from, gradc_dtype to, double scale = 1,
               double offset = -0.0) {
   To result;
-  // One byte off every alignment.
+  // One byte off any alignment.
   alignas(8) std::byte in[16];
   std::memcpy(in + 1, &value, sizeof value);
   EXPECT_EQ(

@@ -26,7 +26,8 @@ TEST(Image, RunsKernelsFromMemory) {
   EXPECT_EQ(out[17], 35);
 }
 
-// The loader knows images by path: one that reuses a descriptor must not be taken for an older one.
+// The loader identifies images by path: an image that reuses a descriptor must not be taken for an
+// older one.
 TEST(Image, TwoImagesAreTwo) {
   Bytes code = readFile(GRADC_TEST_KERNELS);
   auto first = openElfImage(code);

@@ -10,7 +10,7 @@ namespace {
 
 int64_t counted = 0;
 
-/// A machine on which a run takes so many nanoseconds on the team and alone.
+/// A machine on which a run takes the given nanoseconds on the team and on one thread.
 struct Machine {
   int64_t onTeam, alone;
   bool isBusy;

@@ -21,7 +21,7 @@ TEST(WorkShare, OwnersTakeFromTheFrontOthersFromTheBack) {
   ASSERT_TRUE(last);
   EXPECT_EQ(last->begin, 25u);
   EXPECT_EQ(last->end, 30u);
-  // At least as many units as are worth a call, and never more than exist.
+  // At least the number of units worth a call, and never more than exist.
   auto least = share.takeFront(4);
   ASSERT_TRUE(least);
   EXPECT_EQ(least->end - least->begin, 4u);
@@ -35,7 +35,7 @@ TEST(WorkShare, OwnersTakeFromTheFrontOthersFromTheBack) {
 
 TEST(WorkShare, EveryUnitIsTakenOnce) {
   constexpr uint32_t units = 100000, threads = 4;
-  std::vector<int> taken(units); // a race on one is a race of the shares
+  std::vector<int> taken(units); // a race on an element is a race of the shares
   std::array<WorkShare, threads> shares;
   for (uint32_t i = 0; i < threads; ++i)
     shares[i].set({units / threads * i, units / threads * (i + 1)});
@@ -46,7 +46,7 @@ TEST(WorkShare, EveryUnitIsTakenOnce) {
         for (uint32_t i = range.begin; i < range.end; ++i)
           ++taken[i];
       };
-      // The first thread has no share of its own.
+      // The first thread has no share.
       while (auto range = self ? shares[self].takeFront(3) : std::nullopt)
         count(*range);
       for (uint32_t other = 0; other < threads; ++other)

@@ -1,4 +1,4 @@
-// Agreements: all ranks go on, or none, and one of them says why.
+// Agreements: either all ranks continue, or none, and one of them gives the reason.
 #include "test/unit/runtime/ranks/ThreadRanks.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-/// What each of three ranks gets from an agreement.
+/// The result of an agreement on each of three ranks.
 std::vector<Status> agree(const std::function<Status(int)> &statusOf,
                           const std::function<std::string(int)> &seedOf) {
   std::vector<Status> agreed(3);

@@ -1,4 +1,4 @@
-// Signs of life: a silent rank is named by one of the others, and a failure stops all.
+// Signs of life: another rank names a silent one, and a failure stops all ranks.
 #include "runtime/ranks/Beats.h"
 #include "test/unit/runtime/ranks/ThreadRanks.h"
 
@@ -10,9 +10,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr double stall = 3; // also on a machine that does much else
+constexpr double stall = 3; // also suffices on a busy machine
 
-/// What each rank learns; those that are `dead` give no sign of life.
+/// The status that each rank learns; `dead` ranks give no sign of life.
 std::vector<Status> lossesOf(int count, const std::function<bool(int)> &isDead,
                              const std::function<void(int, Beats &)> &body = {}) {
   std::vector<Status> losses(static_cast<size_t>(count));
@@ -29,7 +29,7 @@ std::vector<Status> lossesOf(int count, const std::function<bool(int)> &isDead,
       std::this_thread::sleep_for(10ms);
     Status &loss = losses[size_t(messages.rank())] = (*beats)->lost();
     if ((*beats)->hasLost())
-      (*beats)->fail(loss.code()); // which another rank may hear before that of the first
+      (*beats)->fail(loss.code()); // another rank may hear this before the first rank's failure
   });
   return losses;
 }

@@ -1,4 +1,4 @@
-// Ranks divide the CPUs that they may use together, and no others.
+// Ranks divide only the CPUs that they may use.
 #include "runtime/ranks/CpuShare.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who owns what of states that ranks divide.
+// The owners of states that ranks divide.
 #include "runtime/ranks/Division.h"
 
 #include <gtest/gtest.h>
@@ -15,12 +15,12 @@ TEST(Division, DividesEvenlyByWholePieces) {
   EXPECT_EQ(divideCuts(Cuts{{96, 32}}, 3), (Begins{0, 32, 64, 96}));
 }
 
-/// Of cuts with an odd number of pieces it is not always the same rank that has one more.
+/// For cuts with an odd number of pieces, the rank with one more piece alternates.
 TEST(Division, OddPiecesGoRound) {
   EXPECT_EQ(divideCuts(Cuts{{96, 32}, {96, 32}}, 2), (Begins{0, 32, 96, 0, 64, 96}));
 }
 
-/// The largest first, each to who has least.
+/// The largest cut first, each to the rank that owns the least.
 TEST(Division, CutsOfFewPiecesBelongToOne) {
   EXPECT_EQ(divideCuts(Cuts{{10, 10}, {100, 100}, {60, 60}, {20, 20}}, 2),
             (Begins{0, 0, 10, 0, 100, 100, 0, 0, 60, 0, 0, 20}));
@@ -32,7 +32,7 @@ TEST(Division, OwnersAreTheLastOnes) {
   EXPECT_EQ(divideCuts(Cuts{{64, 32}, {8, 8}}, 3, 2), (Begins{0, 0, 0, 64, 0, 0, 0, 8}));
 }
 
-/// Every element has one owner, and none of many owners has much more than another.
+/// Every element has one owner, and owners have similar amounts.
 TEST(Division, IsBalanced) {
   Cuts cuts;
   for (uint64_t i = 1; i <= 60; ++i)

@@ -1,5 +1,5 @@
-// Workers that run steps independently: what they exchange with their server, how far apart they
-// get, and how they end.
+// Workers that run steps independently: what they exchange with their server, how far they diverge,
+// and how they end.
 #include "runtime/ranks/StaleSums.h"
 #include "test/unit/runtime/ranks/ThreadRanks.h"
 
@@ -36,7 +36,7 @@ struct Trainee {
     ASSERT_TRUE(sums.waitFor(*started).ok());
   }
 
-  /// One run of a step. A worker's gradient is `own` everywhere; the step proceeds if it is finite.
+  /// Runs a step. All elements of a worker's gradient are `own`; the step proceeds if it is finite.
   void run(int64_t steps, float own, bool asksToStop = false) {
     Status begun = sums.begin(steps, asksToStop);
     ASSERT_TRUE(begun.ok()) << begun.message();

@@ -1,4 +1,4 @@
-// Sums over ranks: their order, their types, what they send, and what happens beside them.
+// Sums over ranks: their order, types, and traffic, and concurrent work.
 #include "test/unit/runtime/ranks/ThreadRanks.h"
 
 #include "runtime/ranks/SharedSums.h"
@@ -28,13 +28,13 @@ void sum(Communicator &ranks, std::span<const Piece> pieces, gradc_dtype type,
   ASSERT_TRUE(ended.ok()) << ended.message();
 }
 
-/// Values whose sum depends on the order in which they are added.
+/// Values whose sum depends on the order of additions.
 float valueOf(int rank, int64_t i) {
   return std::ldexp(1.0f + 0.37f * float(i % 13), (rank * 7 + int(i)) % 23) *
          (i % 3 ? 1.0f : -1.0f);
 }
 
-/// Ranks, and the bytes of the ring that they share; 0: they send messages.
+/// Ranks, and the bytes of the ring that they share; 0 if they send messages.
 class SumsTest : public testing::TestWithParam<std::tuple<int, size_t>> {
 protected:
   static int ranks() { return std::get<0>(GetParam()); }
@@ -98,7 +98,7 @@ TEST_P(SumsTest, SendsTwiceTheOthersShare) {
     });
 }
 
-// Each value is rounded where it is sent, and the sum once more: all ranks have the same.
+// Values are rounded when they are sent, and the sum once more; all ranks have the same result.
 TEST_P(SumsTest, AddsInF32WhatTravelsAsBf16) {
   int count = ranks();
   std::mutex mutex;
@@ -142,7 +142,7 @@ TEST_P(SumsTest, ManyAreUnderWayAtOnce) {
         sums.push_back(*ranks.startSum({&piece, 1}, GRADC_F32, Wire::full));
         ASSERT_TRUE(ranks.progress().ok());
       }
-      // Not in the order of their starts.
+      // Not in the order in which they were started.
       for (size_t i : {5, 0, 3, 1, 2, 4}) {
         ASSERT_TRUE(ranks.waitFor(sums[i]).ok());
         for (float value : arrays[i])
@@ -214,7 +214,7 @@ TEST_P(SumsTest, ScattersSumsToTheirOwnersAndGathersWhatTheyMake) {
     });
 }
 
-/// An owner goes on with sums as they are, which nobody else receives.
+/// An owner uses unrounded sums, which no other rank receives.
 TEST_P(SumsTest, ScatteredSumsAreNotRoundedOnceMore) {
   int count = ranks();
   runRanks([&](Communicator &ranks) {
@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(SharedMemory, SumsTest,
                          testing::Combine(testing::Values(1, 2, 3, 4, 7),
                                           testing::Values(1, 16 << 20)));
 
-/// Sums of several sizes under way at once, on both roads.
+/// Sums of several sizes in flight at the same time, over memory and over messages.
 std::vector<std::vector<float>> sumsOf(Communicator &ranks, Wire wire) {
   std::vector<std::vector<float>> arrays;
   std::vector<uint64_t> sums;
@@ -250,7 +250,7 @@ std::vector<std::vector<float>> sumsOf(Communicator &ranks, Wire wire) {
   return arrays;
 }
 
-// Through memory, in rings that are far smaller than what is summed, and over messages.
+// Through memory, in rings much smaller than the summed data, and by messages.
 TEST(SharedSums, BitsAreThoseOfMessages) {
   for (int count : {2, 3, 5})
     for (Wire wire : {Wire::full, Wire::bf16}) {
@@ -267,7 +267,7 @@ TEST(SharedSums, BitsAreThoseOfMessages) {
     }
 }
 
-// A rank that waits for a late one uses no processor time, and goes on once that moves.
+// A rank that waits for a late one uses no processor time, and continues when that rank does.
 TEST(SharedSums, WaitsAsleep) {
   constexpr auto late = std::chrono::milliseconds(300);
   test::runSharingRanks(2, 1 << 20, [&](Communicator &ranks) {
@@ -285,7 +285,7 @@ TEST(SharedSums, WaitsAsleep) {
   });
 }
 
-// One rank without memory for its ring is enough: all of them hear the same and sum over messages.
+// If one rank lacks memory for its ring, all ranks learn it and sum by messages.
 TEST(SharedSums, AreNoneWithoutMemory) {
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);

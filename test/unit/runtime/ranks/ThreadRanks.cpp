@@ -1,4 +1,4 @@
-// Messages through mailboxes in memory; sums are those of the product.
+// Messages through mailboxes in memory; sums are the product's own.
 #include "test/unit/runtime/ranks/ThreadRanks.h"
 
 #include "runtime/ranks/MessageSums.h"
@@ -19,7 +19,7 @@ namespace {
 
 using Letter = std::vector<std::byte>;
 
-/// Of all ranks.
+/// The mailboxes of all ranks.
 struct Mailboxes {
   std::mutex mutex;
   std::map<std::tuple<int, int, int>, std::deque<Letter>> letters; ///< by sender, receiver and tag

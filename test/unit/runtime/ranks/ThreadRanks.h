@@ -1,4 +1,4 @@
-// Ranks that are threads of one process, for tests without MPI.
+// Ranks as threads of one process, for tests without MPI.
 #ifndef TEST_UNIT_RUNTIME_RANKS_THREADRANKS_H
 #define TEST_UNIT_RUNTIME_RANKS_THREADRANKS_H
 
@@ -9,10 +9,10 @@
 
 namespace gradc::runtime::test {
 
-/// Runs the body once for each rank, on a thread of its own, and returns when all have ended.
+/// Runs the body on a separate thread for each rank, and returns when all have ended.
 void runRanks(int count, const std::function<void(Messages &)> &body);
 void runRanks(int count, const std::function<void(Communicator &)> &body);
-/// Ranks that sum through memory, in rings of so many bytes.
+/// Ranks that sum through memory, in rings of `ringBytes` bytes.
 void runSharingRanks(int count, size_t ringBytes, const std::function<void(Communicator &)> &body);
 
 } // namespace gradc::runtime::test

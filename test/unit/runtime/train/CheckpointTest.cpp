@@ -1,4 +1,4 @@
-// Checkpoints: their content, and that damage, full disks and kills are noticed or survived.
+// Checkpoints: their content, and that damage, full disks, and kills are detected or survived.
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -31,7 +31,7 @@ protected:
     auto opened = Checkpoint::open(path);
     return opened ? "opened" : opened.status().message();
   }
-  /// Replaces the checksum by that of the file's present content.
+  /// Replaces the checksum by that of the file's current content.
   void reseal(Bytes &bytes) {
     uint64_t value = gradc_hash(bytes.data(), bytes.size() - 8);
     std::memcpy(bytes.data() + bytes.size() - 8, &value, 8);
@@ -220,7 +220,7 @@ TEST_F(CheckpointTest, AKillAtAnyMomentLeavesWholeCheckpoints) {
   }
   EXPECT_GT(newest, 0);
 
-  // After all those kills, the bits equal those of a single run.
+  // After all kills, the bits equal those of a single run.
   TrainOptions options;
   options.steps = newest + 5;
   options.checkpoint = run;

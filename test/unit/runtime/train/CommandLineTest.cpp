@@ -93,7 +93,7 @@ TEST(CommandLineTest, RatesAreNumbersAboveZero) {
 }
 
 TEST(CommandLineTest, ASweepIsAListOfRuns) {
-  // Options count wherever they stand.
+  // The position of options does not matter.
   auto line = parse({"--steps=5", "--sweep", "learning_rate=0.1,1e-3", "--seed=3"});
   ASSERT_TRUE(line.ok()) << line.status().message();
   EXPECT_EQ(line->sweep.field, "learning_rate");
@@ -211,7 +211,7 @@ protected:
 
 TEST_F(ProgressTest, PlainLinesAreRare) {
   Progress progress(descriptor, false, 19560, 32);
-  // A step so late that it has a line: from here on, the test controls the time.
+  // The step is late enough for a line: from here on, the test controls the time.
   auto now = Progress::Clock::now() + std::chrono::hours(1);
   progress.step(report(0), now);
   for (int step = 1; step <= 5000; ++step)
@@ -251,7 +251,7 @@ TEST(ProgressTerminalTest, OneLineIsRewritten) {
   report.step = 25;
   progress.step(report, Progress::Clock::now() + std::chrono::seconds(1));
   progress.print("done");
-  // The terminal may hand its bytes over in one piece or in several.
+  // The terminal may deliver its bytes in one piece or in several.
   std::string seen;
   for (pollfd ready = {master, POLLIN, 0};
        !seen.ends_with("done\r\n") && poll(&ready, 1, 5000) > 0;) {

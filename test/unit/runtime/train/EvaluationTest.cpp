@@ -1,4 +1,4 @@
-// What follows from evaluations: the best checkpoint, the end of a run.
+// Actions after evaluations: the best checkpoint, the end of a run.
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "test/unit/runtime/train/TrainModel.h"
@@ -14,14 +14,14 @@ namespace {
 
 class EvaluationTest : public TrainTest {
 protected:
-  /// digitsJob with these fields of its evaluation, and more blocks.
+  /// digitsJob with these fields in its evaluation, and further blocks.
   void makeWith(const std::string &evaluation, const std::string &more, const char *rate = "0.02") {
     std::string job = digitsJob;
     job.replace(job.find("evaluation { "), 13, "evaluation { " + evaluation + " ");
     job.replace(job.find("0.02"), 4, rate);
     make({.job = job + " " + more});
   }
-  /// Values of the log's lines of one event: the text behind `"key":`.
+  /// Values in the log's lines of one event: the text after `"key":`.
   std::vector<std::string> logged(const std::string &file, const std::string &event,
                                   const std::string &key) {
     std::vector<std::string> found;
@@ -53,7 +53,7 @@ TEST_F(EvaluationTest, EverySoManyStepsAndAtTheEnd) {
 }
 
 TEST_F(EvaluationTest, KeepsAndExportsTheBest) {
-  // At this rate the loss goes up and down.
+  // At this rate, the loss goes up and down.
   makeWith("every_steps: 2",
            "checkpoint { directory: \"{}/run\" keep: 1 best { metric: \"loss\" "
            "direction: MIN } } export { onnx: \"{}/best.onnx\" best: true }",
@@ -74,7 +74,7 @@ TEST_F(EvaluationTest, KeepsAndExportsTheBest) {
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
   EXPECT_EQ(std::to_string(checkpoint->position().step), steps[best]);
   EXPECT_EQ(CheckpointFolder(folder / "run").steps(), std::vector<int64_t>{24});
-  // A run up to there exports the same.
+  // A run up to that step exports the same.
   TrainOptions shorter;
   shorter.steps = std::stol(steps[best]);
   shorter.checkpoint = folder / "other";
@@ -102,7 +102,7 @@ TEST_F(EvaluationTest, AResumeKeepsTheBest) {
     ASSERT_TRUE(resumed.ok()) << resumed.status().message();
     EXPECT_EQ(readFile(options.exportPath), expected) << stop;
   }
-  // The best states of another run are not exported for those of this one.
+  // The best states of another run are not exported as this run's.
   TrainOptions options;
   options.resume = folder / "run/step-24.ckpt";
   writeFile(folder / "run/best.ckpt", readFile(folder / "run1/step-24.ckpt"));
@@ -135,7 +135,7 @@ TEST_F(EvaluationTest, EndsEarlyAndStaysEnded) {
   EXPECT_LT(whole->steps, 24);
   EXPECT_EQ(logged(options.log, "done", "reason")[0], "\"early_stopping\"");
 
-  // Interrupted before, it ends at the same step; afterwards there is nothing left to do.
+  // If interrupted earlier, it ends at the same step; afterwards there is nothing left to do.
   TrainOptions first;
   first.checkpoint = folder / "cut";
   first.steps = whole->steps - 2;

@@ -1,4 +1,4 @@
-// Messages about the input: the warning and its advice, skipped rows.
+// Messages about the input: the warning and its advice, and skipped rows.
 #include "runtime/train/InputWatch.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(InputWatchTest, TheAdviceFitsTheCase) {
   EXPECT_TRUE(advises(found, ": put stage { cache { } } behind the source"));
 }
 
-/// Returns the reports that it is given.
+/// Returns the reports that it was given.
 class Told final : public Iterator {
 public:
   Status next(Batch &) override { return {}; }
@@ -56,8 +56,8 @@ public:
   InputReport told;
 };
 
-/// Steps that wait half of their time, with `changing` more batches ahead at each; returns the
-/// messages meanwhile.
+/// Steps that wait half of their time, with `changing` more batches ahead at each step; returns the
+/// messages printed meanwhile.
 std::string saidIn(int steps, Told &iterator, InputWatch &watch, double milliseconds,
                    int changing = 0) {
   StepReport step;
@@ -77,7 +77,7 @@ TEST(InputWatchTest, WarnsOnceItHasSettled) {
   InputWatch watch(log, progress);
   Told iterator;
   iterator.told = report();
-  // The second step looks, and finds new threads.
+  // The second step checks, and finds new threads.
   EXPECT_EQ(saidIn(3, iterator, watch, 600), "");
   std::string said = saidIn(40, iterator, watch, 600);
   EXPECT_EQ(said.find("warning: steps wait 50% of their time for input; decode 'image'"), 0u);

@@ -1,4 +1,4 @@
-// Metrics from sums and samples, at their edges. Their numbers: test/e2e/objectives.test.
+// Metrics from sums and samples, at edge cases. test/e2e/objectives.test checks their numbers.
 #include "runtime/train/MetricRule.h"
 #include "runtime/train/Log.h"
 #include "test/unit/runtime/JobText.h"
@@ -10,7 +10,7 @@
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
 
-// ThreadSanitizer has operators of its own, which no program may replace.
+// ThreadSanitizer has its own operators, which a program must not replace.
 #if defined(__SANITIZE_THREAD__)
 #define GRADC_COUNTS_ALLOCATIONS 0
 #elif defined(__has_feature)

@@ -1,4 +1,4 @@
-// Learning rates against PyTorch's, in runs and over a resume.
+// Learning rates against PyTorch's, in runs and across a resume.
 #include "runtime/train/RateSchedule.h"
 #include "test/unit/runtime/train/TrainModel.h"
 
@@ -17,7 +17,7 @@ struct ScheduleCase {
 
 #include "test/unit/runtime/train/references/schedules.inc"
 
-/// A closed form and PyTorch's products step by step differ in their last bits.
+/// A closed form and PyTorch's step-by-step products differ in their last bits.
 void expectRate(double found, double expected, const std::string &where) {
   EXPECT_NEAR(found, expected, 1e-12 * std::abs(expected) + 1e-17) << where;
 }
@@ -67,7 +67,7 @@ TEST(RateScheduleTest, ReducesOnPlateausAsPyTorch) {
     RateSchedule schedule(job.root().child("schedule"), optimizerRate, {100, 10});
     ASSERT_TRUE(schedule.plateau());
     for (size_t i = 0; i < plateauMetrics.size(); ++i) {
-      // Its state alone is what the next evaluation goes by.
+      // Only its state determines the next evaluation.
       RateSchedule resumed(job.root().child("schedule"), optimizerRate, {100, 10});
       resumed.plateau()->restore(schedule.plateau()->state());
       Metric evaluation[] = {{"accuracy", 7}, {"loss", plateauMetrics[i]}};
@@ -126,7 +126,7 @@ TEST_F(ScheduledTest, StepsTakeTheirRate) {
   EXPECT_EQ(found[12], 0.01f);
 }
 
-/// A rate that is reduced because of evaluations before the checkpoint.
+/// A rate that was reduced because of evaluations before the checkpoint.
 TEST_F(ScheduledTest, AResumeKeepsThePlateau) {
   makeWith(" schedule { reduce_on_plateau { metric: \"accuracy\" direction: MAX patience: 0 "
            "factor: 0.5 } } export { best: false }");

@@ -99,7 +99,7 @@ TEST_F(ResumeTest, ACheckpointFitsByItsStatesWhateverTheModelHash) {
   options.steps = 3;
   options.checkpoint = folder / "run";
   ASSERT_TRUE(train(options).ok());
-  // Another version of the compiler may hash the same states otherwise.
+  // Another version of the compiler may hash the same states differently.
   make({.modelHash = 43, .ballast = 5});
   options.steps = 4;
   options.resume = "latest";
@@ -177,7 +177,7 @@ TEST_F(ResumeTest, ANewTrainingDoesNotReplaceAnEarlierOnesCheckpoints) {
   EXPECT_EQ(run.steps(), before);
   EXPECT_FALSE(exists(again.log));
 
-  // Nor does one that resumes from a checkpoint elsewhere.
+  // Nor does a run that resumes from a checkpoint elsewhere.
   options.checkpoint = folder / "other";
   options.resume = run.file(8);
   ASSERT_TRUE(train(options).ok());
@@ -203,7 +203,7 @@ TEST_F(ResumeTest, RunsInTheJobsOwnFolderAreNumbered) {
   EXPECT_EQ(second.steps(), (std::vector<int64_t>{6, 8}));
   EXPECT_TRUE(exists(folder / "run/trained.onnx") && exists(folder / "run-2/trained.onnx"));
 
-  // A resume goes on with the newest, or where its checkpoint is.
+  // A resume continues with the newest checkpoint, or in the folder of the given one.
   options.steps = 9;
   options.resume = "latest";
   ASSERT_TRUE(train(options).ok());
@@ -213,7 +213,7 @@ TEST_F(ResumeTest, RunsInTheJobsOwnFolderAreNumbered) {
   EXPECT_EQ(first.steps(), (std::vector<int64_t>{6, 7, 9}));
   EXPECT_FALSE(exists(folder / "run-3"));
 
-  // One under way keeps others out.
+  // A run in progress keeps others out.
   options.resume.clear();
   ASSERT_TRUE(second.lock().ok());
   auto locked = train(options);

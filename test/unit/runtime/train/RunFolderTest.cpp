@@ -1,4 +1,4 @@
-// Which folder a run takes, and which is the newest, when some have been removed.
+// The folder that a run takes, and the newest folder, if some have been removed.
 #include "runtime/train/RunFolder.h"
 #include "test/unit/runtime/data/DataTesting.h"
 

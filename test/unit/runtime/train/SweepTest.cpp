@@ -69,7 +69,7 @@ TEST_F(SweepTest, FindsALearningRate) {
     auto summary = findLearningRate(artifact, options);
     ASSERT_TRUE(summary.ok()) << summary.status().message();
     EXPECT_TRUE(summary->evaluation.empty());
-    // It ends where the loss explodes: gradient descent is stable up to some rate only.
+    // The search ends when the loss explodes: gradient descent is only stable up to some rate.
     EXPECT_LT(summary->steps, 60);
     EXPECT_GT(summary->steps, 10);
   }

@@ -1,4 +1,4 @@
-// Writes the artifact of a linear model over kernels in C.
+// Writes the artifact of a linear model with kernels in C.
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include "runtime/train/CheckpointFolder.h"

@@ -19,8 +19,8 @@ struct TrainModelOptions {
   std::vector<std::string> levels = {"x86-64-v3"};
 };
 
-/// State w f32[4] (0.1, 0.2, 0.3, 0.4). Entries train (8 rows), train.tail (3), evaluate (8) and
-/// evaluate.tail (1) over images f32 [2, 2] and labels i64 of 10 classes; kernels.c has the
+/// State w f32[4] (0.1, 0.2, 0.3, 0.4). Entries train (8 rows), train.tail (3), evaluate (8), and
+/// evaluate.tail (1) over images f32 [2, 2] and labels i64 of 10 classes; kernels.c contains the
 /// arithmetic. The "ONNX model" is "before " + w + " after".
 Bytes makeTrainModel(const TrainModelOptions &options);
 
@@ -35,7 +35,7 @@ constexpr const char *digitsJob = R"(
                       map { field: "images" cast: F32 scale: 0.01 } batch { size: 8 } } }
   epochs: 4 seed: 7)";
 
-/// A training, with the loss of each of its steps.
+/// A training, with the loss of each step.
 struct Trained : TrainSummary {
   std::vector<float> losses;
 };
@@ -45,18 +45,18 @@ class TrainTest : public testing::Test {
 protected:
   TrainTest();
 
-  /// Takes the job of the options as it is, or `digitsJob`.
+  /// Uses the job of the options unchanged, or `digitsJob`.
   void make(TrainModelOptions model = {});
   /// Trains quietly on one thread with these options.
   Result<Trained> train(TrainOptions options = {});
-  /// trainerMain with these arguments, in this process.
+  /// Runs trainerMain with these arguments in this process.
   int main(std::vector<std::string> arguments);
-  /// In a process of its own, which `prepare` may limit; returns its id.
+  /// Runs it in a separate process, which `prepare` may limit; returns the process id.
   pid_t start(std::vector<std::string> arguments, const std::function<void()> &prepare = {});
-  /// The exit code, or 1000 + the number of the signal that ended it.
+  /// The exit code, or 1000 + the number of the signal that killed the process.
   static int wait(pid_t process);
-  /// Waits until `run` holds a checkpoint of a later step than `step`. On a slow machine that may
-  /// take long: only a minute without a checkpoint is a failure.
+  /// Waits until `run` contains a checkpoint of a later step than `step`. That may take long on a
+  /// slow machine: only a minute without a checkpoint is a failure.
   static void waitForCheckpoint(const std::string &run, int64_t step = 0);
 
   std::shared_ptr<const Artifact> artifact;

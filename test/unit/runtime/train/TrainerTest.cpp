@@ -68,7 +68,7 @@ TEST_F(TrainerTest, EvaluationIsTheMeanOverRows) {
   options.steps = 1;
   auto summary = train(options);
   ASSERT_TRUE(summary.ok());
-  // Computed again by hand: 17 rows in batches of 8, 8 and 1, with the weights after one step.
+  // Computed by hand: 17 rows in batches of 8, 8, and 1, with the weights after one step.
   options.exportPath = folder / "out.onnx";
   ASSERT_TRUE(train(options).ok());
   Bytes exported = readFile(options.exportPath);
@@ -161,7 +161,7 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
       printed, std::regex(R"(epoch 1 \(3 of 6 steps\)  step 3  loss \d+\.\d{4}  evaluation: loss )"
                           R"(\d+\.\d{4}.*  \d+\.\d{3} s  best so far\n)")))
       << printed;
-  // Below the current folder, paths are said from there.
+  // Paths below the current folder are printed relative to it.
   std::string here = std::filesystem::current_path().string() + '/';
   for (std::string *path : {&run, &said})
     if (path->starts_with(here))
@@ -183,7 +183,7 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
   }));
   EXPECT_EQ(lines.back().find("{\"event\":\"done\",\"step\":3,\"epochs\":0,"), 0u);
 
-  // In the last, smaller batch's epoch, and after it.
+  // In the epoch of the smaller last batch, and after it.
   testing::internal::CaptureStdout();
   EXPECT_EQ(main({"--threads=1", "--steps=11", "--checkpoint", run, "--resume"}), 0);
   printed = testing::internal::GetCapturedStdout();
@@ -194,7 +194,7 @@ TEST_F(TrainerTest, AnEpochThatTheEndCutsShortIsSaidToBe) {
   printed = testing::internal::GetCapturedStdout();
   EXPECT_NE(printed.find("epoch 2  step 12  "), printed.npos) << printed;
 
-  // No work is left: no "trained", and no speed.
+  // No work is left: prints neither "trained" nor a speed.
   testing::internal::CaptureStdout();
   EXPECT_EQ(main({"--threads=1", "--steps=9", "--checkpoint", run, "--resume"}), 0);
   printed = testing::internal::GetCapturedStdout();
@@ -303,8 +303,8 @@ TEST_F(TrainerTest, DataFolder) {
             "cannot find data file 'digits.npz', tried '" + options.dataFolder + "/digits.npz'");
 }
 
-/// All paths of a spec are relative to it, those of outputs too; options are relative to the
-/// current folder.
+/// All paths of a spec are relative to it, including outputs; options are relative to the current
+/// folder.
 TEST_F(TrainerTest, PathsAreRelativeToTheSpec) {
   std::string outputs = " checkpoint { directory: \"kept/here\" } export { onnx: \"out.onnx\" }";
   make({.job = digitsJob + outputs});
@@ -313,7 +313,7 @@ TEST_F(TrainerTest, PathsAreRelativeToTheSpec) {
   EXPECT_EQ(summary->checkpoint, folder / "kept/here/step-1.ckpt");
   EXPECT_EQ(access((folder / "out.onnx").c_str(), F_OK), 0);
 
-  // Elsewhere they would end up in a folder that is nobody's.
+  // Otherwise they would end up in an unrelated folder.
   std::string job = digitsJob + outputs;
   job.replace(job.find("\"{}\""), 4, "\"/absent\"");
   make({.job = job});

@@ -1,4 +1,5 @@
-// Kernels broken on purpose: the simulated device must notice. Each is right before it is broken.
+// Deliberately broken kernels, which the simulated device must detect. Each kernel is correct
+// before it is broken.
 #include "test/unit/compiler/codegen/cuda/GpuKernel.h"
 
 #include "gmock/gmock.h"
@@ -9,7 +10,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// A sum that eight warps share: shuffles, then shared memory between two barriers.
+/// A sum shared by eight warps: shuffles, then shared memory between two barriers.
 const char *longSum = R"(
 exec.kernel @k(%a: tensor<3000xf32>) attributes {flops = 1 : i64, bytes = 1 : i64} {
   %0 = grad.reduce_sum %a dims [0] : tensor<3000xf32>
@@ -42,7 +43,7 @@ TEST(BrokenKernel, WithoutABarrier) {
 }
 
 TEST(BrokenKernel, WithShufflesOfTheWrongWidth) {
-  // Lanes of a clamp of 15 never hear of the upper half of their warp.
+  // With a clamp of 15, lanes never receive the upper half of their warp.
   GpuKernel broken(longSum, [](std::string &text) {
     for (size_t at = 0; (at = text.find(", i32 31)", at)) != text.npos; ++at)
       text.replace(at, 9, ", i32 15)");
@@ -55,7 +56,7 @@ TEST(BrokenKernel, WithShufflesOfTheWrongWidth) {
 }
 
 TEST(BrokenKernel, WithABarrierThatSomeNeverReach) {
-  // Only the threads of one warp go on to it.
+  // Only the threads of one warp reach the barrier.
   GpuKernel broken(longSum, [](std::string &text) {
     size_t barrier = text.find("  tail call void @llvm.nvvm.barrier");
     ASSERT_NE(barrier, text.npos);

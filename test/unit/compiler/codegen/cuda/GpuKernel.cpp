@@ -1,4 +1,5 @@
-// Schedules, compiles to bitcode, and launches through the runtime's own CUDA device.
+// Schedules kernels, compiles them to bitcode, and launches them through the runtime's own CUDA
+// device.
 #include "test/unit/compiler/codegen/cuda/GpuKernel.h"
 
 #include "dialects/exec/Blocks.h"
@@ -20,7 +21,7 @@ using namespace mlir;
 using namespace gradc::test;
 namespace runtime = gradc::runtime;
 
-/// Bitcode of LLVM IR, with the header that tells its size.
+/// The bitcode of LLVM IR, preceded by the header that states its size.
 static std::string bitcodeOf(const std::string &text) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;

@@ -13,15 +13,15 @@ namespace gradc::test {
 
 using mlir::grad::HostTensor;
 
-/// What a test does to the LLVM IR before it runs: nothing, or breaks it. The text may be changed
-/// at will.
+/// Changes the LLVM IR of a test before it runs: not at all, or to break it. Any change of the text
+/// is allowed.
 using Breaking = std::function<void(std::string &text)>;
 
 class GpuKernel {
 public:
-  /// `text` holds an exec.kernel without a schedule; it gets that of cuda:sm_90. Or several, and a
-  /// function with launches that become one: then it is that one's kernel. Its code runs on the
-  /// simulated device.
+  /// `text` holds an exec.kernel without a schedule, which gets the schedule of cuda:sm_90; or
+  /// several kernels, and a function whose launches are merged into one, whose kernel is then used.
+  /// The code runs on the simulated device.
   explicit GpuKernel(const std::string &text, const Breaking &breaking = {});
   ~GpuKernel();
 
@@ -29,13 +29,13 @@ public:
   mlir::exec::KernelOp kernel() const { return op; }
   /// Numbers in [-2, 2), integers below 7.
   std::vector<HostTensor> randomOperands(unsigned seed);
-  /// Each operand and result in device memory of its own; results begin as zeros. `rows`: of the
-  /// run; -1: the largest. The failure is the device's.
+  /// Runs with each operand and result in its own device memory; results start as zeros. `rows`:
+  /// the rows of the run; -1 for the largest batch. Errors are the device's.
   runtime::Result<std::vector<HostTensor>> run(const std::vector<HostTensor> &operands,
                                                const char *order = "forward", int64_t rows = -1);
-  /// Blocks of a launch.
+  /// The number of blocks of a launch.
   int64_t blocks(int64_t rows);
-  /// The region, op by op, through the ops' own evaluate.
+  /// Evaluates the region op by op through each op's `evaluate`.
   std::vector<HostTensor> evaluate(const std::vector<HostTensor> &operands);
 
 private:
@@ -46,10 +46,10 @@ private:
   std::unique_ptr<runtime::Image> image;
 };
 
-/// Right, and the same bits in every order of threads.
+/// Expects correct results, and the same bits in every order of threads.
 void expectRightOnGpu(const std::string &text, double tolerance = 2e-5);
 
-/// The largest difference from the evaluator, relative above 1.
+/// The largest difference from the evaluator, relative for values above 1.
 double worstError(const std::vector<HostTensor> &found, const std::vector<HostTensor> &expected);
 
 } // namespace gradc::test

@@ -113,8 +113,8 @@ TEST(GpuKernel, Contractions) {
   }
 }
 
-/// Parts with lanes, teams and units of their own: columns, rows, a contraction, single numbers;
-/// and an operand that all of them read.
+/// Parts with different lanes, teams, and units: columns, rows, a contraction, single numbers; and
+/// an operand that all parts read.
 TEST(GpuKernel, PartsSideBySide) {
   const char *attributes = " attributes {flops = 1 : i64, bytes = 1 : i64} {\n";
   std::string text = std::string() + "exec.kernel @exp(%a: tensor<1000xf32>, %f: tensor<f32>)" +
@@ -164,7 +164,7 @@ TEST(GpuKernel, PartsSideBySide) {
 }
 
 TEST(GpuKernel, ContractionsInStages) {
-  // Multiples of a block's tile; rows, columns and steps left over; each operand transposed; few
+  // Multiples of a block's tile; remaining rows, columns, and steps; each operand transposed; few
   // columns.
   struct {
     const char *a, *b, *c, *attributes;

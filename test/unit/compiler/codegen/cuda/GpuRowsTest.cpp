@@ -1,5 +1,5 @@
-// GPU kernels of a largest batch, run on fewer rows on the simulated device: what is behind them
-// changes no result and is not written.
+// GPU kernels compiled for a largest batch and run on fewer rows on the simulated device: memory
+// past the rows changes no result and is not written.
 #include "test/unit/compiler/codegen/RowsTesting.h"
 #include "test/unit/compiler/codegen/cuda/GpuKernel.h"
 
@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace {
 
-/// Elements that `expected`, the results of a kernel of that size, has are equal to it; all others
-/// are still zero.
+/// The elements that `expected`, the results of a kernel of that size, contains must be equal; all
+/// others must still be zero.
 void expectShared(const std::vector<HostTensor> &found, const std::vector<HostTensor> &expected,
                   double tolerance) {
   for (size_t r = 0; r < found.size(); ++r) {
@@ -34,8 +34,8 @@ void expectSameBits(const std::vector<HostTensor> &found, const std::vector<Host
         << "what is behind the rows, or the order of threads, changes result " << r;
 }
 
-/// Runs the kernel that was compiled for `largest` rows on fewer, with NaN behind them and with
-/// other bytes. `staged`: its operands pass through shared memory.
+/// Runs a kernel compiled for `largest` rows on fewer, with NaN and with other bytes past the rows.
+/// `staged`: its operands pass through shared memory.
 void expectRows(const std::string &text, const std::string &attributes, int64_t largest,
                 std::vector<int64_t> counts, bool staged = false) {
   constexpr double tolerance = 2e-4;
@@ -76,7 +76,7 @@ TEST(GpuRows, Pointwise) {
 }
 
 TEST(GpuRows, PointwiseInLanes) {
-  // Two elements a row: a vector of four holds part of a second row.
+  // With two elements per row, a vector of four holds part of a second row.
   for (const char *each : {"1", "2", "4"})
     expectRows(std::string("exec.kernel @k(%a: tensor<5x@") + each + "@xf32>, %b: tensor<@" + each +
                    "@xf32>) " + attributes + "%s = grad.broadcast %b dims [1] : tensor<@" + each +
@@ -96,7 +96,7 @@ TEST(GpuRows, Contractions) {
       exec.yield %z : tensor<@1@x40xf32> })",
              ", extents = [array<i64: 1, 0>, array<i64: 0, 0>], rows = array<i64: 1, 0>", 16,
              {1, 5, 8, 15, 16});
-  // A long sum, which a team shares, over the rows and beside them.
+  // A long sum, shared by a team, over the rows and along them.
   expectRows(std::string("exec.kernel @k(%a: tensor<@1@x19xf32>, %b: tensor<@1@x40xf32>) ") +
                  attributes +
                  R"(
@@ -113,7 +113,7 @@ TEST(GpuRows, Contractions) {
              {1, 7, 15, 16});
 }
 
-/// Operands pass through shared memory: rows, columns, and steps of the sum that end within a slab
+/// Operands that pass through shared memory: rows, columns, and steps of the sum end inside a slab
 /// or a tile.
 TEST(GpuRows, ContractionsInStages) {
   expectRows(std::string("exec.kernel @k(%a: tensor<@1@x20xf32>, %b: tensor<20x260xf32>) ") +
@@ -138,7 +138,7 @@ TEST(GpuRows, ContractionsInStages) {
              {1, 101}, /*staged=*/true);
 }
 
-/// Indices behind the rows are -1 or far out of range.
+/// Indices past the rows are -1 or far out of range.
 TEST(GpuRows, LookupsAndTheirGradients) {
   for (const char *width : {"64", "7"}) {
     std::string row = std::string("x") + width + "xf32>", table = "tensor<5" + row;
@@ -157,7 +157,7 @@ TEST(GpuRows, LookupsAndTheirGradients) {
   }
 }
 
-/// Each row has a table of its own, and lanes run along the indices.
+/// Each row has its own table, and lanes run along the indices.
 TEST(GpuRows, LookupsInRows) {
   expectRows(std::string("exec.kernel @k(%t: tensor<@1@x5xf32>, %i: tensor<@1@x8xi64>) ") +
                  attributes + R"(
@@ -175,7 +175,7 @@ TEST(GpuRows, LookupsInRows) {
              50, {1, 7, 49, 50});
 }
 
-/// The check of indices: what lies behind the rows is not looked at.
+/// The check of indices ignores memory past the rows.
 TEST(GpuRows, LargestIndex) {
   expectRows(std::string("exec.kernel @k(%i: tensor<@3@xui64>) ") + attributes + R"(
       %y = grad.reduce_max %i dims [0] : tensor<@3@xui64>
@@ -188,7 +188,7 @@ TEST(GpuRows, SumsOfColumnsAndOfAll) {
       %y = grad.reduce_sum %a dims [0] : tensor<@3@x21xf32>
       exec.yield %y : tensor<21xf32> })",
              ", extents = [array<i64: 3, 0>], rows = array<i64: 0>", 100, {1, 2, 99, 100});
-  // The batch is the last dim that is summed; the channels beside it stay.
+  // The batch is the last summed dim; the channels stay.
   expectRows(std::string("exec.kernel @k(%a: tensor<4x6x@1@x20xf32>) ") + attributes + R"(
       %y = grad.reduce_sum %a dims [0, 1, 2] : tensor<4x6x@1@x20xf32>
       exec.yield %y : tensor<20xf32> })",
@@ -217,7 +217,7 @@ TEST(GpuRows, RowsWithTheirStatistics) {
                    "\nexec.yield %3, %4, %6 : " + row + ", tensor<@1@xf32>, tensor<f32> }",
                ", extents = [array<i64: 1, 0>], rows = array<i64: 1, 0>", 11, {1, 3, 11});
   }
-  // A row holds all of the batch: its statistic and its elements end with the rows of the run.
+  // A row contains the whole batch: its statistic and its elements end with the rows of the run.
   std::string row = "tensor<3x@2@xf32>";
   expectRows("exec.kernel @k(%a: " + row + ") " + attributes +
                  "%0 = grad.reduce_sum %a dims [1] : " + row +
@@ -234,7 +234,7 @@ std::string convolution(const char *lhs, const char *rhs, const char *dims, cons
          "> : tensor<" + lhs + ">, tensor<" + rhs + ">\n exec.yield %y : tensor<" + result + "> }";
 }
 
-/// The batch is neither the outermost dim nor the innermost.
+/// The batch is neither the outermost nor the innermost dim.
 TEST(GpuRows, Convolutions) {
   const char *window = "[3, 3] low [1, 1] high [1, 1]", *pictures = "array<i64: 0, 0, 1, 0>";
   std::string data = std::string(", extents = [") + pictures + ", ";
@@ -261,7 +261,8 @@ TEST(GpuRows, NoRows) {
     EXPECT_EQ((*results)[0].getFloat(i), 0);
 }
 
-/// Parts that hold rows beside one that does not, and two of the same ops of which one does.
+/// Parts that hold rows next to a part that does not, and two parts of the same ops of which only
+/// one holds rows.
 TEST(GpuRows, PartsSideBySide) {
   auto part = [](const char *name, const char *t) {
     return std::string("exec.kernel @") + name + "(%a: tensor<" + t +

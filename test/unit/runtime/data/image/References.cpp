@@ -1,4 +1,4 @@
-// Reads references.npz, which make_references.py makes.
+// Reads references.npz, which make_references.py writes.
 #include "test/unit/runtime/data/image/References.h"
 
 #include "runtime/data/source/MappedFile.h"

@@ -1,4 +1,4 @@
-// The stored pictures and other libraries' results for them.
+// Stored pictures, and other libraries' results for them.
 #ifndef TEST_UNIT_RUNTIME_DATA_IMAGE_REFERENCES_H
 #define TEST_UNIT_RUNTIME_DATA_IMAGE_REFERENCES_H
 
@@ -34,7 +34,7 @@ private:
   std::vector<Array> arrays;
 };
 
-/// The element at that place, of a view of u8 or f32.
+/// The element at a position of a u8 or f32 view.
 double valueAt(const PixelView &view, int64_t y, int64_t x, int64_t channel);
 
 } // namespace gradc::runtime::test

@@ -82,7 +82,7 @@ PixelView viewOf(const std::vector<uint8_t> &bytes, int64_t height, int64_t widt
   return {reinterpret_cast<const std::byte *>(bytes.data()), GRADC_U8, height, width, channels};
 }
 
-/// Plain loops in double over the same lists of weights.
+/// Plain loops in double over the same weights.
 double expectedAt(const PixelView &in, const Taps &rows, const Taps &columns, double fill,
                   int64_t y, int64_t x, int64_t c) {
   if (rows.first(y) == Taps::outside || columns.first(x) == Taps::outside)
