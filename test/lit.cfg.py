@@ -1,4 +1,4 @@
-"""lit's configuration: `.mlir` and `.test` files run their RUN lines, GoogleTest programs run below unit/."""
+"""lit's configuration: `.mlir` and `.test` files run their RUN lines, GoogleTest programs below unit/ run as tests."""
 import os
 import shutil
 import subprocess
@@ -18,10 +18,10 @@ path = [os.path.join(config.build_root, "bin"), config.llvm_tools, os.environ["P
 config.environment["PATH"] = os.pathsep.join(path)
 config.environment["GRADC_BIN"] = os.path.join(config.build_root, "bin")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
-# Kernels that several tests compile are compiled once. run.py empties the folder first.
+# Kernels compiled by several tests are compiled only once. run.py empties the folder first.
 config.environment["GRADC_CACHE_DIR"] = os.path.join(config.test_exec_root, "tmp", "kernels")
 config.environment["GRADC_TARGET"] = "cpu"  # one level, not the portable ones
-# Tests that compile find the caches where the build has them.
+# Tests that compile find the caches in the build's place.
 config.environment |= {name: value for name, value in os.environ.items()
                        if name.startswith("CCACHE_") or name == "XDG_CACHE_HOME"}
 # Tests on the simulated GPU run library calls on simulated libraries.
@@ -38,7 +38,7 @@ with open("/proc/cpuinfo") as file:
     flags = next((line.split() for line in file if line.startswith("flags")), [])
 config.available_features.update(f for f in ("avx2", "avx512f", "avx512_bf16") if f in flags)
 
-# Machine code for GPUs needs the CUDA toolkit's assembler: tests of it are skipped without it.
+# Machine code for GPUs requires the CUDA toolkit's assembler; without it, its tests are skipped.
 homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] or ["/usr/local/cuda"]
 ptxas = next(filter(None, (shutil.which("ptxas", path=os.path.join(home, "bin")) for home in homes)), shutil.which("ptxas"))
 if ptxas:
@@ -50,7 +50,7 @@ for name in ("CUDA_HOME", "CUDA_PATH"):
 
 
 def tsan_runs():
-    """False in sandboxes that keep ThreadSanitizer from laying out memory as it needs it, where any program fails so."""
+    """False in sandboxes that keep ThreadSanitizer from laying out its memory, where every program would fail."""
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "empty")
         subprocess.run([config.c_compiler, "-fsanitize=thread", "-x", "c", "-", "-o", program],
@@ -64,6 +64,6 @@ if tsan_runs():
 
 if config.sanitized:
     config.available_features.add("sanitizers")
-    # libMLIR is not instrumented, so the bookkeeping of containers that cross into it is not complete.
+    # libMLIR is not instrumented, so the bookkeeping of containers passed to it is incomplete.
     config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:detect_leaks=0:allow_user_poisoning=0"
     config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"

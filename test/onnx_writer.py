@@ -1,4 +1,4 @@
-"""Writes ONNX models with Python's standard library alone.
+"""Writes ONNX models with only Python's standard library.
 
     model = Model("mlp", opset=17)
     x = model.input("x", FLOAT, ["N", 64])
@@ -26,7 +26,7 @@ def varint(value):
 
 
 def fields(data):
-    """The (number, value) pairs of a message's bytes: an int, or the bytes of whatever has a length or a fixed size."""
+    """The (number, value) pairs of a message's bytes; a value is an int, or the bytes of a field with a length or a fixed size."""
     at = 0
 
     def number():
@@ -55,7 +55,7 @@ def metadata(model):
 
 
 def field(number, value):
-    """One field: an int as a varint, a float as 32 bits, text or bytes or a message with its length."""
+    """One field: an int as a varint, a float as 32 bits, and text, bytes, or a message with its length."""
     if isinstance(value, (bool, int)):
         return varint(number << 3) + varint(int(value))
     if isinstance(value, float):
@@ -65,7 +65,7 @@ def field(number, value):
 
 
 def message(*fields):
-    """A message from (number, value) pairs; None leaves a field out, a list repeats it."""
+    """A message from (number, value) pairs; None omits a field, a list repeats it."""
     out = b""
     for number, value in fields:
         for one in value if isinstance(value, list) else [] if value is None else [value]:
@@ -110,7 +110,7 @@ def node(op, inputs, outputs, name="", domain=None, **attributes):
 
 
 def value_info(name, dtype, dims):
-    """A typed name. A dim is a size, a symbol, or None; `dims` None leaves the shape out."""
+    """A typed name. A dim is a size, a symbol, or None; `dims` None omits the shape."""
     shape = None
     if dims is not None:
         shape = message((1, [message((2, d)) if isinstance(d, str) else message((1, d)) for d in dims]))

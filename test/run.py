@@ -1,4 +1,4 @@
-"""Runs lit over a build's tests and ends with the line `N passed, N failed`; exits 1 when any failed."""
+"""Runs lit over a build's tests, and prints `N passed, N failed` last; exits with 1 if any test failed."""
 import fcntl
 import json
 import os
@@ -11,7 +11,7 @@ FAILED = {"FAIL", "XPASS", "UNRESOLVED", "TIMEOUT"}
 
 
 def alone(path):
-    """The open file that keeps other runs waiting; they write to the same files."""
+    """The open file that keeps other runs waiting, because runs write to the same files."""
     lock = open(path, "w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -22,7 +22,7 @@ def alone(path):
 
 
 def temporary(folder):
-    """An empty folder for temporary files, however small /tmp is, and whether or not it lets code be loaded."""
+    """An empty folder for temporary files, even if /tmp is small or does not allow loading code."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder, exist_ok=True)
     return os.path.abspath(folder)

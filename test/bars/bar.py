@@ -25,7 +25,7 @@ NETWORKS = os.path.join(ROOT, "test/e2e/networks")
 PEERS = os.path.join(ROOT, "test/bench/peers")
 DIGITS = os.path.join(ROOT, "examples/digits")
 
-# A shell starts background jobs with these ignored, and whoever is started by one leaves them so.
+# A shell starts background jobs with these signals ignored, and their children inherit that.
 for stop in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(stop) == signal.SIG_IGN:
         signal.signal(stop, signal.SIG_DFL)
@@ -55,7 +55,7 @@ def gradc(*arguments, **options):
 
 
 def compile_spec(spec, folder, emit="exe"):
-    """Compiles a training spec into the folder; the path of the result."""
+    """Compiles a training spec into the folder; returns the path of the result."""
     name = os.path.splitext(os.path.basename(spec))[0]
     output = os.path.join(folder, name + (".so" if emit == "so" else ""))
     gradc("compile", spec, "-o", output, f"--emit={emit}")
@@ -76,7 +76,7 @@ def events(log, kind):
 
 
 def read_npy(data):
-    """Shape and values of a .npy file's bytes."""
+    """The shape and values of a .npy file's bytes."""
     end = 10 + struct.unpack("<H", data[8:10])[0]
     header = ast.literal_eval(data[10:end].decode())
     code = {"<f4": "f", "<i8": "q", "|u1": "B", "<f8": "d"}[header["descr"]]
@@ -84,7 +84,7 @@ def read_npy(data):
 
 
 def write_npy(path, values, shape):
-    """Writes an array of the standard library as a .npy file."""
+    """Writes an array from the standard library as a .npy file."""
     dtype = {"f": "<f4", "q": "<i8"}[values.typecode]
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
@@ -94,7 +94,7 @@ def write_npy(path, values, shape):
 
 
 def write_ragged(path, rows, names):
-    """Writes rows of varying length, of tuples of floats, as an .npz: an array for each name, and "ends", where each row begins and ends."""
+    """Writes rows of varying length, tuples of floats, as an .npz: one array per name, and "ends", where each row begins and ends."""
     ends = [0]
     for row in rows:
         ends.append(ends[-1] + len(row))
@@ -106,7 +106,7 @@ def write_ragged(path, rows, names):
 
 
 def write_mlp_job(folder, widths, batch, batches, activation="Relu", **attributes):
-    """A multilayer perceptron with random weights and random data; the path of its spec."""
+    """Writes a multilayer perceptron with random weights and random data; returns the path of its spec."""
     numbers = random.Random(3)
     model = Model("mlp", opset=20)
     value = model.input("x", FLOAT, ["N", widths[0]])
@@ -140,6 +140,6 @@ data {{
 
 
 def report(text, reached):
-    """Ends the bar: its figure last, exit code 1 if it falls short."""
+    """Ends the bar: prints its figure last, and exits with code 1 if it falls short."""
     print(text if reached else f"{text}: SHORT")
     sys.exit(0 if reached else 1)

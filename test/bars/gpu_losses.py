@@ -1,13 +1,13 @@
-"""Shared by the bars that run training on a GPU, simulated or real, and compare its losses with the CPU's."""
+"""Shared by the bars that run training on a simulated or real GPU and compare its losses with the CPU's."""
 import json
 import os
 
 from bar import REFERENCES, compile_spec, events, gradc, report, run
 
-# Relative, on every loss: dense networks, convolutional ones, token models, recurrent ones.
+# Relative, for every loss: dense networks, convolutional networks, token models, recurrent networks.
 TOLERANCES = {"expected.json": 1e-5, "expected-convolutions.json": 1e-4, "expected-tokens.json": 1e-4, "expected-recurrent.json": 1e-5}
-# At the stored rate an activation of layer4.1 crosses 0 in step 6 by less than an f32 rounding error, and from then on any
-# two ways of rounding diverge. At half the rate they agree.
+# At the stored rate, an activation of layer4.1 crosses 0 in step 6 by less than an f32 rounding error; from then on, any two ways of
+# rounding diverge. At half the rate they agree.
 CALMER = {"resnet18": ("learning_rate: 0.0005 ", "learning_rate: 0.00025 ")}
 
 
@@ -17,7 +17,7 @@ def losses(program, log, **environment):
 
 
 def spec_of(case, folder):
-    """The stored spec, or a copy of it with its calmer learning rate."""
+    """The stored spec, or a copy of it with its smaller learning rate."""
     path = os.path.join(REFERENCES, f"{case}.textproto")
     if case not in CALMER:
         return path
@@ -41,7 +41,7 @@ def off_by(expected, found):
 
 
 def follow(what, folder, runs_of, compile_options):
-    """Runs every stored case on the CPU and, as `runs_of(case)` says, on the GPU, and reports the worst errors as `what`.
+    """Runs each stored case on the CPU and on the GPU, by `runs_of(case)`, and reports the worst errors as `what`.
 
     `runs_of` yields (name, more options of `gradc compile`, the run's environment)."""
     held, lines = True, []

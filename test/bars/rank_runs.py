@@ -1,4 +1,4 @@
-"""Trainings by several processes, for bars and tests: a job, its start, and which process is which rank."""
+"""Trainings by several processes, for bars and tests: the job, its start, and the process of each rank."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ RANK = b"OMPI_COMM_WORLD_RANK="
 
 
 def write_spec(folder, distribution, replaced=("distribution", "checkpoint", "export"), more=""):
-    """The digits' spec with its data, for several processes; `distribution`: the block's content, None: no such block."""
+    """The digits' spec with its data, for several processes. `distribution`: the content of that block; None for no such block."""
     for name in os.listdir(DIGITS):
         shutil.copy(os.path.join(DIGITS, name), folder)
     with open(os.path.join(DIGITS, "train.textproto")) as file:
@@ -28,7 +28,7 @@ def digits_trainer(folder, distribution="stall_seconds: 3", **how):
 
 
 def mpi_environment():
-    """For mpirun itself: what `--ranks` sets."""
+    """The environment for running mpirun directly, as `--ranks` sets it."""
     settings = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
                 "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     if os.geteuid() == 0:
@@ -45,7 +45,7 @@ def losses(log):
 
 
 def ranks_of(launcher):
-    """The process of each rank, by its number, among the launcher's descendants."""
+    """The process of each rank, by rank, among the launcher's descendants."""
     parents, ranks = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -68,7 +68,7 @@ def ranks_of(launcher):
 
 
 def wait_for_steps(training, checkpoints, count):
-    """Until so many checkpoints have been written."""
+    """Waits until `count` checkpoints have been written."""
     seen = set()
     while len(seen) < count:
         assert training.poll() is None, training.communicate()[0]

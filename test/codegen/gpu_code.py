@@ -1,12 +1,12 @@
-"""Checks `gradc plan`'s figures of a GPU's kernels.
+"""Checks the figures that `gradc plan` prints for a GPU's kernels.
 
     gpu_code.py PLAN MAX_LAUNCHES   a file with the plan; the maximum number of launches of a training step
 """
 import re
 import sys
 
-# Of 65,536 registers, two blocks of 256 threads can have 128 each; a register tile of 16 accumulators with its
-# operands and an optimizer's update after it may take up to this.
+# With 65,536 registers, two blocks of 256 threads can have 128 each. A register tile of 16 accumulators with its operands, followed by an
+# optimizer's update, may take up to this many.
 MAX_REGISTERS = 168
 # number, blocks, threads, registers, stack, shared, occupancy, floor, kernel
 ROW = re.compile(r"\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)%\s+([\d.]+)\s+(\S+)$")

@@ -1,4 +1,4 @@
-"""Trains models with one attention each, whole and in parts, and verifies the kernels of both: attention.py FOLDER"""
+"""Trains models with one attention each, as a whole and in parts, and verifies the kernels of both: attention.py FOLDER"""
 import array
 import math
 import os
@@ -14,7 +14,7 @@ POSITIONS, WIDTH, SIZE, ROWS, BATCH = 20, 12, 8, 7, 4  # the last batch has thre
 
 
 class Attention:
-    """x [N, POSITIONS, WIDTH] times a trained matrix, and an attention of its columns."""
+    """x [N, POSITIONS, WIDTH] times a trained matrix, and an attention over its columns."""
 
     def __init__(self, heads, key_heads, opset=18):
         self.m, self.heads, self.key_heads = Model("attention", opset=opset), heads, key_heads
@@ -33,11 +33,11 @@ class Attention:
         return self.m.node("Transpose", [split], [f"{name}.heads"], perm=[0, 2, 1, 3])
 
     def seen(self):
-        """Whether a token is none of padding, [N, POSITIONS]."""
+        """Whether a token is not padding, [N, POSITIONS]."""
         return self.m.node("Greater", [self.m.input("tokens", INT64, ["N", POSITIONS]), self.m.initializer("padding", INT64, [], [0])], ["seen"])
 
     def masked(self, mask, whole, ratio=0):
-        """In PyTorch's way: half of the scale on either side, and a mask that is added."""
+        """In PyTorch's form: half of the scale on each side, and a mask that is added."""
         root = self.m.initializer("root", FLOAT, [], [SIZE ** -0.25])
         query = self.m.node("Mul", [self.heads_of[0], root], ["q.scaled"])
         key = self.m.node("Mul", [self.m.node("Transpose", [self.heads_of[1]], ["k.t"], perm=[0, 1, 3, 2]), root], ["k.scaled"])
@@ -49,7 +49,7 @@ class Attention:
         return self.finish(self.m.node("MatMul", [weights, self.heads_of[2]], ["attended"]), None if whole else weights)
 
     def finish(self, attended, weights):
-        """The mean of squares; `weights` are read beside it, so that the attention stays in parts."""
+        """The mean of squares; it also reads `weights`, so that the attention stays in parts."""
         loss = self.m.node("ReduceMean", [self.m.node("Mul", [attended, attended], ["squares"])], ["loss"], keepdims=0)
         if weights:
             none = self.m.node("Mul", [self.m.node("ReduceMean", [weights], ["mass"], keepdims=0), self.m.initializer("zero", FLOAT, [], [0.0])], ["none"])

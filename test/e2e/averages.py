@@ -1,5 +1,5 @@
-"""Averages of the weights: evaluation and exports take them in place of the weights, checkpoints hold both, and a run that goes
-on from a checkpoint without averages begins them at its weights and says so.
+"""Averages of the weights: evaluation and exports use them instead of the weights, and checkpoints contain both. A run that resumes from a
+checkpoint without averages starts them at its weights and says so.
 
     averages.py ROOT
 """
@@ -33,13 +33,13 @@ def compiled(name, more=""):
 
 
 def train(trainer, name, *options):
-    """The last evaluation's loss, and what the run said."""
+    """The last evaluation's loss, and the run's messages."""
     said = run(trainer, "--log", path(f"{name}.jsonl"), "--checkpoint", path(name), *options, cwd=folder)
     return events(path(f"{name}.jsonl"), "eval")[-1]["loss"], said
 
 
 def weights(*arguments):
-    """The values of an export as safetensors, by name."""
+    """The values of a safetensors export, by name."""
     gradc("export", *arguments, "-o", path("w.safetensors"))
     with open(path("w.safetensors"), "rb") as file:
         data = file.read()
@@ -57,12 +57,12 @@ plain, averaged = compiled("plain"), compiled("averaged", "ema { decay: 0.9 }\n"
 live, _ = train(plain, "live")
 mean, _ = train(averaged, "mean", "--export", path("mean.onnx"))
 
-# 1. The steps are the same, evaluation is not.
+# 1. The steps are the same; evaluation differs.
 losses = [[step["loss"] for step in events(path(log), "step")] for log in ("live.jsonl", "mean.jsonl")]
 assert losses[0] == losses[1], losses
 assert abs(live - mean) > 1e-4, (live, mean)
 
-# 2. An export holds the averages, under the names of the weights: from the run, from a checkpoint, from both.
+# 2. An export contains the averages under the names of the weights: from the run, from a checkpoint, and from both.
 exported = weights(path("mean"))
 assert list(exported) == ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"], list(exported)
 assert distance(exported, weights(path("live"))) > 1e-4
@@ -74,18 +74,18 @@ with open(path("mean.onnx"), "rb") as a, open(path("again.onnx"), "rb") as b:
 for name, values in exported.items():
     assert struct.pack(f"<{len(values)}f", *values) in model, f"{name} is not exported"
 
-# 3. A run that goes on from averages has the bits of one that was not interrupted.
+# 3. A run that resumes from averages has the bits of an uninterrupted one.
 train(averaged, "halves", "--steps", "5")
 resumed, said = train(averaged, "halves", "--resume", "--epochs", "2")
 assert resumed == mean and "averages" not in said, (resumed, mean, said)
 
-# 4. From a checkpoint without averages they begin at its weights.
+# 4. From a checkpoint without averages, they start at its weights.
 _, said = train(averaged, "begun", "--resume", path("live"), "--epochs", "3")
 assert "the checkpoint has no averages of weights: they begin at its weights" in said, said
 gradc("export", averaged, "--checkpoint", path("live"), "-o", path("w.onnx"))
 assert weights(averaged, "--checkpoint", path("live")) == weights(path("live"))
 
-# 5. A trainer that keeps no averages says which state it does not have.
+# 5. A trainer without averages reports the state that it lacks.
 refused = subprocess.run([plain, "--resume", path("mean"), "--checkpoint", path("refused")], cwd=folder, text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 assert refused.returncode == 1 and re.search(r"this artifact has no state '.*\.ema'", refused.stderr), refused.stderr

@@ -1,5 +1,5 @@
-"""Models compiled for many rows, on few: by default one row has code of its own, the same as of a model compiled for one; with
---one-bucket a row's bits are those that it has among others.
+"""Models compiled for many rows, run on few. By default, a single row has its own code, the same as in a model compiled for one row; with
+--one-bucket, a row has the same bits as among others.
 
     buckets.py
 """
@@ -25,7 +25,7 @@ def weight(model, name, *dims):
 
 
 def network(batch):
-    """A convolution, and a softmax whose mean the model divides by the rows that it has asked for: a number of the run."""
+    """A convolution, and a softmax whose mean the model divides by the number of rows, which it asks a shape for: a number of the run."""
     model = Model("network")
     x = model.input("x", FLOAT, [batch, 3, SIZE, SIZE])
     h = model.node("Conv", [x, weight(model, "filter", 40, 3, 3, 3), weight(model, "bias", 40)], ["c"], "conv", pads=[1, 1, 1, 1])
@@ -40,7 +40,7 @@ def network(batch):
 
 
 def with_baked_batch():
-    """As a traced model may have it: the batch stands in the file, as the shape of a constant."""
+    """In the form of a traced model: the file contains the batch as the shape of a constant."""
     model = Model("baked")
     shape = model.initializer("shape", INT64, [2], [ROWS, 5])
     zeros = model.node("ConstantOfShape", [shape], ["zeros"], "zeros")
@@ -49,7 +49,7 @@ def with_baked_batch():
 
 
 def with_two_uses():
-    """The symbol is the rows of one input and the columns of another."""
+    """The symbol stands for the rows of one input and the columns of another."""
     model = Model("two")
     product = model.node("MatMul", [model.input("x", FLOAT, ["N", 5]), model.input("y", FLOAT, [5, "N"])], ["p"], "product")
     model.output(product, FLOAT, ["N", "N"])
@@ -71,7 +71,7 @@ network(ROWS).save(path("fixed.onnx"))
 
 class Buckets(Session):
     def run(self, rows, entry="forward", begin=0):
-        """Logits and shares of some rows, as bytes."""
+        """Logits and shares of several rows, as bytes."""
         number = self.entry(entry)
         given = x[begin * width:(begin + rows) * width]
         outputs = [array.array("f", [0.0] * rows * CLASSES) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Through the C ABI: kinds of steps by name and in turns have the trainer's bits, rates of groups are the caller's, and what is wrong is said.
+"""Through the C ABI: kinds of steps by name and in turns have the trainer's bits; the caller sets rates of groups; and errors are reported.
 
     c_loop.py ROOT
 """
@@ -47,7 +47,7 @@ class Model:
         self.renew()
 
     def renew(self):
-        """Another session."""
+        """Creates another session."""
         self.library.gradc_session_free(self.session)
         self.library.gradc_session_create(self.model, None, ctypes.byref(self.session))
 
@@ -93,7 +93,7 @@ inputs = {"critic": ("noise", "real", "share"), "generator": ("noise",)}
 
 
 def order(entry):
-    """The entry's data inputs, in its order."""
+    """The entry's data inputs, in order."""
     Port = struct(("name", text), ("dtype", ctypes.c_int), ("rank", ctypes.c_uint32), ("shape", ctypes.c_void_p), ("bytes", ctypes.c_uint64),
                   ("role", ctypes.c_int), ("field", text), ("classes", number), ("batched", ctypes.c_uint32))
     index, names = ctypes.c_uint32(), []
@@ -119,7 +119,7 @@ expect("rates are not the blocks' own", [round(gan.rate(entry=entry), 6) for ent
 gan.rate(status=2, entry=b"critics")
 expect(gan.error(), gan.error() == "the job has no train block 'critics'")
 
-# The whole job tells the callback whose step it was.
+# The whole job tells the callback which kind of step it was.
 Report = struct(("step", number), ("epoch", number), ("loss", ctypes.c_float), ("learning_rate", ctypes.c_float), ("gradient_norm", ctypes.c_float),
                 ("milliseconds", ctypes.c_double), ("input_milliseconds", ctypes.c_double), ("entry", text))
 Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Report), ctypes.c_void_p)
@@ -158,7 +158,7 @@ expect(loop.error(), loop.error() == "the step takes no loss scale: its precisio
 found = [round(loop.rate(steps=step, run_steps=220), 6) for step in (0, 10, 20, 120, 220)]
 expect(f"the schedule's rates are {found}", found == [0, 0.005, 0.01, 0.005, 0])
 
-# 3. A scale of the loss that overflows changes nothing, a smaller one does.
+# 3. A loss scale that overflows changes nothing; a smaller one does.
 half = os.path.join(folder, "half.textproto")
 with open(os.path.join(LOOP, "train.textproto")) as file, open(half, "w") as copy:
     copy.write(file.read().replace("../digits", os.path.join(ROOT, "examples/digits")) + "precision: FP16\n")
@@ -171,7 +171,7 @@ expect(f"updates are {updates}", updates == [0, 1, 1])
 loop.step(digits, status=2, loss_scale=-1)
 expect(loop.error(), loop.error() == "the loss scale is -1, expected a number above 0")
 
-# 4. The session's own scale is halved until nothing overflows, grows again, and comes with a checkpoint.
+# 4. The session's own scale is halved until nothing overflows, grows again, and is stored in checkpoints.
 scaling = os.path.join(folder, "scaling.textproto")
 with open(half) as file, open(scaling, "w") as copy:
     copy.write(file.read() + "loss_scaling { initial: 16777216 growth_interval: 5 }\n")
@@ -202,7 +202,7 @@ expect("scales of a checkpoint", scales(10) == rest)
 loop.reset()
 expect("scales after a reset", scales(30) == first)
 
-# 5. The momentum of a schedule that changes it; without a caller's it is the optimizer's.
+# 5. The momentum of a schedule that changes it; if the caller gives none, it is the optimizer's.
 loop.step(digits, status=2, momentum=ctypes.pointer(ctypes.c_float(0.5)))
 expect(loop.error(), loop.error() == "the step takes no momentum: the job's schedule does not change it")
 loop.rate(status=2, of="momentum")

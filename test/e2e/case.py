@@ -1,4 +1,4 @@
-"""What end-to-end cases share: a scratch folder, an assertion that ends the case, and a session of the C interface.
+"""Shared by end-to-end cases: a scratch folder, an assertion that ends the case, and a session of the C interface.
 
 Import it before `bar`: it puts that module's folder on the path.
 """
@@ -34,7 +34,7 @@ class Session:
         self.call("session_create", self.model, None, ctypes.byref(self.session))
 
     def call(self, name, *arguments, fails=False):
-        """Calls gradc_NAME, which is expected to succeed or to fail; returns its message."""
+        """Calls gradc_NAME, which must succeed or fail as expected; returns its message."""
         status = getattr(self.lib, "gradc_" + name)(*arguments)
         message = self.lib.gradc_last_error().decode()
         expect(f"{name}: status {status}: {message}", bool(status) == fails)

@@ -1,4 +1,4 @@
-"""The inputs of control-flow.mlir, and what comes of them.
+"""The inputs of control-flow.mlir, and checks of its results.
 
     control_flow.py inputs DIR
     control_flow.py check DIR COUNT
@@ -27,7 +27,7 @@ def read(folder, name, count):
 
 
 def check(folder, times):
-    """`a` of a row is added to itself `times` times over; rows in which the odd columns sum to more are doubled."""
+    """Adds `a` of each row to itself `times` times; rows whose odd columns have the larger sum are doubled."""
     a = [[value * (1 + times) for value in row] for row in X]
     y = [value * (1 if i % 2 else 2) for i in range(ROWS) for value in a[i]]
     assert read(folder, "y", ROWS * COLUMNS) == y

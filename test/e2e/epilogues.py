@@ -1,4 +1,4 @@
-"""Trains perceptrons whose products have epilogues in cuBLASLt, simulated, and holds them against the CPU: epilogues.py FOLDER"""
+"""Trains perceptrons whose products have epilogues in the simulated cuBLASLt, and compares them with the CPU: epilogues.py FOLDER"""
 import math
 import os
 import re
@@ -28,7 +28,7 @@ def follows(expected, found):
 
 
 def library_calls(spec):
-    """The kernels of a training step that are cuBLASLt's, without their numbers."""
+    """The kernels of a training step that run in cuBLASLt, without their numbers."""
     # Without ptxas the plan is quick.
     text = gradc("plan", spec, "--target=cuda:sm_90", "--libraries=always",
                  env=dict(os.environ, CUDA_HOME=os.path.dirname(spec), PATH=os.path.dirname(spec)))

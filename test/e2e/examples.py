@@ -1,4 +1,5 @@
-"""Trains the examples that are about the loop, shorter than their READMEs do, and checks that they come to what these promise.
+"""Trains the examples about the training loop, for fewer steps than in their READMEs, and checks that they reach the results promised
+there.
 
     examples.py
 """

@@ -1,5 +1,5 @@
-"""What an example exports computes what its trainer's own evaluation computed: the loss over the test set within 1e-5, and the
-same outputs one picture at a time, evaluated op by op. A model that its exporter left in training gives the same.
+"""A model exported by an example computes what its trainer's own evaluation computed: the loss over the test set within 1e-5, and the same
+outputs one picture at a time, evaluated op by op. So does a model that its exporter left in training mode.
 
     exported.py ROOT
 """
@@ -24,7 +24,7 @@ EXAMPLES = {  # (model, folder and name of the data, scale of the pictures); eve
 
 
 def test_set(path, scale):
-    """Shape, pictures one by one, and labels."""
+    """The shape, the individual pictures, and the labels."""
     with zipfile.ZipFile(path) as archive:
         shape, images = read_npy(archive.read("images.npy"))
         _, labels = read_npy(archive.read("labels.npy"))
@@ -84,7 +84,7 @@ def check(name, leave_in_training=False):
 
 
 def unused_mask():
-    """Dropout with a mask that nobody reads, as PyTorch's older exporter writes it, trains and is exported without either."""
+    """Dropout with an unused mask, as PyTorch's older exporter writes it, trains, and is exported without mask and Dropout."""
     folder = scratch()
     left_in_training().save(os.path.join(folder, "left.onnx"))
     with open(os.path.join(folder, "rows.csv"), "w") as file:

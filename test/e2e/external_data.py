@@ -1,5 +1,5 @@
-"""Weights in a file beside the exported model: the same numbers as in a model of one file, found by the name that ONNX's external data have,
-and read back. The file takes no input's place.
+"""Weights in a file next to the exported model: the same numbers as in a model in one file, found by the name in ONNX's external data, and
+read back. The file must not replace an input.
 
     external_data.py ROOT
 """
@@ -23,7 +23,7 @@ def path(name):
 
 
 def initializers(file):
-    """By name, the bytes of each, and whether they were in another file."""
+    """The bytes of each initializer, by name, and whether they were in another file."""
     with open(file, "rb") as model:
         graph = dict(fields(model.read()))[GRAPH]
     found = {}
@@ -71,13 +71,13 @@ def weights_apart():
     gradc("export", two, "--checkpoint", path("two-run"), "-o", path("again.onnx"))
     assert {name: data for name, (data, _) in initializers(path("again.onnx")).items()} == {name: data for name, (data, _) in apart.items()}
 
-    # What was written is read: one more step from there is the same from either form.
+    # The written file is read: another step from it is the same in either form.
     for source, export in (("one.onnx", ""), ("two.onnx", "export { external_data: true }")):
         trainer = compile_spec(spec("more.textproto", source, export), folder)
         run(trainer, "--steps", 1, "--quiet", "--export", path("more-" + source), "--checkpoint", path("more-" + source + ".run"))
     assert [data for data, _ in initializers(path("more-one.onnx")).values()] == [data for data, _ in initializers(path("more-two.onnx")).values()]
 
-    # The file of the weights would be the one that is read, under another name of the model.
+    # The file of the weights would overwrite the input, under another name of the model.
     shutil.copy(path("two.onnx"), path("renamed.onnx"))
     trainer = compile_spec(spec("over.textproto", "renamed.onnx", "export { external_data: true }"), folder)
     before = open(path("two.onnx.data"), "rb").read()
@@ -88,7 +88,7 @@ def weights_apart():
 
 
 def prepared():
-    """With preprocessing, into the spec's own file."""
+    """With preprocessing, into the file named in the spec."""
     model = Model("plain", opset=17)
     x = model.input("x", FLOAT, ["N", 64])
     weight = model.initializer("w", FLOAT, [64, 64], [0.01 * (i % 7) for i in range(4096)])

@@ -1,4 +1,4 @@
-"""Trains the stored exports of examples/from_*, and checks what the exporters should have kept.
+"""Trains the stored exports of examples/from_*, and checks that the exporters kept what training needs.
 
     frameworks.py
 """

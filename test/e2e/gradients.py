@@ -1,4 +1,4 @@
-"""Derivatives as the product: compiled from a spec, on more rows than one call takes, against JAX's numbers.
+"""Derivatives as results: compiled from a spec, on more rows than one call takes, compared with JAX's numbers.
 
     gradients.py
 """
@@ -89,7 +89,7 @@ NAMES = {"y": "y", "dy_dx": "dy_dx", "dy_dw1": "dy_dw1", "hessian": "hessian", "
 
 
 def many_rows():
-    """4,096 rows in chunks of 1,000: the last one has 96."""
+    """4,096 rows in chunks of 1,000; the last chunk has 96."""
     x, v = write_rows("x"), write_rows("v")
     artifact = compile_spec("chunks", SPEC, 1000)
     run(artifact, "many", x=x, v=v)
@@ -107,7 +107,7 @@ def many_rows():
 
 
 def single_rows():
-    """A gradient for each row with respect to what all share; picked rows of a Jacobian."""
+    """A per-row gradient with respect to a shared value; selected rows of a Jacobian."""
     x = write_rows("x", 48)
     artifact = compile_spec("single", """
 gradients { of: "y" with_respect_to: "w1" with_respect_to: "x" per_sample: true name: "g" }
@@ -135,7 +135,7 @@ gradients { of: "dy/dx" with_respect_to: "w1" jacobian { element: 1  element: 0 
 
 
 def jacobian():
-    """Every output with respect to every input, and to the weights, of a linear model: its weights."""
+    """Every output of a linear model with respect to every input, and to the weights: the result is its weights."""
     model = Model("linear", opset=20)
     weights = [0.25 * i - 1 for i in range(12)]
     x = model.input("x", FLOAT, ["N", 3])
@@ -168,7 +168,7 @@ gradients { of: "j/x" with_respect_to: "x" name: "second" }
 
 
 def shared_input():
-    """A gradient with respect to an input that all rows share is summed over chunks; what depends on no row is not."""
+    """A gradient with respect to an input shared by all rows is summed over chunks; a value that depends on no row is not."""
     model = Model("shared", opset=20)
     x, w = model.input("x", FLOAT, ["N", 3]), model.input("w", FLOAT, [3, 2])
     y = model.node("MatMul", [x, w], ["y"], "fc")
@@ -193,7 +193,7 @@ gradients { of: "penalty" with_respect_to: "w" }
 
 
 def forward():
-    """Inference takes any number of rows, too; rows that are coupled must be one batch."""
+    """Inference takes any number of rows as well; coupled rows must be one batch."""
     artifact = os.path.join(folder, "model")
     gradc("compile", os.path.join(REFERENCES, "gradients.onnx"), "--shape", "x=500x2", "-o", artifact)
     run(artifact, "forward", x=os.path.join(folder, "x.npy"))

@@ -1,6 +1,5 @@
-"""Indices computed at run time: what a lookup reads, negative indices included, compiled and evaluated; that one out of range is an
-error with node, index and limit, in a run, in training and on a (simulated) GPU; and that training has the same bits with any
-number of threads.
+"""Indices computed at run time: lookups, with negative indices, compiled and evaluated; an index out of range is an error with node, index,
+and limit, in a run, in training, and on a (simulated) GPU; and training has the same bits with any number of threads.
 
     indices.py
 """
@@ -53,7 +52,7 @@ data {{
 
 
 def write_tokens(rows, bad=None):
-    """Random tokens, half of them 3 at most; the last is `bad`."""
+    """Random tokens, of which half are at most 3; the last one is `bad`."""
     tokens = array.array("q", (numbers.choice([numbers.randrange(4), numbers.randrange(-VOCABULARY, VOCABULARY)])
                                for _ in range(rows * LENGTH)))
     if bad is not None:

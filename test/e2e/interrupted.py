@@ -1,5 +1,5 @@
-"""How a training ends, or goes on, when its surroundings change: another training wants its folder, its terminal or its reader goes
-away, its data file is cut off.
+"""How a training ends or continues when its environment changes: another training wants its folder, its terminal or its reader goes away,
+or its data file is truncated.
 
     interrupted.py ROOT
 """
@@ -20,7 +20,7 @@ checkpoints = os.path.join(folder, "run")
 
 
 def start(*options, **how):
-    """A training that only a signal ends."""
+    """A training that runs until a signal ends it."""
     command = [trainer, "--data-dir", folder, "--steps", "2000000000", *options]
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how)
 
@@ -53,7 +53,7 @@ def two_in_one_folder():
     for more in ([], ["--resume"]):
         second = start("--checkpoint", "run", *more)
         end(second, 1, "folder 'run' belongs to a training under way", f"process {first.pid}", "--checkpoint")
-    # The kernel releases the lock of a process that had no time to.
+    # The kernel releases the lock of a process that had no time to release it.
     first.kill()
     end(first, -signal.SIGKILL)
     end(start("--checkpoint", "run", "--resume", "--steps", str(saved()[-1] + 1)), 0)
@@ -65,7 +65,7 @@ def hang_up():
     before = saved()[-1]
     training.send_signal(signal.SIGHUP)
     end(training, 128 + signal.SIGHUP, "stopped after step", "checkpoint 'run/step-", f"go on with: {trainer} --checkpoint run --resume")
-    # Of the step at which it stopped, not the last of an epoch.
+    # The loss of the step at which it stopped, not of the last step of an epoch.
     assert saved()[-1] > before and any(step % 500 for step in saved()), saved()
 
 

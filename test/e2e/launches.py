@@ -13,7 +13,7 @@ DRIVER = {"GRADC_LIBCUDA": os.path.join(BIN, "../test/gradc-simulated-cuda.so")}
 
 
 def job(folder, layers, clip, growth=4):
-    """A perceptron of `layers` layers, each wider by `growth` than the one before, so that no two kernels are equal."""
+    """A perceptron of `layers` layers, each `growth` units wider than the previous one, so that no two kernels are equal."""
     os.makedirs(folder)
     spec = write_mlp_job(folder, [16 + growth * i for i in range(layers + 1)], 32, 4)
     if clip:
@@ -37,7 +37,7 @@ def step(spec):
 
 
 def code_size(spec):
-    """Of the PTX of all kernels: bytes."""
+    """The number of bytes of PTX of all kernels."""
     out = os.path.join(os.path.dirname(spec), "kernels.ptx")
     gradc("compile", spec, "-o", out, "--target=cuda:sm_90", "--emit=asm")
     return os.path.getsize(out)
@@ -49,7 +49,7 @@ def expect(what, found, expected):
 
 
 def follow(spec, folder):
-    """Losses and norms on the simulated GPU are the CPU's."""
+    """Losses and norms on the simulated GPU equal the CPU's."""
     gpu = os.path.join(folder, "gpu")
     gradc("compile", spec, "-o", gpu, "--target=cuda:sm_90", "--llvm-image")
     logs = []
@@ -70,7 +70,7 @@ def main():
     parts = step(job(os.path.join(folder, "plain"), 12, clip=False))
     expect("the updates", parts[-1], 24)
     print(f"12 layers: {sum(parts)} kernels, {len(parts)} launches")
-    # So are the gradients of 12 biases, the sums of all gradients' squares with the loss, and the norm with Adam's scalars.
+    # So are the gradients of 12 biases, the sums of all squared gradients with the loss, and the norm with Adam's scalars.
     clipped = job(os.path.join(folder, "clip"), 12, clip=True)
     parts = step(clipped)
     expect("gradients, sums, norm, updates", [n for n in parts if n > 1], [12, 25, 2, 24])
@@ -82,7 +82,7 @@ def main():
     # The norm of 80 gradients takes the same number of launches as that of 24.
     parts = step(job(os.path.join(folder, "deep-clip"), 40, clip=True))
     expect("sums, norm, updates", [n for n in parts if n > 1][1:], [81, 2, 46, 34])
-    # Layers of equal size share code, also within a launch: three times as many make less than twice as much code.
+    # Layers of equal size share code, also within a launch: three times the layers take less than twice the code.
     even = [job(os.path.join(folder, f"even{layers}"), layers, clip=True, growth=0) for layers in (12, 36)]
     sizes = [code_size(spec) for spec in even]
     if sizes[1] > 2 * sizes[0]:

@@ -1,5 +1,5 @@
-"""Batches of rows of about one length: losses and the weight follow the formula over the rows as they are, batch by batch; shuffled epochs visit
-each row once; a resume goes on in the middle of an epoch with the same bits.
+"""Batches of rows of similar length: losses and the weight follow the formula over the unpadded rows, batch by batch; shuffled epochs visit
+each row once; a resume in the middle of an epoch has the same bits.
 
     lengths.py FOLDER
 """
@@ -88,7 +88,7 @@ for drop in False, True:
     last = events(path(f"{name}.jsonl"), "eval")[-1]["loss"]
     print(f"{name}: evaluation {'follows' if off([last], [evaluation]) < 1e-5 else 'DIFFERS'}")
 
-# The order of a shuffled epoch is not known here: the run in one piece and the one that was interrupted are the same.
+# The order of a shuffled epoch is not known here: the uninterrupted and the interrupted run are equal.
 perEpoch = len(batches(False))
 stop = perEpoch + 4
 whole = train("one", "epochs: 3", shuffle=True)

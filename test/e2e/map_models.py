@@ -1,5 +1,5 @@
-"""Map stages given as ONNX models: against built-in stages, before and after batch, with any number of threads, stopped
-and resumed, with random numbers, weights of their own, caches and bad rows; and the tools' output for them.
+"""Map stages given as ONNX models: compared with built-in stages, before and after batch, with any number of threads, stopped and resumed,
+with random numbers, their own weights, caches, and bad rows; and the output of the tools about them.
 
     map_models.py
 """
@@ -36,7 +36,7 @@ def noise_model(lead):
 
 
 def mix_model(lead):
-    """A product with weights that want panels, whose names the trained model has, too."""
+    """A product whose weights are stored in panels; the trained model has weights of the same names."""
     numbers = random.Random(4)
     model = Model("mix")
     pixels = model.input("images", FLOAT, lead + [8, 8])
@@ -90,7 +90,7 @@ def build(name, rows, behind="", more="stage { prefetch {} }"):
 
 
 def train(trainer, *options, data=folder, **environment):
-    """The results of a training: losses of its steps and of evaluations, and the model, without what is said of its inputs."""
+    """The results of a training: the losses of its steps and evaluations, and the model without the description of its inputs."""
     name = os.path.basename(trainer)
     if "--resume" not in options:
         shutil.rmtree(path(name + "-run"), ignore_errors=True)
@@ -107,7 +107,7 @@ def close(found, expected):
     return all(abs(a - b) < 1e-4 for a, b in pairs)
 
 
-# 1. The same as a built-in stage, including last batches of 29 and 10 rows.
+# 1. The same results as a built-in stage, including last batches of 29 and 10 rows.
 plain = train(build("plain", CAST))
 expect("a model on rows is as the built-in stage", train(build("row", scale("row"))) == plain)
 expect("so is one with a first dim of 1", train(build("one", scale("one"))) == plain)
@@ -121,7 +121,7 @@ kept = 'stage { filter { field: "labels"  most: 7 } }'
 expect("a filter reads what a model has made",
        train(build("filtered", scale("row") + kept)) == train(build("kept", CAST + kept)))
 
-# 2. Weights of their own.
+# 2. Their own weights.
 mixed = train(build("mixed", CAST + mix("row")))
 expect("weights matter", not close(mixed, plain))
 expect("a product by rows is one by batches", close(train(build("mixed-batch", CAST, mix("open"))), mixed))
@@ -173,7 +173,7 @@ for number, chain in enumerate(('stage { map { field: "x"  scale: 2 } } ' + BATC
         skipped.append(train(compile_spec(in_table(f"skip{number}{threads}.textproto"), table), data=table))
 expect("bad rows are skipped", len(skipped[0][0]) == 3 * (86 // 4) and all(one == skipped[0] for one in skipped))
 
-# 5. Behind batch they take any number of rows.
+# 5. After batch, they take any number of rows.
 for number, chain in enumerate(('stage { map { field: "x"  scale: 2 } } stage { batch { size: 4 } }', "stage { batch { size: 4 } }" + MAP)):
     with open(in_table(f"rows{number}.textproto"), "w") as file:
         file.write(text.replace(BATCH, chain))
@@ -184,7 +184,7 @@ for rows in (22, 25, 27):
     plain, modelled = (train(trainer, data=table) for trainer in trainers)
     expect(f"{rows} rows in place of 100", len(plain[0]) == (rows + 3) // 4 and plain == modelled)
 
-# 6. The tools' output for them.
+# 6. The output of the tools about them.
 spec = path("turn.textproto")
 plan = gradc("plan", spec)
 expect("gradc plan lists their entries", "map.1" in plan and "map.1.tail" not in plan)
@@ -194,7 +194,7 @@ train(path("turn"), "--trace", path("trace.json"), "--steps", "4")
 with open(path("trace.json")) as file:
     expect("a trace shows them", "model 'scale-open.onnx'" in file.read())
 
-# 7. Beside a GPU's step they run on the CPUs, with weights in CPU layouts.
+# 7. During a GPU's steps, they run on the CPUs with weights in CPU layouts.
 for name in ("turn", "turn-rows"):
     gradc("compile", path(name + ".textproto"), "-o", path("gpu"), "--target=cpu,cuda:sm_90", "--llvm-image")
     found = train(path("gpu"), "--steps", "3", "--level", "cuda:sm_90",

@@ -1,5 +1,6 @@
-"""float8, float4 and integers of 4 and 2 bits: every code decodes to its number, and numbers round to the nearest code, ties to even, by tables that
-this script makes from the formats' definitions. Compiled and evaluated; from .npy, TensorProto and packed initializers.
+"""float8, float4, and integers of 4 and 2 bits: each code decodes to its number, and numbers round to the nearest code, ties to even,
+according to tables that this script derives from the definitions of the formats. Compiled and evaluated; from .npy, TensorProto, and
+packed initializers.
 
     narrow.py
 """
@@ -11,7 +12,7 @@ from case import expect, path
 from bar import gradc, program
 from onnx_writer import DOUBLE, FLOAT, INT8, UINT8, Model, message, tensor
 
-# Name, number, bits, bits of the mantissa, bias, codes from 0 up that are finite, of infinity and of NaN, whether there is -0.
+# Name, number, bits, mantissa bits, bias, number of finite codes from 0 up, codes of infinity and of NaN, whether -0 exists.
 FLOATS = [("e4m3fn", 17, 8, 3, 7, 0x7f, None, 0x7f, True), ("e4m3fnuz", 18, 8, 3, 8, 0x80, None, 0x80, False),
           ("e5m2", 19, 8, 2, 15, 0x7c, 0x7c, 0x7e, True), ("e5m2fnuz", 20, 8, 2, 16, 0x80, None, 0x80, False),
           ("e2m1", 23, 4, 1, 1, 8, None, None, True)]
@@ -21,7 +22,7 @@ WAYS = [], ["--reference"], ["--target", "cpu:x86-64-v3"]
 
 
 def table(kind):
-    """The numbers that codes without a sign stand for, of the finite ones."""
+    """The numbers represented by the finite codes without a sign."""
     _, _, _, mantissa, bias, finite, *_ = kind
     return [math.ldexp((code & (1 << mantissa) - 1) + (1 << mantissa) * (code >> mantissa > 0),
                        max(code >> mantissa, 1) - bias - mantissa) for code in range(finite)]
@@ -37,7 +38,7 @@ def decoded(kind, code):
 
 
 def encoded(kind, x, saturates):
-    """The nearest code; of two that are as near, the even one."""
+    """The nearest code; the even one of two equally near codes."""
     _, _, bits, mantissa, _, finite, infinity, nan, minus_zero = kind
     numbers, sign = table(kind), 1 << bits - 1 if math.copysign(1, x) < 0 else 0
     if math.isnan(x):
@@ -51,7 +52,7 @@ def encoded(kind, x, saturates):
 
 
 def exponent_code(x, rounding, saturates):
-    """float8e8m0: 2^(code - 127), of numbers that are not negative."""
+    """float8e8m0: 2^(code - 127), for nonnegative numbers."""
     if math.isnan(x) or (math.isinf(x) and not saturates):
         return 255
     if math.isinf(x):
@@ -65,7 +66,7 @@ def exponent_code(x, rounding, saturates):
 
 
 def interesting(kind):
-    """Every number, those halfway between two and their neighbours, and what is out of range."""
+    """Every number, midpoints between adjacent numbers and their neighbours, and numbers out of range."""
     numbers = table(kind)
     halves = [(a + b) / 2 for a, b in zip(numbers, numbers[1:] + [2 * numbers[-1] - numbers[-2]])]
     sizes = numbers + [half * factor for half in halves for factor in (1, 1 - 2.0**-20, 1 + 2.0**-20)]
@@ -162,7 +163,7 @@ def packed(values, bits):
 
 
 def check_integers():
-    """From initializers (packed), a Constant of int32_data, .npy of numbers and TensorProto; moved, widened, quantized."""
+    """From packed initializers, a Constant with int32_data, .npy of numbers, and TensorProto; moved, widened, and quantized."""
     for name, number, least, most in INTEGERS:
         bits = (most - least + 1).bit_length() - 1
         values = [least + (3 * i + 1) % (most - least + 1) for i in range(9)]
@@ -201,7 +202,7 @@ def check_integers():
 
 
 def check_blocks():
-    """Weights of 4 bits with a scale for each block of a column, as quantizers export them."""
+    """4-bit weights with a scale per block of a column, in the form that quantizers export."""
     values = [(5 * i) % 16 - 8 for i in range(32)]
     scales = [0.5, 1.0, 2.0, 4.0]
     model = Model("blocks", opset=21)
@@ -218,7 +219,7 @@ def check_blocks():
 
 
 def check_exponents_as_scales():
-    """Microscaling: weights of 4 bits, blocks of them with a power of two each."""
+    """Microscaling: 4-bit weights in blocks with a power of two each."""
     codes = [(3 * i + 1) % 16 for i in range(8)]
     model = Model("microscaling", opset=25)
     weights = model.initializer("w", 23, [2, 4], data=packed(codes, 4))
@@ -232,7 +233,7 @@ def check_exponents_as_scales():
 
 
 def check_bf16():
-    """numpy has no bf16 either: its bits are read as V2, which is written, and as u2."""
+    """numpy has no bf16 either: its bits are read as V2, which is also written, and as u2."""
     codes = struct.pack("<3H", 0x3f80, 0xc020, 0x7f80)
     model = one_node("Neg", [16], 16)
     for descr in "<V2", "<u2":

@@ -1,4 +1,4 @@
-"""Networks as PyTorch exports them compute in evaluation what PyTorch computed in f64, within 1e-4 of the largest output.
+"""Networks exported by PyTorch compute in evaluation what PyTorch computed in f64, within 1e-4 of the largest output.
 
     networks.py ROOT
 """
@@ -18,12 +18,12 @@ INPUTS = {
 }
 
 
-# Those with gradients in the loss, from the specs that say of what.
+# Networks with gradients in the loss, from specs that say of what.
 COMPILED = {"burgers": ["points", "known", "values"], "critic": ["picture", "fake", "share"]}
 
 
 def off_by(found, expected):
-    """The largest difference over the largest number expected."""
+    """The largest difference divided by the largest expected number."""
     if found[0] != expected[0]:
         return math.inf
     error = max(abs(a - b) for a, b in zip(found[1], expected[1], strict=True))
@@ -51,7 +51,7 @@ def main():
             error = off_by(read_npy(file.read()), numbers)
         print(f"{value}: within {error:.1e}")
         worst = max(worst, error)
-    # The comparison can fail: outputs are not each other's.
+    # The comparison can fail: outputs of different networks differ.
     assert off_by(expected["vit.logits"], expected["swin.logits"]) > TOLERANCE
     sys.exit(0 if worst <= TOLERANCE else f"WRONG: off by {worst:.1e}, {TOLERANCE:.0e} wanted")
 

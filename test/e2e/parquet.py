@@ -1,5 +1,5 @@
-"""A Parquet file trains to the bits of the same rows in CSV, drafts a spec, and is predicted for; without the plug-in the message says what to
-install.
+"""A Parquet file trains to the bits of the same rows in CSV, drafts a spec, and is used for predictions; without the plug-in, the message
+says what to install.
 
     parquet.py ROOT [PLUGIN]
 """
@@ -64,7 +64,7 @@ def refused(code, message, *command, **more):
 
 
 def without():
-    """The message names what is missing, in the tool and in a trainer that reads text alone."""
+    """The message names the missing part, in the tool and in a trainer that only reads text."""
     message = "reading Parquet needs gradc's plug-in libgradc-parquet.so, which is built where Arrow is installed (pip install pyarrow, or libparquet-dev)"
     refused(3, message, program("gradc"), "check", write_spec("none", "people.parquet"), GRADC_LIBPARQUET="/nowhere/libgradc-parquet.so")
     other = os.path.join(BIN, "libgradc-runner.so")

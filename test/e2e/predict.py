@@ -1,4 +1,4 @@
-"""Trained programs predict: classes and scores, or values, for rows out of each kind of file, prepared as evaluation prepares them.
+"""Trained programs predict: classes and scores, or values, for rows from each kind of file, prepared as in evaluation.
 
     predict.py ROOT
 """
@@ -43,7 +43,7 @@ def refused(code, message, *command):
 
 
 def classes():
-    """Digits: what evaluation found, row by row, for any number of rows of every kind of file."""
+    """Digits: the evaluation's results, row by row, for any number of rows in every kind of file."""
     shutil.copy(os.path.join(DIGITS, "mlp.onnx"), folder)
     with zipfile.ZipFile(os.path.join(DIGITS, "digits.npz")) as archive:
         shape, images = read_npy(archive.read("images.npy"))
@@ -65,7 +65,7 @@ def classes():
     loss = -sum(math.log(float(row[f"score_{label}"])) for row, label in list(zip(rows, labels))[::5]) / len(right[::5])
     assert abs(loss - last["loss"]) < 1e-4, (loss, last)
 
-    # Without labels, in any number of rows, one included; numbers of any type.
+    # Without labels, for any number of rows (one included), with numbers of any type.
     for count in (1, 33):
         write_npy(path("x.npy"), array.array("f", images[:count * 64]), (count, 8, 8))
         assert predictions(trainer, path("x.npy"), *weights) == rows[:count], count
@@ -76,7 +76,7 @@ def classes():
         assert predictions(trainer, path("x.csv"), *weights) == rows[:count], count
     assert table(run(trainer, "predict", *weights, "--data", path("x.csv"))) == rows[:33]
 
-    # The tool does the same with a spec, and an artifact beside its checkpoint.
+    # The tool does the same with a spec, and with an artifact next to its checkpoint.
     spec = os.path.join(DIGITS, "train.textproto")
     for command in ((spec, "--checkpoint", path("run")), (trainer, path("run/best.ckpt"))):
         assert table(gradc("predict", *command, "--data", path("x.csv"))) == rows[:33], command
@@ -149,7 +149,7 @@ epochs: 30  checkpoint {{ directory: "{name}.run" }}  {export}
 
 
 def held_out():
-    """The columns are the job's own, in its order, also where its source holds rows out."""
+    """The columns are the job's, in its order, even if its source holds out rows."""
     with open(path("new.csv")) as file, open(path("turned.csv"), "w") as turned:
         for line in file:
             turned.write(",".join(reversed(line.rstrip().split(","))) + "\n")
@@ -164,7 +164,7 @@ def held_out():
 
 
 def elsewhere():
-    """Evaluation writes nothing: it needs no place for the export of a spec whose folder is gone."""
+    """Evaluation writes nothing: it does not need the folder of a spec's export, which is gone."""
     away = path("away")
     shutil.copytree(DIGITS, away)
     trainer = compile_spec(os.path.join(away, "train.textproto"), folder)
@@ -175,7 +175,7 @@ def elsewhere():
 
 
 def binary():
-    """Scores of two classes, whether the model ends in logits or in their sigmoid; evaluation filters, prediction does not."""
+    """Scores of two classes, whether the model ends in logits or in their sigmoid; evaluation filters rows, prediction does not."""
     points = [(i % 7 - 3.0, i % 5 - 2.0) for i in range(50)]
     with open(path("binary.csv"), "w") as file:
         file.write("a,b,is,use\n" + "".join(f"{a},{b},{int(a + b > 0.5)},{i % 2}\n" for i, (a, b) in enumerate(points)))
@@ -212,7 +212,8 @@ epochs: 20  checkpoint {{ directory: "{name}.run" }}
 
 
 def fixed_batches():
-    """A model of one batch size: the last rows are padded, and what is padded is cut off; rows that depend on each other are not."""
+    """A model with a fixed batch size: the last rows are padded, and the padding is removed from the results; rows that depend on each
+    other are not padded."""
     model = Model("fixed", opset=17)
     x = model.input("x", FLOAT, [4, 2, 3])
     shape = model.initializer("shape", INT64, [2], [4, 6])
@@ -243,7 +244,7 @@ data { source { npy { field { name: "x" path: "six.npy" } field { name: "t" path
 
 
 def pictures():
-    """Names of class folders, for pictures in a folder without any, or for one."""
+    """The names of class folders, for pictures in a folder without classes, and for a single picture."""
     source = os.path.join(ROOT, "examples/pictures")
     shutil.copy(os.path.join(source, "cnn.onnx"), folder)
     shutil.copy(os.path.join(source, "train.textproto"), path("cnn.textproto"))
@@ -264,7 +265,7 @@ def pictures():
     assert [row | {"file": 0} for row in outside] == [row | {"file": 0} for row in inside]
     assert predictions(trainer, f"{flat}/0000.jpg") == outside[:1]
 
-    # Evaluation numbers classes as training did, also where some are missing; others are none.
+    # Evaluation numbers classes like training, even if some are missing; other classes are errors.
     shutil.rmtree(os.path.join(folder, "pictures", names[0]))
     labels = {row["file"]: row["file"].split("/")[1] for row in inside if names[0] not in row["file"].split("/")}
     right = sum(row["class"] == labels[row["file"]] for row in inside if row["file"] in labels)
@@ -276,7 +277,7 @@ def pictures():
 
 
 def model_alone():
-    """Without a spec an executable gives the model's outputs; numbers are cast to what it takes."""
+    """Without a spec, an executable gives the model's outputs; numbers are cast to the types of its inputs."""
     trainer = path("mlp")
     gradc("compile", path("mlp.onnx"), "--shape", "x=16x8x8", "-o", trainer)
     values = array.array("q", [number % 17 for number in range(20 * 64)])

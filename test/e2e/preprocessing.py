@@ -1,5 +1,5 @@
-"""A model exported with `export { preprocessing: true }` takes the fields as the data have them, and computes what the trainer
-evaluated: the evaluation's loss within 1e-5, with the exported model in a job without maps, in the oldest and the newest opset.
+"""A model exported with `export { preprocessing: true }` takes fields as they are in the data, and computes what the trainer evaluated: the
+evaluation's loss within 1e-5, with the exported model in a job without maps, in the oldest and the newest opset.
 
     preprocessing.py ROOT
 """
@@ -47,7 +47,7 @@ def write_data(folder):
 
 
 def write_model(path, opset):
-    """All inputs, flattened, weighted and added up. `t` and `plain` have their fields' names."""
+    """All inputs, flattened, weighted, and summed. `t` and `plain` have the names of their fields."""
     numbers = random.Random(7)
     model = Model("inputs", opset=opset)
     terms = []
@@ -118,12 +118,12 @@ def check(opset):
     loss, said = evaluated(folder, "raw")
     trained = os.path.join(folder, "trained.onnx")
 
-    # The same rows as they are, through the exported model.
+    # The same rows unprocessed, through the exported model.
     write_spec(os.path.join(folder, "again.textproto"), "trained.onnx", fields, {"t_raw": "t"}, "", "steps: 1", "1e-30")
     again, _ = evaluated(folder, "again")
     expect(abs(again - loss) <= 1e-5 * loss, f"opset {opset}: evaluated {loss}, the exported model computes {again}")
 
-    # So does the artifact's entry; what it finds in the data comes from the checkpoint.
+    # So does the artifact's entry; the values found in the data come from the checkpoint.
     inspected = gradc("inspect", os.path.join(folder, "raw"))
     expect("t_raw" in inspected and "picture" in inspected, "the artifact's inputs:", inspected)
     exported = os.path.join(folder, "exported.onnx")
@@ -133,7 +133,7 @@ def check(opset):
     refused = subprocess.run([program("gradc"), "export", os.path.join(folder, "raw"), "-o", exported], capture_output=True, text=True)
     expect(refused.returncode == 1 and "(standardize t)" in refused.stderr, "without a checkpoint:", refused.stderr)
 
-    # Weights alone are the model's; what check says of the numbers found.
+    # Weights alone are the model's; check reports the values found.
     weights = os.path.join(folder, "weights.safetensors")
     for source in [os.path.join(folder, "run")], [os.path.join(folder, "raw"), "--checkpoint", os.path.join(folder, "run")]:
         gradc("export", *source, "-o", weights)
@@ -149,7 +149,7 @@ def check(opset):
 
 
 def check_metadata(folder, fields):
-    """Without the option the file says what its inputs are made of; without an evaluation, what is random is named."""
+    """Without the option, the file says what its inputs are made of; without an evaluation, random steps are named."""
     spec = os.path.join(folder, "plain.textproto")
     write_spec(spec, "model.onnx", fields, FEEDS, MAPS, 'steps: 1 export { onnx: "plain.onnx" }', "1e-4",
                'stage { map { field: "gray" flip { vertical: 0.5 } } }', evaluates=False)
@@ -163,7 +163,7 @@ def check_metadata(folder, fields):
 
 
 def check_metadata_without_data(folder):
-    """A trainer compiled where the data are not says the same of its inputs."""
+    """A trainer compiled where the data does not exist describes its inputs in the same way."""
     os.rename(os.path.join(folder, "plain.textproto"), os.path.join(folder, "early.textproto"))
     expected = metadata_of(os.path.join(folder, "plain.onnx"))
     elsewhere = os.path.join(folder, "elsewhere")

@@ -1,5 +1,5 @@
-"""Rows of varying length, padded: a loss under the mask is the mean over what there is, whatever the length that rows are padded to. Losses
-and the weight follow the formula over the rows as they are.
+"""Padded rows of varying length: a loss under the mask is the mean over the existing values, whatever the padded length. Losses and the
+weight follow the formula over the unpadded rows.
 
     ragged.py FOLDER
 """

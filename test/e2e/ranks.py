@@ -1,4 +1,4 @@
-"""Training by several processes over MPI: the losses of one process, a resume with another number of them, and what ends it.
+"""Training by several processes over MPI: the losses of one process, a resume with another number of processes, and the events that end it.
 
     ranks.py ROOT
 """
@@ -27,7 +27,7 @@ def path(name):
 
 
 def train(name, ranks, *options):
-    """A short training: its losses."""
+    """A short training; returns its losses."""
     run(trainer, "--ranks", ranks, "--log", path(name + ".jsonl"), *options, cwd=folder)
     return losses(path(name + ".jsonl"))
 
@@ -68,7 +68,7 @@ def same_losses():
 
 
 def by_messages():
-    """Ranks of one host that share no memory: the same bits as with it."""
+    """Ranks of one host without shared memory: the same bits as with it."""
     os.environ["GRADC_RANKS_MEMORY"] = "separate"
     for ranks in (2, 3):
         found = train(f"messages{ranks}", ranks, "--steps", "50", "--checkpoint", path(f"messages{ranks}"))
@@ -127,13 +127,13 @@ def a_rank_is_lost():
 
 
 def fewer_go_on():
-    """With --elastic, what is left of the ranks goes on from the last checkpoint, down to one."""
+    """With --elastic, the remaining ranks continue from the last checkpoint, down to a single rank."""
     fresh()
     training = start([trainer, "--ranks", "3", "--elastic", *endless], folder)
     before = set()
 
     def await_ranks(count):
-        """Their processes, none of which was one of the ranks before."""
+        """Their processes, all of which are new."""
         deadline = time.monotonic() + 60
         while len(ranks := ranks_of(training.pid)) != count or before & set(ranks.values()):
             assert training.poll() is None and time.monotonic() < deadline, f"{count} ranks are not there"
@@ -156,7 +156,7 @@ def fewer_go_on():
 
 
 def a_rank_is_lost_before_it_joins():
-    """Instead of mpirun, a script that starts one of the ranks as a process that is killed at once."""
+    """Replaces mpirun by a script that starts one of the ranks as a process that is killed immediately."""
     for victim in (0, 1):
         script = path(f"mpirun{victim}")
         with open(script, "w") as file:
@@ -171,7 +171,7 @@ def a_rank_is_lost_before_it_joins():
 
 
 def a_file_is_cut_off():
-    """A file of one rank's, so that no other one can say it."""
+    """A file of a single rank, so that no other rank can report it."""
     jobs = [path("mapped"), path("cut")]
     os.mkdir(jobs[0])
     spec = write_mlp_job(jobs[0], (64, 8, 3), 4, 500)
@@ -196,7 +196,7 @@ def a_file_is_cut_off():
 
 
 def the_disk_is_full():
-    """The first rank writes checkpoints, and says for all that it cannot."""
+    """The first rank writes checkpoints, and reports for all ranks if it cannot."""
     fresh()
     training = start([trainer, "--ranks", "3", *endless], folder)
     wait_for_steps(training, checkpoints, 1)
@@ -227,7 +227,7 @@ def a_signal_stops_all():
 
 
 def a_rank_fails():
-    """All data but one rank's are there."""
+    """All data exist except those of one rank."""
     other = path("elsewhere")
     shutil.copytree(folder, other, ignore=shutil.ignore_patterns("elsewhere", "run", "*.ckpt"))
     os.remove(os.path.join(other, "digits.npz"))
@@ -246,7 +246,7 @@ def differences_are_refused():
 
 
 def too_few_rows_are_refused():
-    """At the start: shares of a bucket's full batches, or of its last one, with one row for a sample variance."""
+    """At the start: shares of a bucket's full batches, or of its last one, with a single row for a sample variance."""
     small = path("small")
     os.mkdir(small)
     model = Model("normalized", opset=20)
@@ -300,7 +300,7 @@ def without_distribution():
 
 
 def by_gradc():
-    """The spec is compiled once; what a run says names the spec."""
+    """The spec is compiled once; the run's messages name the spec."""
     said = gradc("train", "ranks.textproto", "--ranks", 2, "--steps", 20, "--checkpoint", "by-gradc", "--log", path("gradc.jsonl"),
                  cwd=folder)
     assert "gradc predict ranks.textproto --checkpoint by-gradc" in said and "by 2 ranks" in said, said

@@ -1,4 +1,4 @@
-"""An asynchronous parameter server over MPI: it learns, its checkpoints are snapshots at a barrier, and it ends as other trainings do.
+"""An asynchronous parameter server over MPI: it learns, its checkpoints are snapshots at a barrier, and it ends like other trainings.
 
     ranks_stale.py ROOT
 """
@@ -28,7 +28,7 @@ def accuracy(log):
 
 
 def learns():
-    """With one to three workers. One process and other workers continue from the checkpoint."""
+    """With one to three workers. One process, and other workers, continue from the checkpoint."""
     for ranks in (2, 3, 4):
         run(trainer, "--ranks", ranks, "--log", f"{ranks}.jsonl", "--checkpoint", f"run{ranks}", "--steps", 450, "--quiet", cwd=folder)
         found = losses(os.path.join(folder, f"{ranks}.jsonl"))
@@ -44,7 +44,7 @@ def learns():
 
 
 def one_worker_is_synchronous():
-    """It has the whole batch, and its server updates after each step: the losses are those of one process."""
+    """A single worker has the whole batch, and its server updates after each step: the losses are those of one process."""
     run(trainer, "--log", "one.jsonl", "--steps", 20, "--quiet", cwd=folder)
     one, found = losses(os.path.join(folder, "one.jsonl")), losses(os.path.join(folder, "2.jsonl"))
     worst = max(abs(a - b) for a, b in zip(one, found))
@@ -52,7 +52,7 @@ def one_worker_is_synchronous():
 
 
 def needs_rows():
-    """A worker without rows has no gradient: a whole batch or the last one is too small."""
+    """A worker without rows has no gradient, so a whole batch or the last one is too small."""
     for number, (batch, found) in enumerate((("size: 2", "batch of 2 rows"),
                                              ("size: 718", "last batch of 1 row, which batch { drop_remainder: true } leaves out"))):
         where = os.path.join(folder, f"rows{number}")
@@ -67,12 +67,12 @@ def needs_rows():
 
 
 def stops_at_values_that_are_not_finite():
-    """Both workers get there, and one of them says so."""
+    """Both workers reach the end, and one of them reports it."""
     end(start([trainer, "--ranks", "3", "--learning-rate", "1e30"], folder), 1, "the loss is ", " at step ", "no checkpoint was written")
 
 
 def ends():
-    """By a signal, with a checkpoint, and when a worker or the server is lost or stands still."""
+    """Ended by a signal, with a checkpoint, and when a worker or the server is lost or hangs."""
     command = [trainer, "--ranks", "3", "--steps", "2000000000", "--checkpoint", "run"]
 
     def begin(*options):

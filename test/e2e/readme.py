@@ -1,4 +1,4 @@
-"""Runs the commands of the README's journey, in a folder that has the examples and nothing else.
+"""Runs the commands of the README's journey in a folder that only contains the examples.
 
     readme.py ROOT FOLDER
 """

@@ -1,5 +1,5 @@
-"""An LSTM, a GRU, a neural ODE (a Loop with an If in it) and a Loop around a Scan compiled: kernels in loops verified, the same numbers
-on the simulated GPU and from the reference, any number of rows, and gradients against differences.
+"""An LSTM, a GRU, a neural ODE (a Loop that contains an If), and a Loop around a Scan, compiled: kernels in loops are verified; the
+simulated GPU and the reference give the same numbers; any number of rows; gradients against differences.
 
     recurrent.py
 """

@@ -1,5 +1,5 @@
-"""Artifacts compiled for batches of 64, on fewer rows: against artifacts compiled for just these, with NaN in all memory
-behind them, through the C interface, with data that has a row more or fewer, and by `gradc run`.
+"""Artifacts compiled for batches of 64, run on fewer rows: compared with artifacts compiled for exactly these, with NaN in all memory past
+the rows, through the C interface, with data that has one row more or fewer, and by `gradc run`.
 
     rows.py [kernels|libraries|gpu|gpu-libraries]    on the simulated GPU, with generated kernels alone or with library calls;
                                                      on a real one
@@ -51,7 +51,7 @@ def constant(model, name, dims, value):
 
 
 def mlp(model):
-    """Layer normalization, and a width that fills no vector."""
+    """Layer normalization, and a width that is not a multiple of a vector."""
     h = model.node("Gemm", [model.input("x", FLOAT, ["N", 20]), weight(model, "w1", 20, 37), weight(model, "b1", 37)],
                    ["h"], "fc1")
     h = model.node("LayerNormalization", [h, constant(model, "g", [37], 1.0), constant(model, "s", [37], 0.1)], ["n"],
@@ -63,7 +63,7 @@ def mlp(model):
 
 
 def convolutions(model):
-    """Batch statistics, pools, and channels that Winograd's transform takes. The simulated GPU is slow."""
+    """Batch statistics, pools, and channels that Winograd's transform supports. The simulated GPU is slow."""
     size, channels = (8, 32) if MODE == "cpu" else (4, 8)
     h = model.input("x", FLOAT, ["N", 3, size, size])
     for i, (before, after) in enumerate(((3, channels), (channels, channels)), 1):
@@ -83,7 +83,7 @@ def convolutions(model):
 
 
 def batch_norm(model):
-    """One number per row and channel: of one row there is no variance."""
+    """One number per row and channel: a single row has no variance."""
     h = model.node("Gemm", [model.input("x", FLOAT, ["N", 20]), weight(model, "w1", 20, CLASSES),
                             weight(model, "b1", CLASSES)], ["h"], "fc")
     statistics = [constant(model, name, [CLASSES], value) for name, value in (("g", 1.5), ("s", 0.1), ("m", 0.2),
@@ -93,7 +93,7 @@ def batch_norm(model):
 
 
 def mean_by_shape(model):
-    """The exporter divides by the size of the batch, which it asks of a shape."""
+    """The exporter divides by the size of the batch, which it takes from a shape."""
     x = model.input("x", FLOAT, ["N", 20])
     y = model.node("MatMul", [x, weight(model, "w1", 20, CLASSES)], ["y"], "fc")
     one = model.initializer("one", INT64, [1], [0])
@@ -108,7 +108,7 @@ def mean_by_shape(model):
 
 
 def lookups(model):
-    """Rows of a table: some indices count from the end, and NaN make one that is out of range."""
+    """Rows of a table: some indices count from the end, and NaN makes one that is out of range."""
     x = model.input("x", FLOAT, ["N", 20])
     five = constant(model, "five", [], 5.0)
     wide = model.node("Mul", [model.node("Tanh", [x], ["t"], "tanh"), five], ["wide"], "scale")
@@ -122,7 +122,7 @@ def lookups(model):
 
 
 def routing(model):
-    """Each row chooses two of five experts, and weighs them by its scores for them."""
+    """Each row selects two of five experts, and weights them by its scores for them."""
     x = model.input("x", FLOAT, ["N", 20])
     scores = model.node("MatMul", [x, weight(model, "router", 20, 5)], ["scores"], "router")
     best, experts = ["best", "experts"], model.initializer("two", INT64, [1], [2])
@@ -146,7 +146,7 @@ def write_data(name, rows, shape):
     return x, labels
 
 
-# Of a gradient that is rounding alone, as a bias before a norm has, Adam would make a whole step.
+# From a gradient that only consists of rounding errors, as for a bias before a norm, Adam would make a whole step.
 OPTIMIZERS = {"batch_norm": "sgd { learning_rate: 0.1 }"}
 
 
@@ -187,7 +187,7 @@ class Rows(Session):
         self.level = self.lib.gradc_session_level(self.session).decode()
 
     def step(self, inputs, rows, fails=False):
-        """Loss and gradient norm of a step, or its message. Behind the rows of the inputs lie NaN."""
+        """The loss and gradient norm of a step, or its message. NaN follows the rows of the inputs."""
         pointers = (ctypes.c_void_p * len(inputs))(*[one.buffer_info()[0] for one in inputs])
         result = StepResult(ctypes.sizeof(StepResult))
         message = self.call("train_step", self.session, pointers, len(inputs), ctypes.c_int64(rows), ctypes.c_float(0),
@@ -212,7 +212,7 @@ class Rows(Session):
 
 
 def rows_of(values, rows, width, filler):
-    """The first rows, then filler up to a row more than the largest batch."""
+    """The first rows, followed by filler up to one row more than the largest batch."""
     return values[:rows * width] + array.array(values.typecode, [filler] * ((BATCH + 1 - rows) * width))
 
 
@@ -245,7 +245,7 @@ def check(name, make, counts):
         expect(f"{name}: {rows} rows: {first}, expected {expected}", first[2] == 1 and close(first, expected))
         for found, state in zip(after, exact.states(), strict=True):
             expect(f"{name}: states after {rows} rows", close(found, state))
-        # A whole batch of NaN leaves NaN in all memory but the states.
+        # A whole batch of NaN leaves NaN in all memory except the states.
         dirty = Rows(largest)
         spoiled = dirty.step([array.array("f", [nan] * len(inputs(BATCH)[0]))] + inputs(BATCH)[1:], BATCH,
                              fails=name == "lookups")
@@ -267,7 +267,7 @@ check("mean_by_shape", mean_by_shape, (1, 7, 63, 64))
 check("lookups", lookups, (1, 7, 63, 64))
 check("routing", routing, (1, 63))
 
-# 2. What a row gives in inference depends on no other row, nor on how many there are.
+# 2. In inference, the results of a row depend neither on other rows nor on their number.
 whole = array.array("f", [0.0] * BATCH * CLASSES)
 some.run("forward", [x[:BATCH * width]], [whole], BATCH)
 for rows in (1, 7, 64):
@@ -277,7 +277,7 @@ for rows in (1, 7, 64):
            few[:rows * CLASSES].tobytes() == whole[:rows * CLASSES].tobytes())
     expect("nothing is written behind them", set(few[rows * CLASSES:]) <= {-7.0})
 
-# 3. What is refused, and by which name.
+# 3. What is refused, and which name is reported.
 for name in "forward", "train":
     message = some.run("forward", [x], [whole], BATCH + 1, fails=True) if name == "forward" else \
         some.step([x, labels], BATCH + 1, fails=True)
@@ -286,14 +286,14 @@ expect("the name of before", some.entry("train.tail").value == some.entry("train
 message = Rows(path("batch_norm-64.so")).step([x[:width], labels[:1]], 1, fails=True)
 expect(message, message == "entry 'train' takes 2 to 64 rows, found 1: node \"bn\" divides by one less than it counts")
 
-# 4. Data with a row more or fewer, or none left for a last batch, than at compile time.
+# 4. Data with one row more or fewer than at compile time, or with no rows for a last batch.
 trainer = build("mlp", BATCH, 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }', "exe")
 for rows, steps in ((3 * BATCH + 4, 4), (3 * BATCH + 6, 4), (3 * BATCH, 3), (2 * BATCH + 1, 3)):
     write_data("mlp", rows, [20])
     run(trainer, "--data-dir", folder, "--log", path("log.jsonl"), "--quiet")
     expect(f"{rows} rows are {steps} steps", len(events(path("log.jsonl"), "step")) == steps)
 
-# 5. gradc run takes the rows of its inputs.
+# 5. gradc run takes the number of rows of its inputs.
 write_npy(path("seven.npy"), x[:7 * width], [7, 20])
 gradc("run", path("mlp-64.so"), "--input", "x=" + path("seven.npy"), "--output-dir", path("out"))
 with open(path("out/logits.npy"), "rb") as file:

@@ -1,6 +1,6 @@
-"""Values that are as long as a run finds out: elements that are not 0 and what is computed from them, distinct rows, boxes that do
-not overlap. Evaluated, compiled, and on a (simulated) GPU they are what Python finds; the C interface gets
-the most there can be and the extent; a node that cannot take such a value says so.
+"""Values whose extent only a run knows: nonzero elements and results computed from them, distinct rows, boxes that do not overlap.
+Evaluated, compiled, and on a (simulated) GPU, they equal Python's results; the C interface receives the maximum and the extent; a node
+that cannot take such a value reports it.
 
     run_extents.py
 """
@@ -26,7 +26,7 @@ def output(name):
 
 
 def picking():
-    """The elements above a limit as PyTorch exports x[x > limit], their positions, and what is reduced from them."""
+    """The elements above a limit in PyTorch's form of x[x > limit], their positions, and reductions of them."""
     model = Model("picking")
     x = model.input("x", FLOAT, [ROWS, COLUMNS])
     limit = model.input("limit", FLOAT, [1])
@@ -119,7 +119,7 @@ def check_boxes(boxes, scores):
 
 
 def on_every_device(model, inputs, check):
-    """Evaluated, compiled for CPUs and, as simulated, for GPUs."""
+    """Evaluated, compiled for CPUs, and for a simulated GPU."""
     feeds = [part for name in inputs for part in ("--input", f"{name}={path(name)}.npy")]
     onnx, cuda = path(model + ".onnx"), path(model + "-cuda.so")
     gradc("compile", onnx, "--target", "cuda:sm_90", "--llvm-image", "-o", cuda, "--emit=so")
@@ -149,7 +149,7 @@ boxes = [flat[4 * i:4 * i + 4] for i in range(BOXES)]
 scores = write("scores", (numbers.random() for _ in range(CLASSES * BOXES)), (1, CLASSES, BOXES))
 on_every_device("detecting", ["boxes", "scores"], lambda: check_boxes(boxes, scores))
 
-# The C interface has the extent beside the value.
+# The C interface returns the extent next to the value.
 library = path("picking.so")
 gradc("compile", path("picking.onnx"), "-o", library, "--emit=so")
 shown = gradc("inspect", library)
@@ -173,7 +173,7 @@ def refused(message, op, *operands, **attributes):
 
 
 def refused_loss(message):
-    """What has no extent of its own is no loss, and no gradient is asked of it."""
+    """A value without a fixed extent cannot be a loss, and no gradient can be requested for it."""
     model = Model("loss")
     x = model.input("x", FLOAT, ["N", COLUMNS])
     w = model.initializer("w", FLOAT, [COLUMNS, 2], [0.1] * (2 * COLUMNS))

@@ -1,5 +1,5 @@
-"""Runs of one spec: each has a folder of its own, with its export; the newest one goes on, and is what predicts. A run says what it made and what to do
-next.
+"""Runs of one spec: each has its own folder, with its export; the newest one is resumed and is used for predictions. A run lists what it
+wrote and what to do next.
 
     run_folders.py
 """

@@ -1,4 +1,5 @@
-"""Sequences and optionals as inputs and outputs: a port for each tensor, as many as the options say; an optional is there if one of them names it.
+"""Sequences and optionals as inputs and outputs: one port per tensor, with the number given by options; an optional is present if an option
+names it.
 
     sequences.py
 """
@@ -90,7 +91,7 @@ def shapes(*given):
 
 
 def check_optionals():
-    """y = the optional if it is there, otherwise 5."""
+    """y = the optional if it is present, otherwise 5."""
     model = Model("optional", opset=18)
     model.inputs.append(optional_info("o"))
     other = model.initializer("other", FLOAT, [2], [5.0, 5.0])

@@ -1,4 +1,4 @@
-"""Two jobs over the same parameters that store one of them in another order: each goes on from the checkpoint of the other.
+"""Two jobs over the same parameters that store one of them in different orders: each resumes from the other's checkpoint.
 
     stored_order.py
 """
@@ -17,7 +17,7 @@ ROWS, WIDTH, HIDDEN, CLASSES = 40, 12, 24, 5
 
 
 def write_model(name, reads_both_ways):
-    """As PyTorch writes it, weights are [out, in] and products transpose them. A second output may read one as it is."""
+    """In PyTorch's form, weights are [out, in] and products transpose them. A second output may read a weight without transposing it."""
     numbers = random.Random(3)
     model = Model("mlp")
 
@@ -36,7 +36,7 @@ def write_model(name, reads_both_ways):
 
 
 def model_hash(program):
-    """Of the artifact that the program carries, as gradc/artifact.h lays out its header."""
+    """From the artifact that the program contains, by its header in gradc/artifact.h."""
     at = program.rindex(b"GRADCART", 0, len(program) - 8)  # which end with the word, too
     return struct.unpack_from("<8sIIQQQ", program, at)[5]
 

@@ -1,5 +1,6 @@
-"""Tensors of strings: stopwords leave a list, letters change their case as Python changes them, strings are compared. From .npy of numpy's types S
-and U and from TensorProto, compiled and evaluated, of a model and of an artifact; what cannot be done right is an error of the run.
+"""Tensors of strings: stopwords are removed from a list, letters change their case like in Python, strings are compared. From .npy of
+numpy's types S and U and from TensorProto, compiled and evaluated, for a model and for an artifact; strings that cannot be handled
+correctly are errors of the run.
 
     strings.py
 """
@@ -59,7 +60,7 @@ def refused(what, code, said, *command):
 
 
 def check_cases():
-    """Every way in, and every way to compute."""
+    """Every kind of input, and every way to compute."""
     words = [word for word in WORDS if word != "straße"]  # whose upper case has another letter more
     for action, change in ("LOWER", str.lower), ("UPPER", str.upper), ("NONE", str):
         model = normalizer(f"{action}.onnx", case_change_action=action, is_case_sensitive=1)

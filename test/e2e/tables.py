@@ -1,4 +1,4 @@
-"""Trains on the same people out of differently written files, and looks at what artifact, checkpoint and export keep of their texts.
+"""Trains on the same people from differently written files, and checks which texts artifact, checkpoint, and export contain.
 
     tables.py
 """
@@ -35,7 +35,7 @@ def write_model(path):
 
 
 def people():
-    """Rows as texts: age (some missing), income, city, and whether they answered, which city and age decide."""
+    """Rows as texts: age (some missing), income, city, and whether they answered, which depends on city and age."""
     numbers = random.Random(2)
     for row in range(ROWS):
         city, age = numbers.choice(CITIES), numbers.randrange(20, 80)
@@ -122,7 +122,7 @@ def texts():
     same = [open(inside(name), "rb").read() for name in ("plain.onnx", "zipped.onnx")]
     expect(same[0] == same[1], "the compressed table trains to other bits")
 
-    # A text that is none of the categories is named; a job with other categories does not go on from the old states.
+    # A text that is not a category is reported; a job with other categories does not resume from the old states.
     write_table(inside("people.csv"), [*rows, ("30", "50000", "Chur", "no")] * 2)
     fails(1, "'Chur' in column 'city' is none of the 4 categories of field 'city'; to read it as one more, write categories { unknown: 4 }",
           trainer, "--quiet", "--checkpoint", inside("other"), cwd=folder)
@@ -134,7 +134,7 @@ def texts():
 
 
 def held_out_texts():
-    """A text that is in held-out rows alone is named when the job is compiled; `unknown` gives it a number."""
+    """A text that only occurs in held-out rows is reported when the job is compiled; `unknown` gives it a number."""
     folder, rows = scratch(), list(people())
     table, spec = os.path.join(folder, "people.csv"), write_spec(folder, "spec.textproto", "people.csv")
     write_model(os.path.join(folder, "people.onnx"))
@@ -163,7 +163,7 @@ def write_npy(path, descr, shape, data, fortran=False):
 
 
 def orders():
-    """Rows of two numbers, and labels of three kinds: all train to the same bits."""
+    """Rows of two numbers, and three kinds of labels, which all train to the same bits."""
     folder, numbers = scratch(), random.Random(3)
     inside = lambda name: os.path.join(folder, name)
     rows = [(numbers.random(), numbers.random()) for _ in range(64)]
@@ -206,7 +206,7 @@ epochs: 20
 
 
 def binary():
-    """Two texts as the targets of one logit: predictions have their names."""
+    """Two texts as the targets of one logit; predictions use their names."""
     folder = scratch()
     inside = lambda name: os.path.join(folder, name)
     model = Model("one", opset=17)

@@ -1,4 +1,4 @@
-"""On a terminal the progress line is one line, whatever the terminal's width, and names with control characters do nothing to it.
+"""On a terminal, the progress line is one line, whatever the terminal's width, and names with control characters do not affect it.
 
     terminal.py ROOT
 """
@@ -29,7 +29,7 @@ trainer = compile_spec(spec, folder)
 
 
 def on_terminal(columns, **environment):
-    """What a training writes to a terminal until three progress lines are there."""
+    """The output of a training on a terminal, up to three progress lines."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     training = subprocess.Popen([trainer, "--steps", "2000000000"], cwd=folder, stdout=theirs, env=os.environ | environment)

@@ -1,4 +1,4 @@
-"""Runs the commands of docs/tutorial.md, in a folder that has the examples and nothing else.
+"""Runs the commands of docs/tutorial.md in a folder that only contains the examples.
 
     tutorial.py ROOT FOLDER
 """

@@ -1,5 +1,5 @@
-"""A group that is frozen for some steps: its gradients are not computed before, a resume on either side of that step has the same
-bits, and so has a run whose steps after it come from a checkpoint.
+"""A group that is frozen for some steps: its gradients are not computed before; a resume on either side of that step has the same bits; and
+so has a run whose later steps start from a checkpoint.
 
     unfreeze.py ROOT
 """
@@ -50,7 +50,7 @@ for stop in (FROZEN - 3, FROZEN, FROZEN + 1):
     said = [event["step"] for event in events(path(f"from{stop}.jsonl"), "thaw")]
     expect("a resume says what has thawn before", said == ([FROZEN] if stop < FROZEN else []))
 
-# What is frozen has no gradients: only the last layer's reach back to the activation before it.
+# Frozen parameters have no gradients: only the last layer's gradients reach back to the activation before it.
 plan = gradc("plan", spec)
 launches = {name: (int(count), body) for name, count, body in re.findall(r"^(\S+): (\d+) launches(.*?)^  peak", plan, re.M | re.S)}
 frozen, whole = launches[f"train.until.{FROZEN}"], launches["train"]

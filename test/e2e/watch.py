@@ -1,5 +1,5 @@
-"""Norms and histograms of parameters and gradients: with a rate of 1 and plain SGD the step is the gradient, so weights before and after tell
-it; no bit of the run changes with a watch, and steps that are not watched launch nothing more.
+"""Norms and histograms of parameters and gradients: with a rate of 1 and plain SGD the step is the gradient, so the weights before and
+after determine it; a watch changes no bit of the run, and unwatched steps launch nothing more.
 
     watch.py ROOT
 """
@@ -41,7 +41,7 @@ def train(name, log, steps, *options):
 
 
 def weights(log, steps):
-    """The parameters of the checkpoint behind so many steps."""
+    """The parameters of the checkpoint after the given number of steps."""
     gradc("export", path("watched"), "--checkpoint", path(f"{log}.run"), "-o", path("weights.safetensors"))
     with open(path("weights.safetensors"), "rb") as file:
         data = file.read()

@@ -1,4 +1,4 @@
-"""Builds the fuzz targets and runs each for some time, from the stored pictures, records and models on. A finding ends it with exit
+"""Builds the fuzz targets and runs each for some time, starting from the stored pictures, records, and models. A finding ends it with exit
 code 1; the input that causes it stays in the build folder.
 
     run.py [--seconds 600] [NAME...]     default: all targets
@@ -27,7 +27,7 @@ def build_folder(name):
 
 
 def write_models(folder):
-    """The hostile models of the tests, those that the importer's tests make, small ones in the tree, and what was found once."""
+    """The hostile models of the tests, the models of the importer's tests, small models in the tree, and earlier findings."""
     os.makedirs(folder, exist_ok=True)
     sys.path[:0] = [os.path.join(ROOT, "test"), os.path.join(ROOT, "test/e2e/wrong_table")]
     from models import MODELS
@@ -52,7 +52,7 @@ def write_dictionary(path):
 
 
 def write_seeds(folder, name):
-    """What a target starts from: models, or the stored arrays of bytes that belong to it, a file each."""
+    """The start inputs of a target: models, or the stored arrays of bytes that belong to it, one file each."""
     os.makedirs(folder, exist_ok=True)
     if name in IMPORTER:
         return write_models(folder)
@@ -87,7 +87,7 @@ def main():
         write_seeds(corpus, name)
         dictionary = os.path.join(build, "corpus", "operators.dict")
         write_dictionary(dictionary)
-        # A context outlives a hundred models, so each of them looks like a leak, and looking for one takes longer than importing it.
+        # A context survives a hundred models, so each of them looks like a leak, and searching for leaks takes longer than importing.
         importer = [f"-dict={dictionary}", "-detect_leaks=0"]
         result = subprocess.run([os.path.join(build, "bin", f"fuzz-{name}"), f"-max_total_time={a.seconds}", "-timeout=10",
                                  "-rss_limit_mb=2048", f"-max_len={MOST_BYTES}", "-print_final_stats=1",

@@ -1,5 +1,5 @@
-"""Checks the documents: each decision record is in the index, has a number of its own and the right length, no
-README has more than 700 words, the root's excepted, and links lead to files that exist. Prints every fault, exits 1 if any.
+"""Checks the documents: each decision record is in the index and has a unique number and the right length; no README except the root's has
+more than 700 words; and links lead to existing files. Prints every problem, and exits with 1 if there is any.
 
     docs.py ROOT
 """
@@ -44,7 +44,7 @@ def record_faults(root):
 
 
 def link_faults(root):
-    """Links to files that are not there."""
+    """Links to files that do not exist."""
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in BUILT and not (folder.endswith("house") and name == "Inputs")]
         for name in sorted(files):

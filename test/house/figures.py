@@ -11,7 +11,7 @@ import sys
 PRODUCT = ("dialects", "passes", "compiler", "runtime", "tools")
 MAX_MEDIAN, MAX_90TH, MAX_FILE, MAX_FUNCTION = 90, 260, 450, 80
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
-# Comments, strings, characters and preprocessor lines: none of them may count as code.
+# Comments, strings, characters, and preprocessor lines do not count as code.
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'|'
                       r'^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.M | re.S)
 

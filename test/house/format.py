@@ -1,4 +1,4 @@
-"""Every C and C++ file is formatted by clang-format-22, as .clang-format says.
+"""Checks that every C and C++ file is formatted by clang-format-22 according to .clang-format.
 
     format.py ROOT
 """

@@ -1,4 +1,5 @@
-"""Checks each folder's #includes against the rule: who may include whom. Prints every violation, exits 1 if any.
+"""Checks each folder's #includes against the rule of which folder may include which. Prints every violation, and exits with 1 if there is
+any.
 
     include_rule.py ROOT
 """
@@ -9,7 +10,7 @@ import sys
 OURS = ("dialects", "passes", "compiler", "runtime", "tools", "test", "examples")
 FOREIGN = {"llvm": "LLVM", "llvm-c": "LLVM", "mlir": "MLIR", "mlir-c": "MLIR", "lld": "LLVM",
            "google": "protobuf", "onnx": "ONNX", "fmt": "fmt", "nlohmann": "nlohmann-json", "CLI": "CLI11"}
-# Folder -> (our folders and headers, foreign libraries) that it may include; the longest matching folder counts.
+# Folder -> (own folders and headers, foreign libraries) that it may include; the longest matching folder applies.
 RULES = {
     "dialects": (("dialects",), ("MLIR", "LLVM")),
     "passes": (("passes", "dialects", "runtime/include/gradc/roles.h"), ("MLIR", "LLVM")),

@@ -1,6 +1,6 @@
-"""Passes and code generation ask interfaces: where they name a tensor op of the grad dialect, the file is listed here
-with its reason. Nor do they read attributes of ops by a string, except those that phases hand to each other. Prints
-every violation, exits 1 if any.
+"""Passes and code generation ask interfaces: a file that names a tensor op of the grad dialect is listed here with its reason. They also do
+not read attributes of ops by a string, except those that phases pass to each other. Prints every violation, and exits with 1 if there is
+any.
 
     op_names.py ROOT
 """

@@ -1,5 +1,5 @@
-"""An addition touches the files that the READMEs say: an optimizer is known by name in its op, its rule and its message,
-an operator of ONNX in the importer of ONNX alone. Prints every other place that names one, exits 1 if there is any.
+"""An addition only touches the files that the READMEs list: an optimizer is named in its op, its rule, and its message, an operator of ONNX
+only in the ONNX importer. Prints every other place that names one, and exits with 1 if there is any.
 
     places.py ROOT
 """
@@ -10,7 +10,7 @@ import sys
 TOPS = ("dialects", "passes", "compiler", "runtime", "tools")
 RULES = re.compile(r"dialects/grad/Optimizer\w*\.(td|cpp)$")
 IMPORTER = "compiler/import/onnx/"
-# Other files, or folders of them, that name an optimizer or an operator, and why.
+# Other files, or folders, that name an optimizer or an operator, and the reason.
 OPTIMIZERS = {
     "compiler/import/spec/training.proto": "its message",
     "compiler/import/spec/OptimizerSpec.cpp": "limits of fields that only one rule has, or that depend on each other",

@@ -1,4 +1,4 @@
-"""Makes docs/python.md out of the package's docstrings, and says where the page is not up to date.
+"""Makes docs/python.md from the package's docstrings, and reports where the page is out of date.
 
     python_reference.py ROOT [--write]
 """

@@ -1,4 +1,4 @@
-"""Configures the runtime alone by one of its presets, builds it and passes its tests.
+"""Configures the runtime alone with one of its presets, builds it, and runs its tests.
 
     runtime_alone.py ROOT gcc|asan|tsan
 
@@ -13,7 +13,7 @@ MAX_SECONDS = 3600
 
 
 def run(command, **options):
-    """Passes, or ends this program with the end of the output of `command`."""
+    """Succeeds, or ends this program with the end of the output of `command`."""
     try:
         done = subprocess.run(command, text=True, errors="replace", stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=MAX_SECONDS, **options)

@@ -1,4 +1,4 @@
-"""Makes docs/spec.md out of training.proto and its comments, and says where the page is not up to date.
+"""Makes docs/spec.md from training.proto and its comments, and reports where the page is out of date.
 
     spec_reference.py ROOT [--write]
 """
@@ -85,7 +85,7 @@ def read(text):
 
 
 def paragraphs(comment):
-    """The comment as Markdown: text is joined, what is set in by more than a space is code."""
+    """The comment as Markdown: lines of text are joined; lines indented by more than one space are code."""
     out, text, code = [], [], []
 
     def end(lines, form):
@@ -107,7 +107,7 @@ def paragraphs(comment):
 
 
 def escape(text):
-    """Asterisks and angle brackets outside of `code` as they are."""
+    """Escapes asterisks and angle brackets outside `code`."""
     return "".join(part if i % 2 else part.replace("*", "\\*").replace("<", "&lt;").replace("_", "\\_")
                    for i, part in enumerate(re.split(r"(`[^`]*`)", text)))
 

@@ -1,4 +1,4 @@
-"""Checks that the messages of docs/troubleshooting.md exist.
+"""Checks that the messages in docs/troubleshooting.md exist.
 
     troubleshooting.py ROOT
 """
@@ -10,7 +10,7 @@ FOLDERS = ("compiler", "passes", "runtime", "tools")
 
 
 def sources(root):
-    """All strings of the sources, those that a line's end parts joined."""
+    """All strings of the sources; strings split over several lines are joined."""
     for folder in FOLDERS:
         for path, _, names in os.walk(os.path.join(root, folder)):
             for name in names:

@@ -1,5 +1,5 @@
-"""Makes a model whose loss runs through the ops that the importer composes of others, each with a parameter of its own,
-and a spec that trains it.
+"""Makes a model whose loss runs through the ops that the importer composes from others, each with its own parameter, and a spec that trains
+it.
 
     gradients.py FOLDER
 """
@@ -12,7 +12,7 @@ from onnx_writer import FLOAT, INT8, INT64, Model, raw
 
 
 class Branches:
-    """Every branch ends in the mean of its result's squares; the loss is their sum."""
+    """Every branch ends in the mean of its squared result; the loss is their sum."""
 
     def __init__(self, model):
         self.model, self.ends = model, []

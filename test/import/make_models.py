@@ -1,4 +1,4 @@
-"""Makes the models, data and specs that the importer's tests read: valid ones, and one for each fault.
+"""Makes the models, data, and specs for the importer's tests: valid ones, and one for each error.
 
     make_models.py FOLDER
 """
@@ -13,7 +13,7 @@ from onnx_writer import BOOL, DOUBLE, FLOAT, FLOAT8E4M3FN, INT4, INT64, STRING, 
 
 
 def mlp(opset=17, activation="Relu", last=None, batch="N", inputs=4, hidden=6, classes=3, dropout=False):
-    """x [N, 4] -> fc1 -> relu -> fc2 -> logits [N, 3], and `last` behind it."""
+    """x [N, 4] -> fc1 -> relu -> fc2 -> logits [N, 3], followed by `last`."""
     model = Model("mlp", opset)
     value = model.input("x", FLOAT, [batch, inputs])
     for layer, (rows, columns) in enumerate([(inputs, hidden), (hidden, classes)], 1):
@@ -58,8 +58,8 @@ def normalized(shared=False, constant=False, merged=False):
 
 
 def left_in_training():
-    """x [N, 4] -> batch normalization -> dropout -> logits [N, 3], as PyTorch's older exporter leaves a model in training: new
-    statistics and a mask that nobody reads, training_mode set in both."""
+    """x [N, 4] -> batch normalization -> dropout -> logits [N, 3], in the training form of PyTorch's older exporter: unused new statistics
+    and an unused mask, and training_mode set in both."""
     model = Model("left_in_training")
     value = model.input("x", FLOAT, ["N", 4])
     names = [model.initializer("norm." + name, FLOAT, [4], [number] * 4)
@@ -74,8 +74,7 @@ def left_in_training():
 
 
 def layers_of_one_bias(applied_again=False, dtype=FLOAT):
-    """x [N, 4] -> fc1 -> fc2 -> logits [N, 4], both with the same bias of zeros; with the same weight, too, where a layer is
-    applied again."""
+    """x [N, 4] -> fc1 -> fc2 -> logits [N, 4], both with the same bias of zeros; also with the same weight, if a layer is applied again."""
     model = Model("one_bias")
     value = model.input("x", dtype, ["N", 4])
     bias = model.initializer("bias", dtype, [4], [0.0] * 4)
@@ -166,7 +165,7 @@ def good():
     model.output(model.node("MatMul", [code, decoder], ["logits"], "decode"), FLOAT, ["N", 4])
     yield "tied", model
 
-    # A loss inside the graph, and an output that has nothing to do with it.
+    # A loss inside the graph, and an unrelated output.
     model = Model("scalar")
     x, y = model.input("x", FLOAT, ["N", 4]), model.input("labels", INT64, ["N"])
     value = model.node("MatMul", [x, model.initializer("weight", FLOAT, [4, 3], [0.5] * 12)], ["logits"], "fc")
@@ -177,7 +176,7 @@ def good():
     model.output(aside, FLOAT, ["N", 4])
     yield "scalar", model
 
-    # An initializer in floats instead of raw bytes, and one that is an input as well (IR version 3).
+    # An initializer in floats instead of raw bytes, and one that is also an input (IR version 3).
     model = Model("typed", opset=9, ir_version=3)
     weight = message((1, [4, 3]), (2, FLOAT), (4, struct.pack("<12f", *range(12))), (8, "weight"))
     model.initializers.append(weight)
@@ -192,7 +191,7 @@ def good():
 
 
 def seeds():
-    """What the fuzz target would hardly find: narrow types, sequences, and nodes with graphs."""
+    """Models that the fuzz target would hardly find: narrow types, sequences, and nodes with subgraphs."""
     model = Model("narrow", opset=25)
     weights = model.initializer("w", INT4, [3, 3], data=b"\x21\x43\x65\x87\x09")
     dense = model.node("DequantizeLinear", [weights, model.initializer("scale", FLOAT, [], [0.5])], ["dense"], "dequantize")
@@ -229,7 +228,7 @@ def seeds():
 
 
 def one(op, inputs, outputs=("y",), opset=17, **attributes):
-    """A model of one node. An input is (name, dims), (name, dims, dtype) or (name, dims, dtype, values)."""
+    """A model of one node. Each input is (name, dims), (name, dims, dtype), or (name, dims, dtype, values)."""
     model = Model("one", opset)
     names = []
     for name, dims, *more in inputs:
@@ -253,7 +252,7 @@ def bad():
     model.nodes[5] = node("Relu", ["f"], ["activated"], "act")
     yield "unsupported", model
 
-    # One on the way to the logits, and one behind an output of its own.
+    # One on the way to the logits, and one before another output.
     model = mlp()
     model.nodes[1] = node("FlexAttention", ["hidden"], ["activated"], "boxes")
     model.output(model.node("StringSplit", ["hidden"], ["aside"], "grid"), FLOAT, ["N", 8])

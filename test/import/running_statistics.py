@@ -1,4 +1,4 @@
-"""Fails unless training has changed every initializer of a model, its running statistics among them.
+"""Fails unless training has changed every initializer of a model, including its running statistics.
 
     running_statistics.py BEFORE.onnx AFTER.onnx
 """

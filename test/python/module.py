@@ -1,4 +1,4 @@
-"""The Python package over compiled digits: steps, runs, predictions, states, and what is refused.
+"""The Python package on the compiled digits example: steps, runs, predictions, states, and errors.
 
     module.py [TEST ...]
 """

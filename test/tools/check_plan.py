@@ -1,4 +1,5 @@
-"""Holds what `gradc plan --json` prints against itself: tensors that are alive together do not overlap, lie within the arena, and reach the peak.
+"""Checks the consistency of the output of `gradc plan --json`: tensors that are alive at the same time do not overlap, lie within the
+arena, and reach the peak.
 
     check_plan.py FILE
 """
@@ -7,7 +8,7 @@ import sys
 
 
 def taken(tensors, node):
-    """Bytes that some tensor takes at a node."""
+    """The number of bytes that tensors occupy at a node."""
     bytes, last = 0, 0
     for begin, end in sorted((tensor["begin"], tensor["end"]) for tensor in tensors if tensor["first"] <= node <= tensor["last"]):
         bytes += max(0, end - max(begin, last))

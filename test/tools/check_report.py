@@ -1,4 +1,4 @@
-"""Holds a report's page, and its files for TensorBoard, against the logs that they are made of.
+"""Compares a report's page, and its files for TensorBoard, with the logs that they are made from.
 
     check_report.py PAGE LOG... [--events FOLDER] [--points CURVE]
 """
@@ -57,7 +57,7 @@ def read(points):
 
 
 def read_log(path):
-    """The curves of a log, in another way than gradc reads it."""
+    """The curves of a log, read independently of gradc."""
     curves = {}
     with open(path) as file:
         for line in file:
@@ -78,7 +78,7 @@ def read_log(path):
 
 
 def check_drawn(name, logged, shown, faults):
-    """All points, or of many the first, the last and the extremes, in order."""
+    """All points, or for many points the first, the last, and the extremes, in order."""
     if len(logged) <= 1200:
         if shown != logged:
             faults.append(f"{name}: shows other points than the log has")
@@ -92,7 +92,7 @@ def check_drawn(name, logged, shown, faults):
 
 
 def check_places(name, shown, places, axis, faults):
-    """Points lie where the axes have them: linear in the step, monotone and of one scale in the value."""
+    """Checks that points lie where the axes place them: linear in the step, monotone and of one scale in the value."""
     low, high, begin, end = axis
     for (step, _), (x, _) in zip(shown, places, strict=True):
         if abs(begin + (step - low) / (high - low) * (end - begin) - x) > 0.02:

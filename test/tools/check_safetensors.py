@@ -1,4 +1,4 @@
-"""Succeeds if a safetensors file is well formed and holds all float initializers of an ONNX model, byte by byte.
+"""Succeeds if a safetensors file is well formed and contains all float initializers of an ONNX model, byte for byte.
 
     check_safetensors.py FILE MODEL NAMES...
 """

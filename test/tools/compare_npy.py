@@ -1,4 +1,4 @@
-"""Succeeds if two float32 .npy files hold arrays of one shape whose elements differ by less than 1e-5, not all zero.
+"""Succeeds if two float32 .npy files contain arrays of the same shape whose elements differ by less than 1e-5 and are not all zero.
 
     compare_npy.py FILE FILE
 """

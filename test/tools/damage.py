@@ -1,4 +1,4 @@
-"""Damages each file of a folder: one byte of the first half of them changes, the others are cut in the middle.
+"""Damages each file of a folder: in the first half of the files, one byte changes; the others are truncated in the middle.
 
     damage.py FOLDER
 """

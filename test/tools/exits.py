@@ -1,4 +1,4 @@
-"""Runs a command and succeeds if it exits with that code; its output goes to stdout.
+"""Runs a command, and succeeds if it exits with the given code; its output goes to stdout.
 
     exits.py CODE COMMAND...
 """

@@ -1,4 +1,4 @@
-"""Holds man pages and completions against the help, which is read here in another way than their generator does.
+"""Compares man pages and completions with the help, which is parsed independently of their generator.
 
     help_pages.py GRADC FOLDER
 """
@@ -15,13 +15,13 @@ def output(*command, **options):
 
 
 def completed(folder, *words):
-    """What bash offers behind `words`, whose last one is being typed."""
+    """The completions that bash offers after `words`, the last of which is being typed."""
     script = f'. {folder}/gradc.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gradc; printf "%s\\n" "${{COMPREPLY[@]}}"'
     return set(output("bash", "-c", script, "bash", *words).split())
 
 
 def options_of(text):
-    """The names at the beginnings of the help's lines."""
+    """The names at the beginning of the help's lines."""
     return {name for line in text.splitlines() if re.match(r"  -", line)
             for name in re.findall(r"--?[a-z][\w-]*", line.split()[0])}
 

@@ -1,5 +1,5 @@
-"""Has `gradc init` draft specs for small models and data of every kind; each draft passes check and trains, and the data that do not go with
-their model are refused with both in the message.
+"""Lets `gradc init` draft specs for small models and data of every kind. Each draft passes check and trains; data that do not match their
+model are refused with both in the message.
 
     init_drafts.py ROOT
 """
@@ -18,7 +18,7 @@ NUMBERS = random.Random(4)
 
 
 def linear(path, inputs, outputs, output="y", batch="N", more=()):
-    """A dense layer; `more`: names of inputs of one integer each, which choose rows of tables."""
+    """A dense layer; `more`: names of inputs with one integer each, which select rows of tables."""
     model = Model("linear", opset=17)
     shape = [inputs] if isinstance(inputs, int) else list(inputs)
     x = model.input("x", FLOAT, [batch, *shape])
@@ -54,7 +54,7 @@ def table(path, header, row, rows=200, delimiter=","):
 
 
 def drafts(folder, model, data, *expected):
-    """Drafts, checks and trains; the draft has the expected texts."""
+    """Drafts, checks, and trains; the draft contains the expected texts."""
     spec = os.path.join(folder, "train.textproto")
     if os.path.exists(spec):
         os.remove(spec)

@@ -1,4 +1,4 @@
-"""Makes a model whose results are too small for a normal f32.
+"""Makes a model whose results are below the smallest normal f32.
 
     make_denormals.py FILE
 """

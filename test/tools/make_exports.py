@@ -1,4 +1,4 @@
-"""Writes models with the traces that exporters leave: a convolution without, and one for each sign.
+"""Writes models with the traces that exporters leave: a convolution without traces, and one for each sign.
 
     make_exports.py FOLDER
 """

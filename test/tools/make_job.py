@@ -15,7 +15,7 @@ from onnx_writer import BFLOAT16, FLOAT, INT64, STRING, Model, message, tensor
 folder = sys.argv[1]
 shutil.rmtree(folder, ignore_errors=True)
 os.makedirs(folder)
-# A width that is no multiple of a vector, and one that fills a panel.
+# A width that is not a multiple of a vector, and one that fills a panel.
 write_mlp_job(folder, (6, 37, 3), 4, 6)
 numbers = random.Random(5)
 

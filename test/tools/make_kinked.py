@@ -1,4 +1,4 @@
-"""Makes two nets whose losses have a kink nearly everywhere: a deep ReLU perceptron, and a 1-D convolution net with batch
+"""Makes two networks whose losses have a kink nearly everywhere: a deep ReLU perceptron, and a 1-D convolution network with batch
 normalization.
 
     make_kinked.py FOLDER

@@ -1,4 +1,4 @@
-"""The digits example with a confusion matrix, in a folder of its own.
+"""Makes the digits example with a confusion matrix, in a separate folder.
 
     make_report_job.py ROOT FOLDER
 """

@@ -1,4 +1,4 @@
-"""What forecasts of ranks that divide parameters say of traffic and memory, against those of ranks that do not.
+"""Compares the forecast traffic and memory of ranks that divide parameters with those of ranks that do not.
 
     rank_forecasts.py FOLDER
 """
@@ -25,7 +25,7 @@ for ranks in (2, 4):
     close(sharded[ranks]["sums_ms"], mirrored[ranks]["sums_ms"], 0.2)
     close(sharded[1]["memory_bytes"] - sharded[ranks]["memory_bytes"], MOMENTS * (ranks - 1) / ranks)
     assert sharded[ranks]["rows"] == 32 // ranks
-# Two workers send their gradients, the server all parameters to both.
+# Two workers send their gradients; the server sends all parameters to both.
 assert server["rows"] == 16, server
 close(server["sent_bytes"], MOMENTS)
 close(server["memory_bytes"], sharded[1]["memory_bytes"])

@@ -1,4 +1,4 @@
-"""Reads a trace, and checks it against the trace-event format and our own promises about steps and their kernels.
+"""Reads a trace, and checks it against the trace-event format and gradc's guarantees about steps and their kernels.
 
     trace_events.py FILE        prints how many spans of each category there are, and the kernels' share of the steps
 """
@@ -29,7 +29,7 @@ def load(path):
 
 
 def steps(events):
-    """(step, its wait for input, its kernels) for every step; kernels lie within their step, in sequence."""
+    """(step, its wait for input, its kernels) for each step; kernels lie within their step, in sequence."""
     found, slack = [], 0.0015  # times are rounded to nanoseconds
     for event in events:
         if event["cat"] == "step":
@@ -46,7 +46,7 @@ def steps(events):
 
 
 def kernel_share(events):
-    """The sum of the kernels' times as a fraction of their step's time without its wait for input: median of all."""
+    """The sum of the kernels' times as a fraction of their step's time without the wait for input; the median over all steps."""
     return statistics.median(sum(kernel["dur"] for kernel in kernels) / (step["dur"] - (wait["dur"] if wait else 0))
                              for step, wait, kernels in steps(events))
 

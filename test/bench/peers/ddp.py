@@ -1,4 +1,4 @@
-"""PyTorch's DistributedDataParallel with gloo on one host, one thread a process; one measurement, one JSON line:
+"""PyTorch's DistributedDataParallel with gloo on one host, with one thread per process; one measurement, one JSON line:
 
     ddp.py --peer torch_cl --workload T3 [--ranks 2] [--seconds 4]
 
@@ -37,7 +37,7 @@ def setup(a, rank):
 def work(rank, a, meeting):
     distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=a.ranks)
     step = setup(a, rank)
-    # All take as many steps: the first one's clock says how many.
+    # All processes take the same number of steps, which the first one's clock determines.
     go_on = torch.ones(1)
     if rank == 0:
         def call(i):

@@ -1,4 +1,4 @@
-"""Matrix products of one library, one JSON line a shape.
+"""Matrix products of one library, one JSON line per shape.
 
     gemm.py --library torch|torch_bf16|numpy|jax|jax_bf16|ort [--threads 1]
 """
@@ -58,7 +58,7 @@ LIBRARIES = {"torch": torch_product, "jax": jax_product, "numpy": numpy_product,
 
 
 def measure(product, seconds):
-    """Seconds of one product: (median, best) over chunks of about 10 ms."""
+    """The seconds of one product: (median, best) over chunks of about 10 ms."""
     for _ in range(5):
         product()
     began = time.perf_counter()

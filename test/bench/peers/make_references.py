@@ -1,6 +1,5 @@
-"""Makes reference_losses.json: each training workload's first twenty losses, and the mean squares of the inference workloads'
-outputs, as PyTorch computes them in f64 from the f32 weights and batches (in f32 where f64 would take many minutes). Every
-measurement is checked by them.
+"""Makes reference_losses.json: the first twenty losses of each training workload, and the mean squares of the inference workloads' outputs,
+computed by PyTorch in f64 from the f32 weights and batches (in f32 if f64 would take many minutes). They check every measurement.
 
     make_references.py [WORKLOAD ...]
 """

@@ -1,5 +1,5 @@
-"""The measured models. Each gives its parameters, and its forward pass written once over an adapter `o` of operations:
-one adapter a peer (peer_*.py), and one that writes ONNX (onnx_export.py).
+"""The measured models. Each has its parameters, and a forward pass written once over an adapter `o` of operations: one adapter per peer
+(peer_*.py), and one that writes ONNX (onnx_export.py).
 
 A forward pass is called as forward(o, p, s, x, training): parameters and statistics by name, pictures NCHW or as the adapter
 keeps them. Adapters offer relu, gelu, dense(x, w, b), conv(x, w, b or None, stride, padding, groups), maxpool(x, size,
@@ -118,7 +118,7 @@ def resnet18(width=64, classes=1000):
 
 
 def separable(classes=10):
-    """Depthwise 3x3 and pointwise 1x1 convolutions in turns, each with batch normalization."""
+    """Alternating depthwise 3x3 and pointwise 1x1 convolutions, each with batch normalization."""
     parameters, blocks = Parameters(), [("b1", 32, 64, 1), ("b2", 64, 128, 2), ("b3", 128, 128, 1)]
 
     def declare(name, inputs, outputs, size, groups=1):

@@ -10,7 +10,7 @@ LENGTH = 64
 
 
 class Tokens(nn.Module):
-    """One of Hugging Face's models, of tokens alone."""
+    """One of Hugging Face's models that only take tokens."""
 
     def __init__(self, model, config):
         super().__init__()
@@ -94,7 +94,7 @@ NETWORKS = {
 
 
 def make_model(name):
-    """Statistics and weights that start as 0 or 1 get other values, as if the network had been trained."""
+    """Replaces statistics and weights that start as 0 or 1 by other values, as if the network had been trained."""
     torch.manual_seed(1)
     model = NETWORKS[name][0]().eval()
     with torch.no_grad():
@@ -105,7 +105,7 @@ def make_model(name):
 
 
 def export(name, folder, rows):
-    """By tracing, as most do; GPT-2, which that exporter does not take, by torch.export's. The file and the input x."""
+    """Exports by tracing, like most users; GPT-2, which that exporter does not support, by torch.export. Returns the file and the input x."""
     model, x = make_model(name), NETWORKS[name][1](rows)
     path = os.path.join(folder, "model.onnx")
     if name == "GPT-2":

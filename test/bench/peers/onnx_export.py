@@ -1,4 +1,4 @@
-"""Writes a workload for gradc and for the peers that read ONNX, as PyTorch's exporter would write it (opset 17).
+"""Writes a workload for gradc and for peers that read ONNX, in the form of PyTorch's exporter (opset 17).
 
     onnx_export.py NAME FOLDER [ROWS]    writes NAME.onnx, its batch dim named ROWS, NAME.npz (its batches) and NAME.textproto
 """
@@ -30,7 +30,7 @@ class Graph:
         self.model, self.training = Model(name, opset=17), training
 
     def add(self, op, inputs, shape, outputs=(), **attributes):
-        """A node; its first output as a Value, named for the node as exporters do."""
+        """Adds a node; returns its first output as a Value, named like the node as exporters do."""
         name = f"/{op}_{len(self.model.nodes)}"
         names = [value.name if value else "" for value in inputs]
         self.model.node(op, names, [f"{name}_output_0", *outputs], name, **attributes)
@@ -126,7 +126,7 @@ def initializers(graph, workload):
 
 
 def write_onnx(workload, path, training=False, rows=None):
-    """The forward graph with x [batch, ...] and logits, batch as in the workload, or named `rows`. `training`: BatchNormalization in
+    """The forward graph with x [batch, ...] and logits. The batch dim is the workload's, or named `rows`. `training`: BatchNormalization in
     training mode, for the peer that cannot switch it."""
     graph = Graph(workload.name, training)
     graph.rows = rows
@@ -141,7 +141,7 @@ def write_onnx(workload, path, training=False, rows=None):
 
 
 def spec_text(workload):
-    """The training spec, in which an epoch is the twenty batches in their order."""
+    """The training spec, in which an epoch is the twenty batches in order."""
     rule = workload.optimizer
     names = {"momentum": ("learning_rate", "momentum", "l2"), "adam": ("learning_rate", "beta1", "beta2", "epsilon"),
              "adamw": ("learning_rate", "beta1", "beta2", "epsilon", "weight_decay")}[rule["name"]]
@@ -158,7 +158,7 @@ optimizer {{ {rule["name"]} {{ {fields} }} }}
 
 
 def write_job(workload, folder, name_of_rows=None):
-    """The model, the batches as rows, and the training spec, whose path is given back."""
+    """Writes the model, the batches as rows, and the training spec; returns the spec's path."""
     x, labels = workload.batches()
     rows = BATCHES * workload.shape[0]
     x = x.reshape(rows, *workload.shape[1:])

@@ -1,4 +1,4 @@
-"""Update rules in plain array operations, for the peers that bring none of their own: PyTorch's."""
+"""Update rules in plain array operations, following PyTorch, for peers without their own."""
 
 SLOTS = {"momentum": 1, "adam": 2, "adamw": 2}
 

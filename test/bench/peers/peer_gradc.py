@@ -29,7 +29,7 @@ def run(*command):
 
 
 def compile_job(workload, folder):
-    """(the executable, seconds that gradc took)"""
+    """(the executable, the seconds that gradc took)"""
     executable = os.path.join(folder, workload.name)
     spec = write_job(workload, folder)
     began = time.perf_counter()
@@ -38,7 +38,7 @@ def compile_job(workload, folder):
 
 
 def highest_memory(process):
-    """In MB. Not wait4's, which counts what the parent held when it forked."""
+    """In MB. Not wait4's figure, which includes the parent's memory at the fork."""
     with open(f"/proc/{process.pid}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
 

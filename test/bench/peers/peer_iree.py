@@ -1,4 +1,4 @@
-"""IREE: inference from the ONNX file; training from the StableHLO of JAX's whole step. Compiling counts as start."""
+"""IREE: inference from the ONNX file; training from the StableHLO of JAX's whole step. Compiling counts as part of the start."""
 import os
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def tool(name, *arguments):
 
 
 def write_source(workload, path):
-    """The MLIR to compile; its input type."""
+    """The MLIR to compile, and its input type."""
     if workload.training:
         x, labels = workload.batches()
         step = jax.jit(peer_jax.make_step(workload))

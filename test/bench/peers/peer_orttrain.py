@@ -1,5 +1,5 @@
-"""ONNX Runtime's on-device training, whose last release is 1.19.2: artifacts generated from the ONNX file. Its SGD has neither
-momentum nor weight decay, so that it does less work than the others on T3 and T4."""
+"""ONNX Runtime's on-device training, whose last release is 1.19.2: artifacts generated from the ONNX file. Its SGD has neither momentum nor
+weight decay, so it does less work than the others on T3 and T4."""
 import contextlib
 import os
 import sys
@@ -21,7 +21,7 @@ from workloads import BATCHES
 
 
 def adapt(graph, label_count):
-    """Logits as [N, classes], and the optional outputs that LayerNormalization's gradient asks for."""
+    """Logits as [N, classes], and the optional outputs required by LayerNormalization's gradient."""
     output = graph.output[0]
     dims = [dim.dim_value for dim in output.type.tensor_type.shape.dim]
     if len(dims) > 2:

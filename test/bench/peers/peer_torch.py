@@ -55,7 +55,7 @@ class Operations:
 
 
 class Module(torch.nn.Module):
-    """A workload's model with its initial weights, dense ones as [out, in]."""
+    """A workload's model with its initial weights; dense ones as [out, in]."""
 
     def __init__(self, workload):
         super().__init__()
@@ -107,7 +107,7 @@ def make_step(workload, module, x, labels, autocast, compiled, capturable=False)
 
 
 def capture(make, module, x, labels):
-    """The step as one CUDA graph over a place for the batch. `make(x, labels)` -> step(i); what warming up has trained is undone."""
+    """The step as one CUDA graph over a fixed place for the batch. `make(x, labels)` -> step(i); the training done by warming up is undone."""
     batch, wanted = torch.empty_like(x[0]).copy_(x[0]), torch.empty_like(labels[0]).copy_(labels[0])
     initial = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     step, optimizer = make([batch] * BATCHES, [wanted] * BATCHES)

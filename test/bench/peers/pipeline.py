@@ -84,7 +84,7 @@ def pillow_load(path):
 
 
 def forget_files(files):
-    """Takes them out of the page cache."""
+    """Evicts the files from the page cache."""
     os.sync()
     for path in files:
         with open(path) as file:

@@ -1,4 +1,4 @@
-"""What every peer hands over, and how it is measured."""
+"""The interface of all peers, and how they are measured."""
 import os
 import resource
 import statistics
@@ -18,7 +18,7 @@ def mean_square(output):
 
 
 def since_start():
-    """Seconds since the kernel started this process."""
+    """The seconds since the kernel started this process."""
     with open("/proc/self/stat") as file:
         ticks = int(file.read().rsplit(")", 1)[1].split()[19])
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")

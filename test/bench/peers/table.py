@@ -1,5 +1,5 @@
-"""Interleaved rounds of measurements (every peer once a round) and their table. Needs only Python's standard library: the
-peers run in the environments of PEERS_PY and PEERS_PY_ORT.
+"""Interleaved rounds of measurements (each peer once per round) and their table. Needs only Python's standard library: the peers run in the
+environments of PEERS_PY and PEERS_PY_ORT.
 """
 import json
 import os
@@ -22,14 +22,14 @@ PEERS = {  # in the order in which they run
     "T6": TRAINING + ["iree", "gradc"],
     "I1a": INFERENCE, "I1b": INFERENCE, "I2": INFERENCE + CHANNELS_LAST, "I3": INFERENCE,
 }
-# Its SGD has neither momentum nor weight decay: less work than the others', so it is listed but not compared with.
+# Its SGD has neither momentum nor weight decay and so does less work than the others: it is listed but not compared.
 UNEQUAL = {("T3", "orttrain"), ("T4", "orttrain"), ("T5", "orttrain")}
 MODULES = {"torch": "torch", "jax": "jax", "tf": "tensorflow", "ort": "onnxruntime", "iree": "iree.compiler",
            "orttrain": "onnxruntime.training", "gradc": "numpy"}
 
 
 class Rounds:
-    """Measures workloads at thread counts; every result stays in `results`, and is appended to `log` if there is one."""
+    """Measures workloads at thread counts. Every result stays in `results`, and is appended to `log` if there is one."""
 
     def __init__(self, python, python_ort, seconds, timeout=300, log=None):
         self.python, self.python_ort, self.seconds, self.timeout, self.log = python, python_ort, seconds, timeout, log
@@ -82,7 +82,7 @@ class Rounds:
 
 
 def summarize(results):
-    """A row for each (workload, threads, peer), fastest first, failed ones last."""
+    """One row per (workload, threads, peer), the fastest first, failed ones last."""
     groups = {}
     for result in results:
         groups.setdefault((result["workload"], result["threads"], result["peer"]), []).append(result)
@@ -90,7 +90,7 @@ def summarize(results):
     for (workload, threads, peer), group in groups.items():
         row = {"workload": workload, "threads": threads, "peer": peer}
         measured = [result for result in group if "ms" in result]
-        # One failed round is a failure: the others would be the lucky ones.
+        # If one round fails, the peer counts as failed: the other rounds would be the lucky ones.
         failed = [result["error"] for result in group if "ms" not in result]
         if failed:
             rows.append(row | {"error": failed[0]})
@@ -106,7 +106,7 @@ def summarize(results):
 
 
 def compared(rows):
-    """The rows that gradc is compared with: peers that measured, do the same work in f32, and get its losses."""
+    """The rows that gradc is compared with: peers that were measured, do the same work in f32, and get the workload's losses."""
     return [row for row in rows if "ms" in row and row["peer"] != "gradc" and "bf16" not in row["peer"]
             and (row["workload"], row["peer"]) not in UNEQUAL and row["loss_error"] < 1e-3]
 

@@ -1,4 +1,4 @@
-"""Networks to train that nobody tuned gradc for, as PyTorch exports them: forms, batches, optimizers."""
+"""Networks to train that gradc was not tuned for, as PyTorch exports them: forms, batches, optimizers."""
 import functools
 import os
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Form:
 
 
 class PixelLabels(nn.Module):
-    """Logits of each pixel, [N, H, W, classes]."""
+    """Logits per pixel, [N, H, W, classes]."""
 
     def __init__(self):
         super().__init__()
@@ -38,7 +38,7 @@ class PixelLabels(nn.Module):
 
 
 class Tagger(nn.Module):
-    """BERT's encoder with logits of each token."""
+    """BERT's encoder with logits per token."""
 
     def __init__(self, vocabulary=8192, width=256, classes=32):
         super().__init__()
@@ -75,7 +75,7 @@ class SequenceClassifier(nn.Module):
 
 
 class ShuffleUnit(nn.Module):
-    """ShuffleNet's: grouped 1x1 convolutions around a depthwise one, channels shuffled between groups."""
+    """ShuffleNet's block: grouped 1x1 convolutions around a depthwise one, with channels shuffled between groups."""
 
     def __init__(self, inputs, outputs, stride, groups=3):
         super().__init__()
@@ -109,7 +109,7 @@ def perceptron(widths, activation):
 
 
 def convolutions(dims, widths, classes):
-    """Convolutions of 3 in any number of dims, each with batch norm and a pool behind it."""
+    """Convolutions of size 3 in any number of dims, each followed by batch norm and a pool."""
     conv, norm, pool = (getattr(nn, f"{name}{dims}d") for name in ("Conv", "BatchNorm", "MaxPool"))
     layers = [layer for i, o in zip(widths, widths[1:]) for layer in (conv(i, o, 3, padding=1), norm(o), nn.ReLU(), pool(2))]
     return nn.Sequential(*layers, getattr(nn, f"AdaptiveAvgPool{dims}d")(1), nn.Flatten(), nn.Linear(widths[-1], classes))
@@ -172,7 +172,7 @@ RULES = {SGD: "momentum { learning_rate: 0.001  momentum: 0.9 }", ADAM: "adam { 
 
 
 def write_job(name, folder):
-    """The model as PyTorch exports it, the batches and the training spec, whose path is given back."""
+    """Writes the model as PyTorch exports it, the batches, and the training spec; returns the spec's path."""
     form, (x, labels) = FORMS[name], batches(name)
     torch.onnx.export(make_model(name), (torch.from_numpy(x[0]),), os.path.join(folder, "model.onnx"), dynamo=True, optimize=False,
                       input_names=["x"], output_names=["logits"], external_data=False, verbose=False)

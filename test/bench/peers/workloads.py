@@ -1,4 +1,4 @@
-"""The measured workloads, the same for every peer: models with their initial weights, twenty batches, optimizers.
+"""The measured workloads, equal for all peers: models with their initial weights, twenty batches, optimizers.
 
 Weights and batches come from fixed seeds; they are kept in PEERS_MODELS, so that a peer's start does not count making them.
 """
@@ -22,7 +22,7 @@ def momentum(learning_rate, l2=0.0):
 
 
 def adam(learning_rate, weight_decay=0.0, beta2=0.999):
-    """With a weight decay it is AdamW."""
+    """AdamW if it has a weight decay."""
     return {"name": "adamw" if weight_decay else "adam", "learning_rate": learning_rate, "beta1": 0.9, "beta2": beta2,
             "epsilon": 1e-8, "weight_decay": weight_decay}
 
@@ -36,7 +36,7 @@ class Workload:
     classes: int
     optimizer: dict = field(default_factory=dict)  # none: inference
     clip: float = 0  # global norm of the gradients, where limited
-    # Of one step's contractions and convolutions, as PyTorch's FlopCounterMode counts them; T5 by hand, since that counts
+    # The contractions and convolutions of one step, as counted by PyTorch's FlopCounterMode; T5 by hand, because the counter counts
     # depthwise gradients as dense ones.
     gflop: float = 0
     weights_of: str = ""  # another workload's, if named
@@ -55,7 +55,7 @@ class Workload:
         return self.built[1]
 
     def weights(self):
-        """({name: (kind, array)} of what trains, the same of statistics), in f32."""
+        """({name: (kind, array)} of trained parameters, the same of statistics), in f32."""
         parameters = self.built[0]
         arrays = kept(self.weights_of or self.name, lambda: self.make_weights(parameters))
         return tuple({p.name: (p.kind, arrays[p.name]) for p in group}
@@ -94,7 +94,7 @@ class Workload:
 
 
 def kept(name, make):
-    """The arrays of FOLDER/name.npz, which are made first where the file is missing."""
+    """The arrays of FOLDER/name.npz, which are created if the file is missing."""
     path = os.path.join(FOLDER, f"{name}.npz")
     if not os.path.exists(path):
         os.makedirs(FOLDER, exist_ok=True)

@@ -1,5 +1,5 @@
-"""A WGAN whose critic and generator take turns follows PyTorch; the log names the entry of each step; a run that stops in the middle of a
-cycle and goes on has the same bits; the exported model makes PyTorch's samples.
+"""A WGAN whose critic and generator train in turns follows PyTorch. The log names the entry of each step. A run stopped in the middle of a
+cycle and resumed has the same bits. The exported model makes PyTorch's samples.
 
     gan.py ROOT
 """
@@ -41,7 +41,7 @@ expect("rates are not the entries' own", [step["lr"] for step in steps[4:6]] == 
 worst = max(abs(step["loss"] - loss) / abs(loss) for step, loss in zip(steps, expected, strict=True))
 expect("the comparison cannot fail", abs(steps[0]["loss"] - expected[1]) > TOLERANCE)
 
-# Within the steps of the critic, and between those of the two.
+# Inside the steps of the critic, and between those of critic and generator.
 for stop in (50, 53, 54):
     before, _ = train(f"to{stop}", "--steps", stop, "--checkpoint", path(f"run{stop}"))
     after, again = train(f"from{stop}", "--resume", path(f"run{stop}"), "--steps", STEPS)
@@ -49,7 +49,7 @@ for stop in (50, 53, 54):
     expect(f"a resume at step {stop} has other bits", losses == [step["loss"] for step in steps] and again == exported)
 expect("two threads have other bits", train("threads", "--threads", "2")[1] == exported)
 
-# --learning-rate stands in for the first rate, and the second keeps its share.
+# --learning-rate replaces the first rate, and the second keeps its ratio.
 rates = [step["lr"] for step in train("rate", "--learning-rate", "0.001", "--steps", "6")[0]]
 expect("the rates' shares are not kept", [round(rate, 9) for rate in rates[4:]] == [0.001, 0.002])
 

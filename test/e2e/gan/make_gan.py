@@ -1,4 +1,4 @@
-"""Makes a small WGAN with gradient penalty as PyTorch's exporter writes it, its data, and what PyTorch in f64 makes of it: the losses of 20
+"""Makes a small WGAN with gradient penalty in the form of PyTorch's exporter, its data, and PyTorch's results in f64: the losses of 20
 cycles of five critic steps and one generator step (expected.json), and the generator's samples afterwards, in evaluation (samples.npy).
 
 Needs numpy, torch and onnx (made with 2.4.6, 2.15.0 and 1.23.2); run it from anywhere.
@@ -38,7 +38,7 @@ class Gan(nn.Module):
 
 
 def make_model():
-    """Statistics get some noise: an exporter makes equal initializers one."""
+    """Adds noise to statistics: an exporter would merge equal initializers."""
     torch.manual_seed(3)
     model = Gan()
     with torch.no_grad():
@@ -48,7 +48,7 @@ def make_model():
 
 
 def step(model, optimizer, loss, batch):
-    """The mixture is of the samples of the step itself: running statistics change once."""
+    """Mixes samples of the same step, so that running statistics change only once."""
     real, noise, share = batch
     kept = {name: value.clone() for name, value in model.named_buffers()}
     with torch.no_grad():

@@ -1,5 +1,5 @@
-"""Networks whose loss is made of gradients, small: a physics-informed network and the critic of a WGAN with gradient penalty. `forward` takes
-the gradients as inputs, which the spec's blocks `gradients` feed; `differentiated` takes none of them."""
+"""Small networks whose loss contains gradients: a physics-informed network, and the critic of a WGAN with gradient penalty. `forward` takes
+the gradients as inputs, which the spec's blocks `gradients` feed; `differentiated` takes no gradients."""
 import torch
 import torch.nn as nn
 
@@ -27,7 +27,7 @@ class Burgers(nn.Module):
 
 
 class Critic(nn.Module):
-    """Scores of real pictures and of fake ones; the slope at mixtures of both should be 1."""
+    """Scores of real and fake pictures; the slope at mixtures of both should be 1."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Networks over tokens, small: BERT and a Llama-style decoder from Hugging Face's transformers, a mixture of experts with TopK routing, an
+"""Small networks over tokens: BERT and a Llama-style decoder from Hugging Face's transformers, a mixture of experts with TopK routing, an
 LSTM classifier, and a sequence-to-sequence GRU with attention that decodes step by step."""
 import torch
 import torch.nn as nn
@@ -9,7 +9,7 @@ VOCABULARY, LENGTH, CLASSES = 61, 11, 7  # no vector's, no tile's multiples
 
 
 class Bert(nn.Module):
-    """An encoder that sees only the words of each text, not its padding; a class for each text."""
+    """An encoder that sees only the words of each text, not its padding; one class per text."""
 
     def __init__(self):
         super().__init__()
@@ -23,7 +23,8 @@ class Bert(nn.Module):
 
 
 class Llama(nn.Module):
-    """A decoder with RMS norms, rotary positions, SwiGLU, and two heads of keys and values for four of queries; the next token."""
+    """A decoder with RMS norms, rotary positions, SwiGLU, and two heads of keys and values for four heads of queries; predicts the next
+    token."""
 
     def __init__(self):
         super().__init__()
@@ -37,7 +38,7 @@ class Llama(nn.Module):
 
 
 class Experts(nn.Module):
-    """Two of four experts for each token, weighted by the router's softmax over those two."""
+    """Two of four experts per token, weighted by the router's softmax over those two."""
 
     def __init__(self, width=16, hidden=22, experts=4):
         super().__init__()
@@ -58,7 +59,7 @@ class Experts(nn.Module):
 
 
 class LstmClassifier(nn.Module):
-    """A class for a text, from the last state of an LSTM."""
+    """One class per text, from the last state of an LSTM."""
 
     def __init__(self, width=12, hidden=17):
         super().__init__()
@@ -71,7 +72,7 @@ class LstmClassifier(nn.Module):
 
 
 class Translator(nn.Module):
-    """A bidirectional GRU reads; a GRU writes, and looks at what was read before each word. Previous words are given."""
+    """A bidirectional GRU reads; a second GRU writes, and attends to the text before each word. The previous words are given."""
 
     def __init__(self, width=12, hidden=18):
         super().__init__()

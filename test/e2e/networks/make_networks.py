@@ -1,5 +1,5 @@
-"""Makes the networks of this folder: ONNX files as PyTorch's two exporters write them, their batches, the training specs, the twenty
-losses that PyTorch computes in f64, and its outputs in evaluation for the first batch; also how far PyTorch in f32 is off those.
+"""Makes the networks of this folder: ONNX files from PyTorch's two exporters, their batches, the training specs, the twenty losses that
+PyTorch computes in f64, and its outputs in evaluation for the first batch; also the errors of PyTorch in f32.
 
 Needs numpy, torch, torchvision, transformers, onnx and onnxscript (made with 2.4.6, 2.15.0, 0.29.2, 5.23.0, 1.23.2 and 0.7.2); run it
 from anywhere, for all networks or those that are named:
@@ -109,7 +109,7 @@ def write_batches():
 
 
 def make_model(case):
-    """Parameters and statistics get some noise: none is 0, and no two are equal, which an exporter would make one."""
+    """Adds noise to parameters and statistics, so that none is 0 and no two are equal, which an exporter would merge."""
     torch.manual_seed(5)
     model = case.make()
     with torch.no_grad():
@@ -120,7 +120,7 @@ def make_model(case):
 
 
 def export(case, name, inputs):
-    """For evaluation, but with nothing folded: weights and batch norms stay what they are, and no mask becomes a weight."""
+    """Exports for evaluation, but without folding: weights and batch norms stay, and no mask becomes a weight."""
     path, fields, model = os.path.join(HERE, f"{name}.onnx"), list(case.fields), make_model(case)
     if case.gradients:
         values = dict(zip((*case.outputs, *fields), (*model.differentiated(*inputs), *inputs)))
@@ -138,7 +138,7 @@ def export(case, name, inputs):
 
 
 def strip(path):
-    """Leaves out where in the Python sources each node is from, most of such a file."""
+    """Removes the Python source location of each node, which would be most of such a file."""
     proto = onnx.load(path)
     proto.ClearField("metadata_props")
 

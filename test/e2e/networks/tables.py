@@ -1,4 +1,4 @@
-"""A recommender in the manner of DLRM: bags of embeddings for the categories, a dense network for the numbers, and products of all pairs."""
+"""A recommender like DLRM: embedding bags for the categories, a dense network for the numbers, and products of all pairs."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

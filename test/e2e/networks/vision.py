@@ -1,4 +1,4 @@
-"""Networks over pictures, small: ViT, Swin and MobileNetV2 from torchvision, a U-Net with transposed convolutions, a VAE."""
+"""Small networks over pictures: ViT, Swin, and MobileNetV2 from torchvision, a U-Net with transposed convolutions, and a VAE."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -13,13 +13,13 @@ def make_vit():
 
 
 def make_swin():
-    """Windows of 3 x 3, shifted in every second block, over 6 x 6 patches; merged patches once."""
+    """Windows of 3 x 3, shifted in every second block, over 6 x 6 patches, which are merged once."""
     return SwinTransformer(patch_size=[2, 2], embed_dim=8, depths=[2, 2], num_heads=[2, 4], window_size=[3, 3], mlp_ratio=2,
                            stochastic_depth_prob=0, num_classes=CLASSES)
 
 
 def make_mobilenet():
-    """Inverted residuals with depthwise convolutions, batch norms and ReLU6; its last convolution has 40 channels in place of 1,280."""
+    """Inverted residuals with depthwise convolutions, batch norms, and ReLU6; its last convolution has 40 channels instead of 1,280."""
     net = MobileNetV2(num_classes=CLASSES, width_mult=0.25, inverted_residual_setting=[[1, 4, 1, 1], [6, 24, 2, 2], [6, 32, 1, 2]], dropout=0)
     features = list(net.features)
     last = features[-1][0].in_channels
@@ -34,7 +34,7 @@ def twice(inputs, outputs):
 
 
 class UNet(nn.Module):
-    """Down and up again by two halvings, with skips: a score for every pixel."""
+    """Two halvings down and two up again, with skips: a score per pixel."""
 
     def __init__(self):
         super().__init__()
@@ -53,7 +53,7 @@ class UNet(nn.Module):
 
 
 class Vae(nn.Module):
-    """The loss is its second output: of the picture, and the divergence of the code from a normal distribution. Noise is an input."""
+    """The loss is its second output: that of the picture, and the divergence of the code from a normal distribution. Noise is an input."""
 
     def __init__(self, code=6):
         super().__init__()

@@ -1,5 +1,6 @@
-"""Makes the stored references of losses and metrics: a small model with several outputs, forty rows of data, and for each loss of a spec the losses
-of five steps of gradient descent and of an evaluation behind them, computed by PyTorch in f64; for each metric its value, computed by numpy.
+"""Makes the stored references of losses and metrics: a small model with several outputs and forty rows of data. For each loss of a spec,
+the losses of five steps of gradient descent and of an evaluation after them, computed by PyTorch in f64; for each metric its value,
+computed by numpy.
 
 Needs torch, numpy and onnx (made with 2.15, 2.4 and 1.23): python make_objectives.py
 """
@@ -212,13 +213,13 @@ def over(a, b):
 
 
 def area(scores, labels):
-    """The share of pairs in the right order, ties counting half: straight from the definition."""
+    """The share of correctly ordered pairs, where ties count half: directly from the definition."""
     difference = scores[labels > 0.5][:, None] - scores[labels <= 0.5][None, :]
     return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
 
 def metrics(out):
-    """Text of the metric and value, by name."""
+    """The metric's text and value, by name."""
     logits, score, image = out["logits"].numpy(), out["score"].numpy()[:, 0], out["image"].numpy()
     labels, real, binary = DATA["labels"], DATA["real"][:, 0].astype(float), DATA["binary"][:, 0]
     positive, yes = binary > 0.5, score > 0

@@ -1,5 +1,5 @@
-"""Every loss of a spec follows PyTorch over five steps of gradient descent and in the evaluation behind them, and every metric is that of all rows
-of the evaluation, whatever their batches. The references are stored; make_objectives.py beside this made them.
+"""Every loss of a spec follows PyTorch over five steps of gradient descent and in the evaluation after them, and every metric is computed
+over all rows of the evaluation, whatever their batches. The references are stored; make_objectives.py in this folder made them.
 
     objectives.py [NAME...]
 """
@@ -22,7 +22,7 @@ data {{ source {{ npz {{ path: "{folder}/objectives.npz" }} }} stage {{ batch {{
 evaluation {{ data {{ source {{ npz {{ path: "{folder}/objectives.npz" }} }} stage {{ batch {{ size: {rows} }} }} }} }}
 steps: 5
 """
-# Trains what all metrics look at.
+# Trains the outputs that all metrics read.
 ALL = """loss { softmax_cross_entropy { logits: "logits" labels: "labels" } }
 loss { mean_squared_error { predictions: "score" targets: "real" } }
 loss { softmax_cross_entropy { logits: "image" labels: "pixels" } }
@@ -30,7 +30,7 @@ loss { softmax_cross_entropy { logits: "image" labels: "pixels" } }
 
 
 def run(folder, name, objective, rows):
-    """The losses of the steps and the evaluation's event."""
+    """The losses of the steps, and the evaluation's event."""
     spec, log = (os.path.join(folder, f"{name}.{kind}") for kind in ("textproto", "jsonl"))
     with open(spec, "w") as out:
         out.write(JOB.format(folder=HERE, objective=objective, rows=rows))
@@ -40,7 +40,7 @@ def run(folder, name, objective, rows):
 
 
 def error(found, expected):
-    """Relative; infinite for a NaN."""
+    """The relative error; infinite for a NaN."""
     if isinstance(expected, list):
         return 0 if found == expected else math.inf
     value = abs(found - expected) / max(abs(expected), 1e-3)
@@ -75,7 +75,7 @@ def edges(folder):
         with open(spec, "w") as out:
             out.write(JOB.format(folder=HERE, objective='loss { ctc { logits: "sound" labels: "speech" %s } }' % options, rows=7).replace("stage {", stage + " stage {"))
 
-    # Three labels do not fit into one step.
+    # Three labels need more than one step.
     one = 'stage { map { field: "step_lengths" scale: 0 offset: 1 cast: I64 } }'
     write_ctc('logit_lengths: "step_lengths" zero_infinity: true', one)
     gradc("train", spec, "--log", log, "--quiet")
@@ -117,7 +117,7 @@ def main():
                 worst = max(worst, error(evaluation[name], case["value"]))
                 if error(evaluation[name], case["value"]) > 1e-5 or name not in step:
                     wrong.append(f"{name} in batches of {rows}: {evaluation[name]}, expected {case['value']}")
-        # What is counted is exact; accuracy is a mean of means.
+        # Counts are exact; accuracy is a mean of means.
         counted = [n for n in seen[0] if n != "accuracy" and not any(part in n for part in ("error", "r2", "perplexity"))]
         wrong += [f"{n} depends on the batch: {[s[n] for s in seen]}" for n in counted if len({str(s[n]) for s in seen}) > 1]
         print(f"metrics within {worst:.1e}")

@@ -1,5 +1,5 @@
-"""Makes the stored trajectories of convolutional networks: small networks with initial weights, their batches, the training
-specs, and the twenty losses that PyTorch computes from them in f64; also how far PyTorch in f32 is off those.
+"""Makes the stored trajectories of convolutional networks: small networks with initial weights, their batches, the training specs, and the
+twenty losses that PyTorch computes from them in f64; also the errors of PyTorch in f32.
 
 Needs numpy, torch and onnx (made with 2.4.6, 2.15.0 and 1.23.2); run it from anywhere:
     python make_convolutions.py
@@ -110,7 +110,7 @@ def write_case(name, model, data, scale, offset, batch, rule):
 
 
 def main():
-    # Noise, not pictures: equal neighbours would leave to rounding which of them a pool takes.
+    # Noise, not pictures: with equal neighbours, rounding would decide which of them a pool takes.
     random = np.random.default_rng(8)
     for name, rows, classes, size in (("odd-noise", 60, 7, (3, 13, 11)), ("noise", 40, 10, (3, 24, 24))):
         np.savez(os.path.join(HERE, f"{name}.npz"), labels=random.integers(0, classes, rows),

@@ -1,6 +1,6 @@
-"""Makes gradients.onnx, a perceptron 2-32-32-1 with tanh, and gradients.npz: 4,096 points, and what JAX computes there
-from it in f64, rounded to f32: values, gradients and Hessians of each point, sums over all points of the gradient with
-respect to a weight and of the Hessian with respect to it times a vector, and single points' gradients of it.
+"""Makes gradients.onnx, a perceptron 2-32-32-1 with tanh, and gradients.npz: 4,096 points, and JAX's results there in f64, rounded to f32:
+values, gradients, and Hessians of each point; sums over all points of the gradient with respect to a weight, and of the Hessian with
+respect to it times a vector; and its gradients at single points.
 
 Needs numpy and jax (made with 2.4.6 and 0.10.2); run it from anywhere.
 """

@@ -1,6 +1,6 @@
-"""Makes the references of optimizers, clipping, parameter groups and averages: a small network with initial weights, its
-batches, and for each case the part of a training spec, and what PyTorch, Keras, optax or the formulas below make of fifty
-steps in f64: losses, norms of the gradients, and at the end the norm of each parameter (and of its average).
+"""Makes the references of optimizers, clipping, parameter groups, and averages: a small network with initial weights, its batches, and for
+each case the part of a training spec and the results of fifty steps in f64 by PyTorch, Keras, optax, or the formulas below: losses,
+norms of the gradients, and at the end the norm of each parameter (and of its average).
 
 Needs numpy, torch, jax, optax, keras and onnx (made with 2.4.6, 2.15.0, 0.10.2, 0.2.8, 3.15.0 and 1.23.2); run it from
 anywhere:
@@ -69,7 +69,7 @@ def loss_of(w, x, labels, training):
 # Rules: each is a function of the weights (tensors with gradients) that returns a function of a step. -----------------
 
 def torch_rule(kind, groups=None, **options):
-    """One of torch.optim; `groups` are parameter groups with names in place of tensors."""
+    """One of torch.optim's rules; `groups` are parameter groups with names instead of tensors."""
     def make(w):
         chosen = groups or [{"params": TRAINED}]
         optimizer = kind([dict(g, params=[w[n] for n in g["params"]]) for g in chosen], foreach=False, **options)
@@ -78,7 +78,7 @@ def torch_rule(kind, groups=None, **options):
 
 
 def one_cycle_rule(kind, most, cycle, **options):
-    """torch_rule under OneCycleLR, which changes rate and momentum before each step; it notes both."""
+    """torch_rule under OneCycleLR, which changes rate and momentum before each step; records both."""
     def make(w):
         optimizer = kind([w[n] for n in TRAINED], lr=most, foreach=False, **options)
         schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=most, total_steps=STEPS, **cycle)
@@ -126,7 +126,7 @@ def optax_rule(transformation):
 
 def muon_rule(learning_rate, weight_decay=0.1, momentum=0.95, nesterov=True, coefficients=(3.4445, -4.775, 2.0315),
               epsilon=1e-7, iterations=5, match_adamw=False, others=None):
-    """torch.optim.Muon's algorithm without its rounding to bfloat16, also for filters; AdamW for vectors."""
+    """The algorithm of torch.optim.Muon without rounding to bfloat16, also for filters; AdamW for vectors."""
     a, b, c = coefficients
 
     def make(w):
@@ -156,7 +156,7 @@ def muon_rule(learning_rate, weight_decay=0.1, momentum=0.95, nesterov=True, coe
 
 
 def check_muon(weights):
-    """The formulas above are PyTorch's where it rounds nothing."""
+    """The formulas above equal PyTorch's if PyTorch does not round."""
     if not hasattr(torch.optim, "Muon"):
         return
     rounded, torch.bfloat16 = torch.bfloat16, torch.float64
@@ -189,7 +189,7 @@ def clip_values(limit):
 
 
 def trajectory(weights, data, make, clip=None, decay=None, frozen=(), live_in=None):
-    """`live_in(k)`: what step k trains. Others have no gradient then, so that torch.optim passes them over."""
+    """`live_in(k)`: the parameters that step k trains. Others have no gradient then, so torch.optim skips them."""
     w = {n: torch.tensor(v, dtype=torch.float64, requires_grad=n in TRAINED and n not in frozen) for n, v in weights.items()}
     for n in frozen:
         w[n].grad = torch.zeros_like(w[n])

@@ -1,4 +1,5 @@
-"""Writes people.parquet, each kind of column that tables have, in two row groups; and people.csv, the same rows as text. Needs pyarrow.
+"""Writes people.parquet, with each kind of column that tables have, in two row groups; and people.csv, the same rows as text. Needs
+pyarrow.
 
     make_people_parquet.py FOLDER
 """
@@ -31,7 +32,7 @@ pyarrow.parquet.write_table(pyarrow.table(columns), os.path.join(sys.argv[1], "p
 
 
 def text(name, value):
-    """As CSV files have it; what is no number there is the number that the file holds."""
+    """In the form of CSV files; a value that is not a number there becomes the number stored in the Parquet file."""
     if value is None:
         return ""
     if isinstance(value, bool):

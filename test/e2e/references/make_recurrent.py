@@ -1,6 +1,6 @@
-"""Makes the stored trajectories of recurrent models: a bidirectional two-layer LSTM tagger and a GRU classifier as PyTorch exports
-them, and two graphs made by hand, a neural ODE (a Loop with an If in it) and a Loop around a Scan with an If; their batches, the training specs, and the twenty losses that
-PyTorch computes in f64; also how far PyTorch in f32 is off those.
+"""Makes the stored trajectories of recurrent models: a bidirectional two-layer LSTM tagger and a GRU classifier exported by PyTorch, and
+two hand-made graphs, a neural ODE (a Loop that contains an If) and a Loop around a Scan with an If; their batches, the training specs,
+and the twenty losses that PyTorch computes in f64; also the errors of PyTorch in f32.
 
 Needs numpy, torch and onnx (made with 2.4.6, 2.15.0 and 1.23.2); run it from anywhere:
     python make_recurrent.py
@@ -21,7 +21,7 @@ LENGTH, WIDTH, HIDDEN, CLASSES = 9, 6, 13, 5  # no vector's, no tile's multiples
 
 
 class Tagger(nn.Module):
-    """A class for every position of a sequence."""
+    """One class per position of a sequence."""
 
     def __init__(self):
         super().__init__()
@@ -33,7 +33,7 @@ class Tagger(nn.Module):
 
 
 class Classifier(nn.Module):
-    """A class for a sequence, from its last state."""
+    """One class per sequence, from its last state."""
 
     def __init__(self):
         super().__init__()
@@ -62,7 +62,7 @@ class Ode(nn.Module):
         return h @ self.out
 
     def export(self, path):
-        """The exporter would write the steps out, so the graph is made by hand."""
+        """The graph is made by hand, because the exporter would unroll the steps."""
         node, value = helper.make_node, helper.make_tensor_value_info
         branches = [helper.make_graph([node("Constant", [], [f"length{k}"], value_float=length), node("Mul", ["slope", f"length{k}"], [f"move{k}"])],
                                       f"branch{k}", [], [value(f"move{k}", TensorProto.FLOAT, None)]) for k, length in enumerate((0.1, 0.05))]
@@ -83,7 +83,7 @@ class Ode(nn.Module):
 
 
 class Nested(nn.Module):
-    """Three times over a sequence: each step takes one of two activations, by its own sum."""
+    """Walks a sequence three times; each step takes one of two activations, depending on its own sum."""
 
     def __init__(self):
         super().__init__()
@@ -99,7 +99,7 @@ class Nested(nn.Module):
         return h @ self.out
 
     def export(self, path):
-        """A Scan with an If in it, in a Loop: every graph reads values of those around it."""
+        """A Scan that contains an If, in a Loop: every graph reads values of the enclosing ones."""
         node, value = helper.make_node, helper.make_tensor_value_info
         tanh = helper.make_graph([node("Tanh", ["z"], ["t"])], "tanh", [], [value("t", TensorProto.FLOAT, None)])
         half = helper.make_graph([node("Mul", ["z", "half"], ["t2"])], "half", [], [value("t2", TensorProto.FLOAT, None)])

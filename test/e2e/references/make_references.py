@@ -1,5 +1,5 @@
-"""Makes the stored trajectories: for each case the model with its initial weights, twenty batches, the training
-spec, and the twenty losses (and gradient norms) that JAX computes from them in f32.
+"""Makes the stored trajectories: for each case, the model with its initial weights, twenty batches, the training spec, and the twenty
+losses (and gradient norms) that JAX computes from them in f32.
 
 Needs numpy, jax and onnx (made with 2.4.6, 0.10.2 and 1.23.2); run it from anywhere:
     python make_references.py ../../../examples/digits/digits.npz
@@ -22,7 +22,7 @@ BETA1, BETA2 = 0.9, 0.999
 
 
 class Mlp:
-    """Dense layers with ReLU between them. `style` is how an exporter would write a layer."""
+    """Dense layers with ReLU between them. `style`: how an exporter would write a layer."""
 
     def __init__(self, name, widths, style, softmax=False, seed=1):
         self.name, self.widths, self.style, self.softmax = name, widths, style, softmax

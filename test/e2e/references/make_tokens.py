@@ -1,5 +1,5 @@
-"""Makes the stored trajectories of token models: a classifier over a mean of embeddings and a small GPT, as PyTorch exports them,
-their batches, the training specs, and the twenty losses that PyTorch computes in f64; also how far PyTorch in f32 is off those.
+"""Makes the stored trajectories of token models: a classifier over a mean of embeddings and a small GPT, exported by PyTorch, their
+batches, the training specs, and the twenty losses that PyTorch computes in f64; also the errors of PyTorch in f32.
 
 Needs numpy, torch and onnx (made with 2.4.6, 2.15.0 and 1.23.2); run it from anywhere:
     python make_tokens.py
@@ -52,7 +52,7 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """Learned positions, causal attention, and a head that shares its weight with the table of tokens."""
+    """Learned positions, causal attention, and a head that shares its weight with the token table."""
 
     def __init__(self):
         super().__init__()
@@ -82,8 +82,8 @@ steps: {steps}
 
 
 def export(model, tokens, name):
-    """With weights as they train: folding would make a second, transposed one of the tied weight, and weights that are equal at
-    first would become one if the model were exported for evaluation."""
+    """Exports weights as they train: folding would add a second, transposed copy of the tied weight, and an export for evaluation would
+    merge weights that are equal at first."""
     torch.onnx.export(model, (tokens,), os.path.join(HERE, f"{name}.onnx"), dynamo=False, opset_version=17,
                       do_constant_folding=False, training=torch.onnx.TrainingMode.TRAINING,
                       input_names=["tokens"], output_names=["logits"], dynamic_axes={"tokens": {0: "N"}, "logits": {0: "N"}})

@@ -1,4 +1,4 @@
-"""Runs an ONNX graph in PyTorch, differentiably: the operations that the stored models and the examples use."""
+"""Runs an ONNX graph in PyTorch, differentiably; supports the operations of the stored models and the examples."""
 import numpy as np
 import onnx
 import torch
@@ -7,7 +7,7 @@ from onnx import numpy_helper
 
 
 class TorchModel:
-    """The graph's float initializers that are no statistics are parameters; call it with the graph's one input."""
+    """The parameters are the graph's float initializers that are not statistics. Call it with the graph's single input."""
 
     def __init__(self, path, dtype=torch.float32):
         graph = onnx.load(path).graph

@@ -1,5 +1,5 @@
-"""Makes the references of distillation, adapters and initial weights: small models, batches, files of weights, and what
-PyTorch makes of twenty steps: the losses.
+"""Makes the references of distillation, adapters, and initial weights: small models, batches, files of weights, and the losses of twenty
+steps in PyTorch.
 
 Needs numpy, torch, safetensors and onnx (made with 2.4.6, 2.15.0, 0.8.0 and 1.23.2); run it from anywhere:
     python make_transfer.py
@@ -140,8 +140,8 @@ def adapt():
     return steps([*a.values(), bias], loss_of, 0.01, rows)
 
 
-# The student's weights as others would have them: in 16 bits and f64, under a prefix, one transposed, one under another
-# name, with something that nobody wants.
+# The student's weights in the forms of other files: in 16 bits and f64, with a prefix, one transposed, one with another name, and with an
+# unused tensor.
 as_saved = {"module.net.fc1.weight": torch.from_numpy(student["fc1.weight"].T.copy() * 2).half(),
             "module.net.fc1.bias": torch.from_numpy(student["fc1.bias"] * 2).bfloat16(),
             "module.net.classifier.weight": torch.from_numpy(student["fc2.weight"] * 2).double(),

@@ -1,5 +1,5 @@
-"""Weights from files, fresh ones, other classes, teachers and adapters: steps follow PyTorch (make_transfer.py beside this made the
-references), and what is exported computes what evaluation computed.
+"""Weights from files, new ones, other classes, teachers, and adapters: steps follow PyTorch (make_transfer.py in this folder made the
+references), and exported models compute what evaluation computed.
 
     transfer.py [NAME...]
 """
@@ -42,7 +42,7 @@ def write(name, more, model="student", weight=1, steps=20, change=lambda spec: s
 
 
 def train(name, more, *options, **changes):
-    """The losses of the steps and the last evaluation; the trainer stays in the folder."""
+    """The losses of the steps, and the last evaluation; the trainer stays in the folder."""
     trainer = compile_spec(write(name, more, **changes), folder)
     log = trainer + ".jsonl"
     run(trainer, "--log", log, "--export", trainer + ".onnx", "--quiet", *options, cwd=folder)
@@ -134,7 +134,7 @@ def adapters():
     expect("the merged model", [evaluation["loss"]], [exported_loss(f"{folder}/adapters.onnx", "rows.npy")], 1e-6)
     with open(f"{folder}/adapters.onnx", "rb") as file:
         check("an export without adapters", b"lora" not in file.read())
-    # As safetensors the merged weights, of a checkpoint alone the adapters beside the weights as they were.
+    # In safetensors: the merged weights, or, from a checkpoint alone, the adapters next to the original weights.
     gradc("export", f"{folder}/adapters", "--checkpoint", f"{folder}/adapted", "-o", f"{folder}/merged.safetensors")
     gradc("export", f"{folder}/adapted", "-o", f"{folder}/alone.safetensors")
     merged, alone, before = tensors(f"{folder}/merged.safetensors"), tensors(f"{folder}/alone.safetensors"), initial("plain", "", model="sequence")
@@ -152,7 +152,7 @@ def adapters():
     # A model that begins with the merged weights goes on from there.
     again = initial("again", f'initial_weights {{ path: "{folder}/merged.safetensors" }}', model="sequence")
     check("merged weights as initial ones", again == merged)
-    # As they begin, adapters change nothing; averages of them are merged, too.
+    # Initial adapters change nothing; their averages are merged as well.
     first, _ = train("fresh", LORA, model="sequence", steps=1)
     plain, _ = train("unadapted", "", model="sequence", steps=1)
     check("the first loss with fresh adapters", abs(first[0] - plain[0]) < 1e-6, (first, plain))
@@ -204,7 +204,7 @@ def fresh():
         check(f"the range of {name}", all(abs(v) <= bound for v in found) and max(map(abs, found)) > 0.8 * bound)
     check("the same bits for a seed", initial("twice", 'seed: 3  reinitialize { pattern: "fc1.*" }') == same)
     check("other numbers for another seed", initial("other", 'seed: 4  reinitialize { pattern: "fc1.*" }')["fc1.bias"] != same["fc1.bias"])
-    # The words behind them: those of a name do not depend on what else is drawn.
+    # The following words: those of a name do not depend on other draws.
     value = words([5, 0, 0, 1], [3, KEY])[0] * 2.0**-32
     bound = 1 / math.sqrt(12)
     check("a uniform number", struct.pack("f", 2 * bound * value - bound) == struct.pack("f", same["fc1.weight"][1][5]))
@@ -216,7 +216,7 @@ def fresh():
         wanted = 1 if kind.startswith("normal") else 2 if kind.startswith("uniform {") else 0.5 if "constant" in kind else 0
         print(f"{kind}: mean {mean:.3f}, deviation {found:.3f}")
         check(kind, abs(found - deviation) <= 0.15 * deviation and abs(mean - wanted) <= 0.25 * deviation + 1e-9)
-    # Later blocks and values win: fresh ones over those of a file.
+    # Later blocks and values win: new ones over those of a file.
     found = initial("both", WEIGHTS + 'seed: 3  reinitialize { pattern: "fc1.*" }')
     check("fresh values over a file's", found["fc1.weight"] == same["fc1.weight"] and list(found["fc2.bias"][1]) == EXPECTED["weights"]["fc2.bias"])
 
@@ -230,7 +230,7 @@ def head():
         found = initial("head", f"head {{ {where} classes: 7 }}")
         check("the head's shapes", found["fc2.weight"][0] == [7, 16] and found["fc2.bias"][0] == [7], found["fc2.weight"][0])
         check("the head's values", all(0 < max(map(abs, found[name][1])) <= 0.25 for name in ("fc2.weight", "fc2.bias")))
-    # The values of a file: of the old head they are left out, of the new one taken.
+    # Values from a file: those of the old head are ignored, those of the new one are used.
     old = initial("old", WEIGHTS + 'head { output: "logits" classes: 7 }')
     check("weights beside a new head", list(old["fc1.bias"][1]) == EXPECTED["weights"]["fc1.bias"] and old["fc2.bias"] == found["fc2.bias"])
     gradc("export", f"{folder}/head", "-o", f"{folder}/seven.safetensors")
@@ -244,7 +244,7 @@ def head():
 
 
 def tied():
-    """Two products with one matrix, that an exporter has written twice, and a classifier."""
+    """Two products with one matrix, which an exporter has written twice, and a classifier."""
     model, numbers = Model("tied", opset=17), [math.sin(i) / 4 for i in range(12 * 12)]
     turned = [numbers[j * 12 + i] for i in range(12) for j in range(12)]
     x = model.input("x", FLOAT, ["N", 12])
@@ -258,7 +258,8 @@ def tied():
 
 
 def ties():
-    """Tied weights are one with a resized head and with values of a file, which needs one of them, in training and in the export."""
+    """Tied weights are a single one with a resized head and with values from a file, which only needs one of them, in training and in the
+    export."""
     tie = f'tie {{ a: "embed" b: "decode" transpose: true }}\nhead {{ weight: "fc.weight" classes: 6 }}\n'
     tied()
     change = lambda spec: spec.replace(f"{HERE}/student.onnx", f"{folder}/tied.onnx")
@@ -268,7 +269,7 @@ def ties():
     check("weights of a tied model", again == before and list(before) == ["embed", "fc.weight"], list(before))
     _, evaluation = train("tied-trained", tie, change=change)
     expect("the export of a tied model", [evaluation["loss"]], [exported_loss(f"{folder}/tied-trained.onnx", "x.npy")], 1e-6)
-    # An export untied begins with the values of both.
+    # An untied export begins with the values of both.
     untied = initial("untied", "", change=lambda spec: spec.replace(f"{HERE}/student.onnx", f"{folder}/tied-trained.onnx"))
     embed, decode = (untied[name][1] for name in ("embed", "decode"))
     check("tied values", all(embed[i * 12 + j] == decode[j * 12 + i] for i in range(12) for j in range(12)))
@@ -276,18 +277,18 @@ def ties():
 
 
 def blocks():
-    """Train blocks beside a teacher, adapters and a new head."""
+    """Train blocks together with a teacher, adapters, and a new head."""
     block = TEACHER.format(HERE, 'output: "probabilities" logits: "logits" temperature: 2 weight: 0.25')
     losses, _ = train("block", block + 'train { name: "all" }', weight=0.75)
     expect("distillation as a train block", EXPECTED["distillation"], losses)
-    # Losses of a block's own come without the teacher.
+    # A block's own losses exclude the teacher.
     own = 'loss { softmax_cross_entropy { logits: "logits" labels: "labels" } weight: 0.75 }'
     losses, _ = train("two-blocks", block + f'train {{ name: "alone" {own} }} train {{ name: "taught" steps: 19 }}', weight=0.75)
     plain, _ = train("one-block", "", weight=0.75)
     taught, _ = train("no-block", block, weight=0.75)
     expect("a block's own loss", plain[:1], losses[:1], 1e-6)
     check("the other block's loss", taught[0] - plain[0] > 0.01 and losses[1] - plain[1] > 0.01, (taught[:1], plain[:2], losses[:2]))
-    # Each block trains its adapters; the export has both merged.
+    # Each block trains its adapters; the export contains both, merged.
     turns = 'train { name: "mix" trains: "mix.*" } train { name: "rest" trains: "out.*" trains: "fc.*" }\n'
     train("one-turn", LORA + turns, "--checkpoint", "turned", model="sequence", steps=1)
     gradc("export", f"{folder}/turned", "-o", f"{folder}/turned.safetensors")
@@ -296,7 +297,7 @@ def blocks():
     watch = 'watch { every: 5 pattern: "*.lora_B" gradients: true weights: true }\n'
     losses, evaluation = train("turns", LORA + turns + watch, model="sequence")
     expect("adapters of two blocks, merged", [evaluation["loss"]], [exported_loss(f"{folder}/turns.onnx", "rows.npy")], 1e-6)
-    # A new head first, then everything.
+    # First a new head, then everything.
     head = 'head { output: "logits" classes: 7 }\n'
     before = initial("thawing", head)
     for steps, same in (5, True), (6, False):

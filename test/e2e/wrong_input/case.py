@@ -1,4 +1,4 @@
-"""A case of wrong input: a good job that a function breaks, and the required answer."""
+"""A case of wrong input: a valid job that a function breaks, and the required answer."""
 import os
 import subprocess
 
@@ -14,19 +14,19 @@ def register(name, answer):
 
 
 def case(code, *phrases):
-    """Registers a function that breaks a job in a folder and returns the command that must notice: with this exit code, and
-    these phrases in its message."""
+    """Registers a function that breaks a job in a folder and returns the command that must detect it, with this exit code and these phrases
+    in its message."""
     return lambda function: register(function.__name__, lambda: run_case(function, code, phrases)) or function
 
 
 def answer(function):
-    """Registers a function that returns None, or the fault of the answer."""
+    """Registers a function that returns None, or the problem of the answer."""
     register(function.__name__, function)
     return function
 
 
 def run_case(function, code, phrases):
-    """None, or the fault of the answer."""
+    """Returns None, or the problem of the answer."""
     job = Job()
     command = function(job)
     result = subprocess.run(command, cwd=job.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
@@ -38,7 +38,7 @@ def run_case(function, code, phrases):
 
 
 class Job:
-    """A good job: mlp.onnx, mlp.textproto, x.npy [24, 6], labels.npy, three classes, batches of four."""
+    """A valid job: mlp.onnx, mlp.textproto, x.npy [24, 6], labels.npy, three classes, batches of four."""
 
     def __init__(self, widths=(6, 8, 3)):
         self.folder = scratch()
@@ -66,7 +66,7 @@ class Job:
         return [program("gradc"), "check", self.spec]
 
     def train(self, *options):
-        """Compiles the job as it is now; the command that trains it."""
+        """Compiles the job as it is now; returns the command that trains it."""
         return [compile_spec(self.spec, self.folder), "--data-dir", self.folder, "--quiet", *options]
 
     def checkpoint(self, folder="run", steps=3):

@@ -1,4 +1,4 @@
-"""Faults of checkpoints."""
+"""Errors in checkpoints."""
 import os
 import resource
 import subprocess
@@ -42,8 +42,8 @@ def resume_with_another_seed(job):
 
 @case(OK, "trained to step 6", "last loss 1.488")
 def resume_with_an_old_checkpoint(job):
-    """Step 3 of this job, saved when a data block listed its stages without `stage` and artifacts had version 5; that compiler's
-    trainer went on to a loss of 1.4885."""
+    """Step 3 of this job, saved when a data block listed its stages without `stage` and artifacts had version 5. That compiler's trainer
+    continued to a loss of 1.4885."""
     job.edit("stage { batch", 'stage { map { field: "x"  standardize {} } } stage { batch')
     command = job.train("--resume", os.path.join(REFERENCES, "standardized-mlp.ckpt"))
     command.remove("--quiet")
@@ -57,7 +57,7 @@ def resume_from_nothing(job):
 
 @answer
 def full_disk():
-    """A disk that fills while a checkpoint is written: exit 1 with the reason, and the previous checkpoint stays good."""
+    """The disk becomes full while a checkpoint is written: exit 1 with the reason, and the previous checkpoint stays valid."""
     job = Job((6, 512, 512, 3))  # a checkpoint bigger than the machine code, which the limit must let through
     before = job.checkpoint()
     with open(before, "rb") as file:

@@ -1,4 +1,4 @@
-"""Faults of command lines."""
+"""Errors in command lines."""
 from bar import program
 from case import USAGE, case
 

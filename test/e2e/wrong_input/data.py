@@ -1,4 +1,4 @@
-"""Faults of data, when a job is compiled and when it is trained."""
+"""Errors in data, when a job is compiled and when it is trained."""
 import array
 import os
 import shutil
@@ -15,7 +15,7 @@ def labels_of_the_wrong_type_when_compiled(job):
 
 @case(INVALID, "expected labels of 6 classes", "found 30 classes in field \"label\" of \"pictures\"")
 def class_folders_that_the_logits_do_not_have(job):
-    """Thirty folders, of which no picture can be decoded yet, for a model of fewer classes."""
+    """Thirty folders whose pictures cannot be decoded yet, for a model with fewer classes."""
     source = os.path.join(ROOT, "examples/pictures")
     shutil.copy(os.path.join(source, "cnn.onnx"), job.folder)
     with open(os.path.join(source, "train.textproto")) as file, open(job.path("train.textproto"), "w") as spec:

@@ -1,4 +1,4 @@
-"""Faults of maps by a model, when a job is compiled and when it is trained."""
+"""Errors in maps by a model, when a job is compiled and when it is trained."""
 import array
 import os
 
@@ -8,7 +8,7 @@ from onnx_writer import DOUBLE, FLOAT, INT64, Model
 
 
 def with_map(job, block='output { name: "y"  field: "x" }', behind=False, dims=(6,), dtype=FLOAT, op="Relu", file="map.onnx"):
-    """A map stage by a model of one op over x, which an input of the model's is called, too."""
+    """A map stage by a model of one op over x; one of the model's inputs has the same name."""
     model = Model()
     model.output(model.node(op, [model.input("x", dtype, list(dims))], ["y"], "only"), dtype, list(dims))
     model.save(job.path("map.onnx"))

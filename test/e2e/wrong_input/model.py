@@ -1,4 +1,4 @@
-"""Faults of models."""
+"""Errors in models."""
 import os
 
 from bar import program
@@ -74,7 +74,7 @@ def shapes_that_do_not_fit(job):
 
 
 def with_external(job, location, offset=None, length=None):
-    """A model whose weight lies in another file."""
+    """A model whose weight is in another file."""
     model = Model()
     x = model.input("x", FLOAT, ["N", 6])
     weight = model.initializer("weight", FLOAT, [6, 3], external=(location, offset, length))

@@ -1,4 +1,4 @@
-"""What can be wrong with where something is written: over what is read, or nowhere."""
+"""Errors in output paths: files that would overwrite an input, or that cannot be written."""
 import os
 import resource
 import subprocess
@@ -59,7 +59,7 @@ def results_over_an_input(job):
 
 @answer
 def report_that_nobody_gets():
-    """A report on a full disk is no success."""
+    """A report on a full disk is not a success."""
     job = Job()
     for command in (["check", job.spec], ["check", job.spec, "--json"], ["inspect", job.path("mlp.onnx")], ["doctor"]):
         with open("/dev/full", "w") as full:
@@ -71,7 +71,7 @@ def report_that_nobody_gets():
 
 @answer
 def full_temporary_folder():
-    """What links kernels there says so, and leaves nothing."""
+    """A command that links kernels there reports it, and leaves no file."""
     job = Job()
     os.mkdir(job.path("tmp"))
     result = subprocess.run([program("gradc"), "train", job.spec], stderr=subprocess.PIPE, text=True, restore_signals=False,

@@ -1,4 +1,4 @@
-"""Faults of training specs."""
+"""Errors in training specs."""
 import os
 
 from bar import program

@@ -1,4 +1,4 @@
-"""Models that are wrong, by the names that the tables use. All take x [N, 6] and give logits [N, 3], where they give any."""
+"""Wrong models, by the names used in the tables. All take x [N, 6], and give logits [N, 3] if they give any."""
 from onnx_writer import BOOL, DOUBLE, FLOAT, INT64, STRING, Model, attribute, message, node, tensor, value_info
 
 WEIGHTS = [0.5] * 18
@@ -47,7 +47,7 @@ def huge(elements):
 
 
 def of_long_shape(elements):
-    """x in a shape of so many sizes."""
+    """x in a shape with the given sizes."""
     model = Model("wrong")
     model.input("x", FLOAT, ["N", 6])
     sizes = model.node("ConstantOfShape", [model.initializer("count", INT64, [1], [elements])], ["sizes"], "fill",
@@ -57,7 +57,7 @@ def of_long_shape(elements):
 
 
 def merged():
-    """Two layers of a fresh model whose biases, all zeros, have become one initializer."""
+    """Two layers of a new model whose biases, all zeros, have become one initializer."""
     model = Model("wrong")
     value = model.input("x", FLOAT, ["N", 6])
     bias = model.initializer("fc1.bias", FLOAT, [3], [0.0] * 3)
@@ -78,7 +78,7 @@ def over_rows():
 
 
 def nested(depth):
-    """Ifs inside each other."""
+    """Nested Ifs."""
     body = lambda nodes: message((2, "body"), (1, nodes), (12, value_info("y", FLOAT, None)))
     branch = lambda name, graph: message((1, name), (6, graph), (20, 5))
     graph = leaf = body(node("Relu", ["x"], ["y"], "leaf"))
@@ -90,7 +90,7 @@ def nested(depth):
 
 
 def looping_over(*text):
-    """A loop of three passes that multiplies what it carries by strings around it."""
+    """A loop of three iterations that multiplies a carried value by strings from outside."""
     model = Model("wrong")
     x, trips = model.input("x", FLOAT, ["N", 6]), model.initializer("trips", INT64, [], [3])
     model.initializers.append(message((1, [len(text)]), (2, STRING), (6, list(text)), (8, "text")))
@@ -104,7 +104,7 @@ def looping_over(*text):
 
 
 def calling(*functions):
-    """A call of the first of the model's own functions, each a name and the functions that it calls."""
+    """A call of the first of the model's own functions; each has a name and the functions that it calls."""
     sets = [message((1, ""), (2, 17)), message((1, "own"), (2, 1))]
     bodies = [message((1, name), (4, ["x"]), (5, ["y"]), (7, [node(callee, ["x"], ["y"], "call", "own")]), (9, sets),
                       (10, "own")) for name, callee in functions]
@@ -114,7 +114,7 @@ def calling(*functions):
 
 
 def of_labels():
-    """Values that are no floats, and one that is constant between steps."""
+    """Values that are not floats, and one that is constant between steps."""
     model = Model("wrong")
     x, labels = model.input("x", FLOAT, ["N", 6]), model.input("labels", INT64, ["N"])
     model.node("ArgMax", [x], ["y"], "largest", axis=1, keepdims=0)
@@ -134,7 +134,7 @@ def wide():
 
 
 def with_slope(dims, *operands, x="x", y="logits"):
-    """A classifier with an input "slope" in its logits; or, of `operands`, with a node Gradient that computes it."""
+    """A classifier with an input "slope" in its logits or, with `operands`, with a node Gradient that computes it."""
     model = classifier()
     if operands:
         model.node("Gradient", list(operands), ["slope"], "slope-of", domain="ai.onnx.preview.training", xs=[x], y=y)
@@ -149,7 +149,7 @@ def reshaped(target):
 
 
 def behind(op, *operands, **attributes):
-    """A classifier with a node behind it, whose result is the logits."""
+    """A classifier followed by a node whose result is the logits."""
     model = Model("wrong")
     weight = model.initializer("weight", FLOAT, [6, 3], WEIGHTS)
     scores = model.node("MatMul", [model.input("x", FLOAT, ["N", 6]), weight], ["scores"], "fc")
@@ -159,7 +159,7 @@ def behind(op, *operands, **attributes):
 
 
 def shared():
-    """One matrix before and in the classifier."""
+    """One matrix used both before and in the classifier."""
     model = Model("wrong")
     weight = model.initializer("weight", FLOAT, [6, 6], WEIGHTS * 2)
     hidden = model.node("MatMul", [model.input("x", FLOAT, ["N", 6]), weight], ["hidden"], "first")

@@ -1,5 +1,5 @@
-"""Gives gradc every wrong input of the tables: exit code and first line of the answer must be as written there, within ten
-seconds of computing, and no signal may end it.
+"""Gives gradc every wrong input of the tables: the exit code and the first line of the answer must be as written there, within ten seconds
+of computing, and no signal may end it.
 
     run.py ROOT [--write] [NAME...]
 
@@ -51,7 +51,7 @@ class Case:
 
 
 def read_table(path):
-    """The cases of a table, and the number of the line that each expects."""
+    """The cases of a table, and the line number at which each states its expectation."""
     cases, case = [], None
     with open(path) as file:
         for number, line in enumerate(file.read().splitlines()):
@@ -151,7 +151,7 @@ def unescape(text):
 
 
 def answer(case, good, folder):
-    """The exit code, or the signal, and the first line."""
+    """The exit code or the signal, and the first line."""
     shutil.copytree(good, folder, symlinks=True)
     for change in case.changes:
         apply(change, folder)

@@ -1,5 +1,5 @@
-"""Makes references.npz: small pictures as files, decoded by Pillow; a picture in [0, 1], resized by PyTorch and
-TensorFlow and adjusted by torchvision's color operations; and a TFRecord file.
+"""Makes references.npz: small pictures as files, decoded by Pillow; a picture in [0, 1], resized by PyTorch and TensorFlow and adjusted by
+torchvision's color operations; and a TFRecord file.
 
 Needs numpy, pillow, torch, torchvision and tensorflow-cpu (made with 2.4.6, 13.0.0, 2.15.0, 0.29.2 and 2.21.0); run it from
 anywhere:
@@ -24,7 +24,7 @@ SIZES = [(13, 18), (7, 9), (4, 3), (24, 30), (24, 10)]
 
 
 def photograph(random, height, width):
-    """Smooth, with noise."""
+    """Smooth values with noise."""
     coarse = Image.fromarray(random.integers(0, 256, (6, 7, 3), dtype=np.uint8)).resize((width, height), Image.BICUBIC)
     noisy = np.asarray(coarse).astype(np.int16) + random.integers(-12, 13, (height, width, 1))
     return np.clip(noisy, 0, 255).astype(np.uint8)
@@ -37,7 +37,7 @@ def save(picture, kind, **options):
 
 
 def png(pixels, color_type, bits=8, interlaced=False):
-    """A PNG file, which Pillow does not write with 16 bits a colour or interlaced."""
+    """A PNG file with 16 bits per color or interlaced, which Pillow does not write."""
     def chunk(name, body):
         return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
 

@@ -47,7 +47,7 @@ def momenta(steps, **options):
 
 
 def by_epochs(make, epochs, warm_up=None):
-    """The warm-up counts steps, the other schedule epochs: their factors are multiplied."""
+    """The warm-up counts steps, the other schedule epochs; their factors are multiplied."""
     sgd = optimizer()
     schedule, rising = make(sgd), warm_up and warm_up(sgd)
     rates = []
