@@ -95,8 +95,7 @@ private:
     replay.end();
     programs.clear();
   }
-  /// Runs an entry once and drops its binding, which would otherwise hold memory the size of a
-  /// state.
+  /// Runs an entry once and drops its binding, which would occupy as much memory as a state.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
   Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
@@ -242,8 +241,7 @@ Status DeviceSession::prepareCalls(uint64_t maxWorkspace) {
   return prepared.status();
 }
 
-/// Allocates one arena for all entries, which run one at a time. Scratch memory of threads and
-/// libraries follows it.
+/// Allocates one arena for all entries, which run one at a time, and scratch memory after it.
 Status DeviceSession::allocateArena() {
   constexpr uint64_t workspaceAlignment = 256;
   for (const gradc_artifact_entry &entry : entries())
