@@ -1,4 +1,4 @@
-// Hands on what Arrow's C++ library reads. Exceptions end here.
+// Passes on what Arrow's C++ library reads. Catches its exceptions.
 #include "runtime/include/gradc/parquet.h"
 
 #include <arrow/api.h>
@@ -26,7 +26,7 @@ struct Message {
   }
 };
 
-/// Runs a function that returns an arrow::Status; 0, or the message is said.
+/// Runs a function that returns an arrow::Status. Returns 0, or reports the message.
 template <typename Body> int guarded(Message message, Body &&body) {
   try {
     arrow::Status status = body();

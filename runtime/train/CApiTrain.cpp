@@ -19,7 +19,7 @@ using namespace gradc::runtime;
 
 static constexpr float missing = std::numeric_limits<float>::quiet_NaN();
 
-/// The entry, or its smaller twin, for this number of samples; 0: a whole batch.
+/// The entry, or its smaller twin, for this number of samples; 0 for a whole batch.
 static Result<const gradc_artifact_entry *>
 findTrainEntry(const gradc_session &session, const std::string &which, int64_t samples) {
   std::string sizes;
@@ -41,7 +41,7 @@ findTrainEntry(const gradc_session &session, const std::string &which, int64_t s
 }
 
 namespace {
-/// Steps of a session, kept from one to the next so that they allocate nothing.
+/// The steps of a session, kept between steps so that they allocate nothing.
 struct Steps {
   explicit Steps(const gradc_session &session)
       : commonRate(gradc::runtime::commonRate(Config::job(*session.artifact))),
@@ -49,7 +49,7 @@ struct Steps {
               [&](std::string_view name) { return session.session->findEntry(name) != nullptr; }),
         lossScale(lossScaleOf(Config::job(*session.artifact))) {}
 
-  /// An entry with the places that its ports are bound to.
+  /// An entry with the addresses that its ports are bound to.
   struct Call {
     const gradc_artifact_entry *entry;
     StepPorts ports;
@@ -59,11 +59,11 @@ struct Steps {
     bool takesScale = false, takesMomentum = false;
   };
   Call &callOf(const Artifact &artifact, const gradc_artifact_entry &entry);
-  /// After a step with the session's own scale.
+  /// Called after a step with the session's own scale.
   void adaptScale(const StepPorts &ports) {
     if (ports.proceed)
       lossScale.grow();
-    else if (std::isfinite(ports.loss)) // which no other scale would mend
+    else if (std::isfinite(ports.loss)) // a non-finite loss is not fixed by any other scale
       lossScale.backOff(/*isCounted=*/false);
   }
 
@@ -99,7 +99,7 @@ static Steps &stepsOf(gradc_session &session) {
   return *static_cast<Steps *>(session.steps.get());
 }
 
-/// The kind of step that a caller names, or whose turn it is.
+/// The kind of step that a caller names, or the one whose turn it is.
 static Result<const Turns::Entry *> findTurn(const Turns &turns, std::string_view block,
                                              int64_t done) {
   if (block.empty())
@@ -116,9 +116,9 @@ static Result<const Turns::Entry *> findTurn(const Turns &turns, std::string_vie
                                   : text("one of ", quotedList(names))));
 }
 
-/// The caller's rates in place of the groups' own.
+/// Replaces the groups' own rates by the caller's.
 static Status setRates(StepPorts &ports, const gradc_step_options &options) {
-  // A caller's struct may differ in size from ours.
+  // The size of a caller's struct may differ from ours.
   auto *at = reinterpret_cast<const std::byte *>(options.rates);
   for (uint32_t i = 0; at && i < options.rate_count; ++i) {
     size_t size = reinterpret_cast<const gradc_group_rate *>(at)->size;
@@ -136,7 +136,7 @@ static Status setRates(StepPorts &ports, const gradc_step_options &options) {
   return {};
 }
 
-/// Checks that the job takes the scalars that the caller gives.
+/// Checks that the job uses the scalars that the caller gives.
 static Status checkScalars(const gradc_step_options &options, const Steps::Call &call) {
   float scale = options.loss_scale;
   if (scale != 0 && !(scale > 0 && call.takesScale))
@@ -165,7 +165,7 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
   int64_t step = session.step + 1;
   int64_t samples = options.samples ? options.samples : (*entry)->batch;
 
-  // 1. The caller's data, and the scalars kept by this session.
+  // 1. Bind the caller's data, and the scalars kept by this session.
   Steps::Call &call = steps.callOf(artifact, **entry);
   if (call.data.size() != data_count)
     return usage(text("expected ", call.data.size(), " data inputs, found ", data_count));
@@ -186,7 +186,7 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
   if (Status checked = checkInputs(artifact, **entry, call.inputs, samples); !checked.ok())
     return checked;
 
-  // 2. The results.
+  // 2. Run, and report the results.
   session.begun = nullptr;
   if (Status ran = session.session->run(**entry, call.inputs, call.outputs, samples); !ran.ok())
     return ran;
@@ -217,7 +217,7 @@ gradc_status gradc_train_step_with(gradc_session *session, const gradc_step_opti
   });
 }
 
-/// Calls `use` with the schedule, the query and the block's share of the rate.
+/// Calls `use` with the schedule, the query, and the block's share of the rate.
 template <typename Use>
 static gradc_status askSchedule(const gradc_model *model, const gradc_rate_query *query, Use use) {
   return cCall([&]() -> Status {
@@ -296,7 +296,7 @@ gradc_status gradc_export_onnx(gradc_session *session, const char *path) {
 
 static Result<std::vector<SourceArray>> readFields(const gradc_data_field *given, uint32_t count) {
   std::vector<SourceArray> fields;
-  // A caller's struct may differ in size from ours.
+  // The size of a caller's struct may differ from ours.
   auto *at = reinterpret_cast<const std::byte *>(given);
   for (uint32_t i = 0; i < count; ++i) {
     size_t size = reinterpret_cast<const gradc_data_field *>(at)->size;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view magic = Checkpoint::magic;
 constexpr uint32_t version = 2;
-// States of the data's stages and of the run rather than the model. No model has a state of such a
-// name.
+// States of the data's stages and of the run, not of the model. No model has states with such
+// names.
 constexpr std::string_view dataPrefix = "data: ", runPrefix = "run: ";
 
 struct FileHeader {
@@ -29,7 +29,7 @@ struct FileHeader {
   char level[32]; ///< NUL-terminated
 };
 
-/// Followed by the shape, the name and the bytes, each padded to a multiple of 8.
+/// Followed by the shape, the name, and the bytes, each padded to a multiple of 8.
 struct Record {
   uint32_t dtype, kind, rank, nameBytes;
   uint64_t bytes;
@@ -41,8 +41,8 @@ bool isOfNoModel(std::string_view name) {
 
 constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-/// All that training changes, and what else the model has among its initializers: a checkpoint has
-/// all weights.
+/// Whether a checkpoint contains the state: everything that training changes, and the model's other
+/// initializers, so that a checkpoint has all weights.
 bool isSaved(const gradc_artifact_state &state) {
   return state.kind != GRADC_STATE_CONSTANT || state.places.count;
 }
@@ -193,7 +193,7 @@ Status Checkpoint::parse() {
   auto failed = [&](const auto &...why) {
     return Status::error(text("checkpoint '", path, "' ", why...));
   };
-  // 1. The file's kind, version and size.
+  // 1. Check the file's kind, version, and size.
   std::span<const std::byte> bytes = mapped->bytes();
   if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()))
     return Status::error(text('\'', path, "' is not a checkpoint"));
@@ -206,7 +206,7 @@ Status Checkpoint::parse() {
   if (bytes.size() < header.totalBytes)
     return failed("is truncated: expected ", header.totalBytes, " bytes, found ", bytes.size());
 
-  // 2. Whether the bytes are those that were written.
+  // 2. Check that the bytes are those that were written.
   uint64_t checksum = gradc_hash(bytes.data(), bytes.size() - sizeof(uint64_t));
   uint64_t expected;
   std::memcpy(&expected, bytes.data() + bytes.size() - sizeof expected, sizeof expected);
@@ -216,7 +216,7 @@ Status Checkpoint::parse() {
   thePosition = {header.step, {header.epoch, header.row}, header.rows, header.seed, {}, {}};
   theLevel.assign(header.level, strnlen(header.level, sizeof header.level));
 
-  // 3. The states. A checksum is no signature, so bounds are checked, too.
+  // 3. Read the states. A checksum is not a signature, so bounds are checked as well.
   auto rest = bytes.subspan(sizeof header, bytes.size() - sizeof header - sizeof(uint64_t));
   auto take = [&](uint64_t size) -> const std::byte * {
     if (size > rest.size() || padded(size) > rest.size())
@@ -261,19 +261,19 @@ Status Checkpoint::restore(Session &session) const {
   };
 
   // Everything is checked before anything is written. The states decide, not the model hash: a
-  // checkpoint fits an artifact of another version of the compiler, which may have hashed
-  // otherwise.
+  // checkpoint fits an artifact of another compiler version, which may compute the hash
+  // differently.
   std::vector<const State *> found(artifact.states().size());
   for (size_t i = 0; i < found.size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
-    if (state.kind == GRADC_STATE_CONSTANT) // the artifact's own stay
+    if (state.kind == GRADC_STATE_CONSTANT) // the artifact's own constants stay
       continue;
     std::string_view name = artifact.string(state.tensor.name);
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
     std::string expected = typeOf(state.tensor.dtype, shape);
     const State *saved = find(name);
     if (!saved)
-      saved = find(modelName(name, state.kind)); // an average begins at its weight
+      saved = find(modelName(name, state.kind)); // an average starts at its weight
     if (!saved)
       return otherModel(": it lacks state '", name, "' of ", expected);
     if (saved->dtype != state.tensor.dtype || !std::ranges::equal(saved->shape, shape) ||

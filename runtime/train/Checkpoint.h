@@ -1,4 +1,4 @@
-// Checkpoints: every state of a session and the position of its training, in one file.
+// Checkpoints: all states of a session and the position of its training, in one file.
 #ifndef RUNTIME_TRAIN_CHECKPOINT_H
 #define RUNTIME_TRAIN_CHECKPOINT_H
 
@@ -9,8 +9,8 @@
 
 namespace gradc::runtime {
 
-/// Numbers that a run keeps between its steps besides the model's states, by the name of what keeps
-/// them.
+/// Numbers that a run keeps between its steps besides the model's states, keyed by the name of
+/// their owner.
 using RunState = std::map<std::string, std::vector<double>>;
 
 /// The position of a training.
@@ -23,17 +23,17 @@ struct TrainPosition {
   RunState runState = {};
 };
 
-/// Atomic: the file is whole or absent, and a file that it replaces stays until then.
+/// Atomic: the file is complete or absent, and a file that it replaces stays until then.
 Status writeCheckpoint(const std::string &path, Session &session, const TrainPosition &position,
                        bool isDurable = true);
 
-/// What other ranks do while the first one writes a checkpoint: they give it what they own.
+/// Called by other ranks while the first one writes a checkpoint: sends it the parts that they own.
 Status joinCheckpoint(Session &session);
 
-/// The name of the model's tensor that is held by a state of that name and kind, or averaged by it.
+/// The name of the model's tensor that a state of that name and kind holds or averages.
 std::string_view modelName(std::string_view name, uint32_t kind);
 
-/// An opened checkpoint, complete and undamaged.
+/// An open checkpoint, complete and undamaged.
 class Checkpoint {
 public:
   struct State {
@@ -43,12 +43,12 @@ public:
     std::span<const int64_t> shape;
     std::span<const std::byte> bytes; ///< row-major
 
-    /// A tensor of the model, or its average; else the optimizer's, the run's, or what the data's
-    /// stages have found out.
+    /// Whether this is a tensor of the model or its average, not a state of the optimizer, the run,
+    /// or the data's stages.
     bool isWeight() const;
   };
 
-  /// The beginning of a checkpoint file.
+  /// The first bytes of a checkpoint file.
   static constexpr std::string_view magic = "GRADCCKP";
 
   static Result<Checkpoint> open(const std::string &path);
@@ -56,17 +56,17 @@ public:
   const std::string &file() const { return path; }
   uint64_t modelHash() const { return theModelHash; }
   const TrainPosition &position() const { return thePosition; }
-  /// The CPU level that it was trained on.
+  /// The CPU level used for training.
   const std::string &level() const { return theLevel; }
   std::span<const State> states() const { return theStates; }
 
-  /// The tensors of the model as they are exported: averages in place of their weights.
+  /// The tensors of the model as they are exported: averages instead of their weights.
   std::vector<State> weights() const;
 
-  /// Whether the artifact averages weights and the checkpoint has no averages: they begin at the
-  /// weights.
+  /// Whether the artifact averages weights and the checkpoint has no averages, so that they start
+  /// at the weights.
   bool lacksAverages(const Artifact &artifact) const;
-  /// Writes the states into a session; its artifact must be of the same model.
+  /// Writes the states to a session, whose artifact must have the same model.
   Status restore(Session &session) const;
 
 private:

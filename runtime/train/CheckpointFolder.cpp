@@ -1,4 +1,4 @@
-// Names, lists and prunes checkpoint files: step-120.ckpt.
+// Names, lists, and prunes checkpoint files: step-120.ckpt.
 #include "runtime/train/CheckpointFolder.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -18,7 +18,7 @@ namespace gradc::runtime {
 
 static constexpr std::string_view prefix = "step-", extension = ".ckpt";
 
-/// The step in a checkpoint's name; -1 for other names.
+/// The step in the name of a checkpoint; -1 for other names.
 static int64_t stepOf(std::string_view name) {
   if (!name.starts_with(prefix) || !name.ends_with(extension) ||
       name.size() <= prefix.size() + extension.size())
@@ -77,7 +77,7 @@ Status CheckpointFolder::lock() {
                               size > 0 ? text(", process ", owner) : std::string(),
                               ": wait for its end, or name another folder with --checkpoint"));
   }
-  // For the message of those who come later. Without it they are kept out all the same.
+  // Used by the message to later trainings, which are kept out even without it.
   std::string id = text(int64_t(getpid()));
   if (ftruncate(descriptor, 0) == 0) [[maybe_unused]]
     ssize_t ignored = pwrite(descriptor, id.data(), id.size(), 0);

@@ -1,4 +1,4 @@
-// A folder of checkpoints, one file per step, of which the newest are kept.
+// A folder of checkpoints with one file per step, which keeps the newest ones.
 #ifndef RUNTIME_TRAIN_CHECKPOINTFOLDER_H
 #define RUNTIME_TRAIN_CHECKPOINTFOLDER_H
 
@@ -16,28 +16,28 @@ public:
   explicit CheckpointFolder(std::string path) : path(std::move(path)) {}
 
   bool exists() const;
-  /// Makes the folder and its parents if they do not exist.
+  /// Creates the folder and its parents if they do not exist.
   Status create() const;
-  /// Keeps other trainings out of the folder, which exists, for as long as this object or a copy of
-  /// it lives. Fails where one is under way, in this process or another: the message names it. The
-  /// kernel releases the lock of a process that ends.
+  /// Keeps other trainings out of the folder, which must exist, as long as this object or a copy of
+  /// it lives. Fails if a training is running there, in this process or another: the message names
+  /// it. The kernel releases the lock of a process that ends.
   Status lock();
   std::string file(int64_t step) const;
-  /// The one of the best evaluation, which pruning leaves alone.
+  /// The checkpoint of the best evaluation, which pruning keeps.
   std::string best() const { return path + "/best.ckpt"; }
-  /// Steps of the existing checkpoints, oldest first.
+  /// The steps of the existing checkpoints, oldest first.
   std::vector<int64_t> steps() const;
-  /// Whether there is a checkpoint, that of the best evaluation included.
+  /// Whether there is any checkpoint, including that of the best evaluation.
   bool holdsAny() const;
-  /// The newest checkpoint's path.
+  /// The path of the newest checkpoint.
   Result<std::string> latest() const;
-  /// Whether a checkpoint file lies in this folder.
+  /// Whether a checkpoint file is in this folder.
   bool holds(const std::string &file) const;
   /// Fails if checkpoints exist: a training that does not resume from one of them would replace
-  /// them. The message names the two ways out.
+  /// them. The message names both ways out.
   Status expectNone() const;
-  /// Keeps `newest` and older ones, `keep` in all. Removes later ones, which a training resumed
-  /// from an older one replaces, and unfinished files of killed processes.
+  /// Keeps `newest` and older checkpoints, `keep` in total. Removes later ones, which a training
+  /// resumed from an older one replaces, and unfinished files of killed processes.
   void prune(int64_t newest, int64_t keep) const;
 
 private:

@@ -21,7 +21,7 @@ struct Option {
   Takes takes;
   std::string_view value; ///< its name in the help
   std::string_view help;
-  /// Returns what was expected, or "".
+  /// Returns the expected form of the value, or "".
   std::string_view (*set)(CommandLine &, std::string_view value);
 };
 
@@ -33,7 +33,7 @@ std::optional<int64_t> integer(std::string_view value, int64_t least) {
   return number;
 }
 
-/// A finite number.
+/// Parses a finite number.
 std::optional<double> real(std::string_view value) {
   double number = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -204,8 +204,8 @@ Status set(const Option &option, CommandLine &line, std::string_view value) {
              : usage(text("option '", option.name, "' is '", value, "', expected ", expected));
 }
 
-/// The runs of `line.sweep.field`, which holds FIELD=A,B,C: fields that are inputs of the step, by
-/// the options of their names.
+/// Expands `line.sweep.field`, which holds FIELD=A,B,C, to runs. Fields are inputs of the step,
+/// named like their options.
 Status expandSweep(CommandLine &line) {
   std::string sweep = std::move(line.sweep.field);
   size_t equals = std::min(sweep.find('='), sweep.size());

@@ -6,13 +6,13 @@
 
 namespace gradc::runtime {
 
-/// The runs of a --sweep: values of one field, each with all of its options.
+/// The runs of a --sweep: the values of one field, each with a complete set of options.
 struct Sweep {
   std::string field; ///< "": no sweep
   std::vector<std::pair<std::string, TrainOptions>> runs;
 };
 
-/// A program's commands, as bits.
+/// The commands of a program, as bits.
 enum Command : unsigned { trains = 1, predicts = 2, evaluates = 4 };
 
 struct CommandLine {
@@ -25,7 +25,7 @@ struct CommandLine {
   bool help = false, version = false;
 };
 
-/// Parses the arguments after the program's name. Failures have Code::usage.
+/// Parses the arguments after the program's name. Errors have Code::usage.
 Result<CommandLine> parseCommandLine(std::span<char *const> arguments);
 
 /// The text of --help.

@@ -1,4 +1,4 @@
-// An entry of the artifact with bound ports: data from a batch, scalars, and room for results.
+// An entry of the artifact with bound ports: data from a batch, scalars, and memory for results.
 #ifndef RUNTIME_TRAIN_ENTRYCALL_H
 #define RUNTIME_TRAIN_ENTRYCALL_H
 
@@ -11,16 +11,16 @@
 
 namespace gradc::runtime {
 
-/// The entry's demands on the data set, one per data input.
+/// What the entry requires of the data set, one demand per data input.
 std::vector<Demand> demandsOf(const Artifact &artifact, const gradc_artifact_entry &entry);
 
-/// The place of a scalar input of the step; null: it is none, but data or the session's.
+/// The address of a scalar input of the step; null if the port is data or the session's.
 const void *scalarInput(const Artifact &artifact, const gradc_artifact_entry &entry,
                         const gradc_artifact_port &port, StepPorts &ports);
 
 class EntryCall {
 public:
-  /// Of a parameter.
+  /// The gradient of a parameter.
   struct Gradient {
     std::string_view parameter;
     std::vector<float> values;
@@ -37,11 +37,11 @@ public:
     Status started = start(batch, scalars, {});
     return started.ok() ? finish() : started;
   }
-  /// The two halves of a run, as in a session. The batch stays until `finish` has returned.
-  /// `prefetched`: the inputs of this batch copied ahead.
+  /// The two halves of a run, as in a session. The batch must stay until `finish` has returned.
+  /// `prefetched`: the inputs of this batch that were copied ahead.
   Status start(const Batch &batch, const StepScalars &scalars, PrefetchedInputs prefetched);
   Status finish();
-  /// Between the halves: copies the inputs of the next run ahead.
+  /// Called between the halves: copies the inputs of the next run ahead.
   Result<PrefetchedInputs> prefetch(const Batch &next);
   /// Replays the last run.
   Result<NonFinite> findNonFinite() {
@@ -52,9 +52,9 @@ public:
   std::optional<float> gradientNorm() const { return ports.gradientNorm(); }
   std::span<const Metric> metrics() const { return results.metrics(); }
   const EntryMetrics &metricResults() const { return results; }
-  /// The gradients that a watching entry returns; none from others.
+  /// The gradients that a watching entry returns; empty for other entries.
   std::span<const Gradient> gradients() const { return theGradients; }
-  /// False if the loss or gradient is not finite, so that the update was left out.
+  /// False if the loss or gradient is not finite, so that the update was skipped.
   bool proceeded() const { return ports.proceeded(); }
 
 private:

@@ -1,4 +1,4 @@
-// Groups results by metric, adds them over batches, and has the rule combine them.
+// Groups results by metric, sums them over batches, and lets the rule combine them.
 #include "runtime/train/EntryMetrics.h"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ void EntryMetrics::read(int64_t rows) {
   }
 }
 
-/// Samples follow each other, all else is added.
+/// Samples are appended; all other parts are summed.
 void MetricTotals::addParts(const EntryMetrics::Group &group) {
   auto total = std::ranges::find(totals, group.name, &EntryMetrics::Group::name);
   if (total == totals.end()) {
@@ -87,7 +87,7 @@ void MetricTotals::addParts(const EntryMetrics::Group &group) {
   }
 }
 
-/// A mean counts as often as it has rows.
+/// A mean is weighted by its number of rows.
 void MetricTotals::add(const EntryMetrics &batch, int64_t rows) {
   for (const EntryMetrics::Group &group : batch.groups()) {
     if (!group.isMean) {

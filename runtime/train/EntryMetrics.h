@@ -1,4 +1,4 @@
-// The metrics among an entry's results: of one batch, and of many.
+// The metrics among an entry's results, for one batch and for many.
 #ifndef RUNTIME_TRAIN_ENTRYMETRICS_H
 #define RUNTIME_TRAIN_ENTRYMETRICS_H
 
@@ -10,10 +10,10 @@
 
 namespace gradc::runtime {
 
-/// Places for the results of an entry's metrics, and the metrics of the last batch.
+/// Memory for the results of an entry's metrics, and the metrics of the last batch.
 class EntryMetrics {
 public:
-  /// The results of one metric, or of the loss where they are sums.
+  /// The results of one metric, or of the loss if they are sums.
   struct Group {
     std::string name;
     MetricRule rule;
@@ -25,7 +25,7 @@ public:
   EntryMetrics(const Artifact &artifact, const gradc_artifact_entry &entry);
   EntryMetrics(const EntryMetrics &) = delete;
 
-  /// Where output `index` is written; null: it belongs to no metric.
+  /// Where output `index` is written; null if it belongs to no metric.
   void *place(size_t index);
   /// Reads the metrics after a run over `rows` rows.
   void read(int64_t rows);
@@ -50,12 +50,12 @@ private:
 class MetricTotals {
 public:
   void add(const EntryMetrics &batch, int64_t rows);
-  /// Adds up all ranks' totals, each of its own batches, and their losses and rows. `entry`: whose
-  /// metrics they are; a rank may have had no batch. Not in programs without ranks (gradc_ranks).
+  /// Sums the totals of all ranks, each over its own batches, and their losses and rows. `entry`
+  /// defines the metrics; a rank may have had no batch. Only in programs with ranks (gradc_ranks).
   __attribute__((weak)) Status addUp(Communicator &ranks, const EntryMetrics &entry, double &losses,
                                      int64_t &rows);
   std::vector<Metric> metrics();
-  /// The loss where the entries give its sums.
+  /// The loss, if the entries return its sums.
   std::optional<double> loss();
 
 private:

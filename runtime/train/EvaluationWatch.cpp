@@ -1,4 +1,4 @@
-// Hands evaluations to those who look at them, and keeps their state for checkpoints.
+// Passes evaluations to their observers, and keeps the observers' state for checkpoints.
 #include "runtime/train/EvaluationWatch.h"
 
 #include "runtime/base/Text.h"
@@ -7,7 +7,7 @@
 namespace gradc::runtime {
 
 EvaluationWatch::EvaluationWatch(const Job &job, Plateau *plateau) : plateau(plateau) {
-  if (job.best || job.evaluationData) // absent, it is the loss
+  if (job.best || job.evaluationData) // if absent, the metric is the loss
     bestMetric.emplace(job.best, Improvement::Threshold());
   if (job.earlyStopping) {
     stopping.emplace(job.earlyStopping,

@@ -8,11 +8,11 @@
 
 namespace gradc::runtime {
 
-/// Looks at the evaluations that the job asks for, in their order. The one at the end of a run that
-/// is cut short may be the best one, but counts for nothing else: a longer run would not make it.
+/// Observes the evaluations that the job asks for, in order. The final evaluation of a run that is
+/// cut short may be the best one but has no other effect: a longer run would not perform it.
 class EvaluationWatch {
 public:
-  /// `plateau` may be null; it outlives the watch.
+  /// `plateau` may be null; it must outlive the watch.
   EvaluationWatch(const Job &job, Plateau *plateau);
 
   struct Verdict {
@@ -22,11 +22,11 @@ public:
   /// Whether the last evaluation of the run is the best one.
   bool observeEnd(std::span<const Metric> evaluation, int64_t step);
 
-  /// The run should end: "no better loss in 5 evaluations". Empty: it goes on.
+  /// Why the run should end: "no better loss in 5 evaluations"; empty if it should continue.
   std::string whyEnd() const;
-  /// The best evaluation's step; -1: there was none.
+  /// The step of the best evaluation; -1 if there was none.
   int64_t bestStep() const { return theBestStep; }
-  /// "accuracy 0.9812 at step 120"
+  /// For example "accuracy 0.9812 at step 120".
   std::string bestText() const;
   Metric best() const { return {bestMetric->metric(), bestMetric->best()}; }
 

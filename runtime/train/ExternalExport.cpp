@@ -1,4 +1,4 @@
-// Splits an exported model into its graph and the file of its weights, ONNX's external data.
+// Splits an exported model into its graph and a file of its weights, ONNX's external data.
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/train/Export.h"
@@ -10,14 +10,14 @@ namespace gradc::runtime {
 
 static std::string weightsFile(const std::string &path) { return path + ".data"; }
 
-/// A length of protobuf in two bytes, whatever it is.
+/// Writes any length for protobuf in two bytes.
 static void writeLength(std::byte *out, size_t length) {
   out[0] = std::byte(0x80 | (length & 0x7f));
   out[1] = std::byte(length >> 7);
 }
 
-/// The entry has the field `value` twice, of which the second counts: the first takes up the room
-/// that the name leaves.
+/// The entry contains the field `value` twice, of which the second counts: the first fills the
+/// space that the name leaves.
 static void writeLocation(std::byte *out, std::string_view name) {
   constexpr size_t key = 3; // a tag and a length
   constexpr std::byte value{0x12};
@@ -51,7 +51,7 @@ Status writeExternal(Config job, std::span<std::byte> model, const std::string &
       return Status::invalid("the artifact is damaged: a location lies outside of its model");
     writeLocation(model.data() + offset, name);
   }
-  // Both are written before either takes its place, and a model names data that are there.
+  // Both files are written before either is renamed, so a model always names existing data.
   AtomicFile graph(path), weights(data);
   graph.write(model.first(head));
   weights.write(model.subspan(head));

@@ -1,4 +1,4 @@
-// Copies the stages that matter, behind another source.
+// Copies the stages that matter, after another source.
 #include "runtime/train/GivenData.h"
 
 #include "runtime/base/Text.h"
@@ -21,7 +21,7 @@ constexpr Ending endings[] = {{".npz", "npz"},           {".npy", "npy"},     {"
                               {".jpg", "folder"},        {".jpeg", "folder"}, {".png", "folder"},
                               {".tfrecord", "tfrecord"}, {".parquet", "csv"}};
 
-/// The kind of source that the file name implies, or else that of the job.
+/// The kind of source implied by the file name, or else the job's.
 std::string_view kindOf(const std::string &file, std::string_view ofJob) {
   struct stat status;
   if (stat(file.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
@@ -36,8 +36,8 @@ bool contains(const std::vector<std::string> &names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// The stages of a job's block that make demanded fields, and the fields that the source must give
-/// for them.
+/// The stages of a job's block that make demanded fields, and the fields that the source must
+/// provide for them.
 class Stages {
 public:
   Stages(Config like, std::span<const Demand> demands) : stages(like.children()) {
@@ -112,7 +112,8 @@ private:
   std::vector<std::string> sourceFields;
 };
 
-/// All columns make the one field, or each field has those that begin with its name.
+/// All columns make the single field, or each field has the columns whose names begin with its
+/// name.
 void describeColumns(ConfigTree &tree, uint32_t csv, const std::vector<std::string> &fields,
                      std::span<const Demand> demands) {
   for (const std::string &field : fields) {
@@ -132,7 +133,7 @@ void describeColumns(ConfigTree &tree, uint32_t csv, const std::vector<std::stri
 
 } // namespace
 
-/// A source of one array, picture or column list per field.
+/// A source with one array, picture, or column list per field.
 static Status describeSource(ConfigTree &tree, std::string_view kind, Config own,
                              const std::string &file, const std::vector<std::string> &fields,
                              std::span<const Demand> demands) {
@@ -166,7 +167,7 @@ static Status describeSource(ConfigTree &tree, std::string_view kind, Config own
 
 Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<const Demand> demands,
                              const Session *models, int64_t batch, bool filters) {
-  Config source = sourceKind(like); // without a split: the given file is used whole
+  Config source = sourceKind(like); // no split: the given file is used completely
   GivenData given;
   given.kind = kindOf(file, source.name());
   if (given.kind.empty())

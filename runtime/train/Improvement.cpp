@@ -1,4 +1,4 @@
-// Compares as PyTorch's ReduceLROnPlateau does.
+// Compares like PyTorch's ReduceLROnPlateau.
 #include "runtime/train/Improvement.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const double *Improvement::find(std::span<const Metric> evaluation) const {
 bool Improvement::observe(double value) {
   double margin = isHighBest ? threshold.value : -threshold.value;
   double bar = threshold.isRelative ? theBest * (1 + margin) : theBest + margin;
-  bool isBetter = isHighBest ? value > bar : value < bar; // NaN is not
+  bool isBetter = isHighBest ? value > bar : value < bar; // false for NaN
   bad = isBetter ? 0 : bad + 1;
   if (isBetter)
     theBest = value;

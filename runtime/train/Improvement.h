@@ -1,4 +1,4 @@
-// Whether a metric of the evaluations still becomes better.
+// Whether a metric of the evaluations is still improving.
 #ifndef RUNTIME_TRAIN_IMPROVEMENT_H
 #define RUNTIME_TRAIN_IMPROVEMENT_H
 
@@ -13,7 +13,7 @@ namespace gradc::runtime {
 
 class Improvement {
 public:
-  /// By how much a value has to be better than the best one.
+  /// By how much a value must be better than the best one.
   struct Threshold {
     double value = 0;
     bool isRelative = false;
@@ -24,12 +24,12 @@ public:
   Improvement(Config block, Threshold threshold);
 
   const std::string &metric() const { return name; }
-  /// The metric's value among those of an evaluation; null where it has none of that name.
+  /// The metric's value in an evaluation; null if the evaluation lacks the metric.
   const double *find(std::span<const Metric> evaluation) const;
-  /// Whether the value is better than the best one, which it then becomes.
+  /// Whether the value is better than the best one, which it then replaces.
   bool observe(double value);
   double best() const { return theBest; }
-  /// Values in a row that were not better.
+  /// The number of consecutive values that were not better.
   int64_t waited() const { return bad; }
   void beginWaiting() { bad = 0; }
 

@@ -1,4 +1,4 @@
-// Reports of the input pipeline, for people and for the log.
+// Reports on the input pipeline, for the user and for the log.
 #include "runtime/train/InputWatch.h"
 
 #include "runtime/base/Text.h"
@@ -11,7 +11,7 @@ namespace gradc::runtime {
 
 static constexpr double worthAWarning = 0.05;
 static constexpr double worthAJudgement = 250; // milliseconds
-static constexpr int64_t changesAwaited = 4;   // of threads and batches ahead
+static constexpr int64_t changesAwaited = 4;   // changes of threads and batches ahead
 static constexpr int64_t complaintsShown = 5;
 
 static std::string percent(double share) {
@@ -98,7 +98,7 @@ void InputWatch::look(int64_t step, Iterator &iterator) {
     depth = report.depth;
     write(step, report, share);
   }
-  // While tuning is still changing, it may solve the problem itself.
+  // While tuning still makes changes, it may solve the problem itself.
   if (isNew && ++changes < changesAwaited)
     return;
   due = std::min(2 * due, 10000.0);

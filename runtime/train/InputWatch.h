@@ -1,5 +1,5 @@
-// Measures how long steps wait for their batches, reports on the input, and warns if it slows the
-// training down.
+// Measures how long steps wait for their batches, reports on the input, and warns if the input
+// slows down training.
 #ifndef RUNTIME_TRAIN_INPUTWATCH_H
 #define RUNTIME_TRAIN_INPUTWATCH_H
 
@@ -9,7 +9,7 @@
 
 namespace gradc::runtime {
 
-/// The cause of the wait and a remedy: "steps wait 43% of their time for input: ...". Empty if
+/// The cause of the wait and a remedy: "steps wait 43% of their time for input: ..."; empty if
 /// there is nothing to report.
 std::string inputWarning(const InputReport &report, double waitShare);
 
@@ -17,7 +17,7 @@ class InputWatch {
 public:
   InputWatch(Log &log, Progress &progress) : log(log), progress(progress) {}
 
-  /// To be called after every step; it does work every few seconds only.
+  /// Must be called after each step; only does work every few seconds.
   void step(const StepReport &step, const Batch &batch, Iterator &iterator) {
     milliseconds += step.milliseconds;
     inputMilliseconds += step.inputMilliseconds;
@@ -26,7 +26,7 @@ public:
     if (milliseconds >= due)
       look(step.step, iterator);
   }
-  /// The summary at the end.
+  /// Prints the summary at the end.
   void finish(int64_t step, Iterator &iterator);
 
 private:

@@ -122,7 +122,7 @@ void Log::step(const StepReport &report) {
     line.real("grad_norm", *report.gradientNorm);
   if (report.lossScale)
     line.real("scale", *report.lossScale).integer("skipped", report.skipped);
-  // Whole microseconds: more digits are noise.
+  // Whole microseconds; further digits are noise.
   line.real("ms", std::round(report.milliseconds * 1e3) / 1e3);
   line.real("input_ms", std::round(report.inputMilliseconds * 1e3) / 1e3);
   waiting += report.milliseconds;

@@ -10,8 +10,8 @@
 
 namespace gradc::runtime {
 
-/// A line being composed: {"event":"eval","epoch":1,...}. JSON has no NaN and no infinity, so such
-/// a number is null and a field NAME_is says which one it was.
+/// A line being composed: {"event":"eval","epoch":1,...}. JSON has neither NaN nor infinity, so
+/// such a number is null, and a field NAME_is tells which one it was.
 class LogLine {
 public:
   LogLine(std::string &out, std::string_view event);
@@ -19,9 +19,9 @@ public:
   LogLine(const LogLine &) = delete;
 
   LogLine &integer(std::string_view name, int64_t value);
-  /// In the shortest form that reads back to the same float or double.
+  /// Adds the number in the shortest form that reads back to the same float or double.
   template <typename T> LogLine &real(std::string_view name, T value);
-  /// The value, or the table as an array of rows.
+  /// Adds the value, or the table as an array of rows.
   LogLine &metric(const Metric &metric);
   LogLine &string(std::string_view name, std::string_view value);
   LogLine &reals(std::string_view name, std::span<const double> values);
@@ -31,13 +31,13 @@ private:
   std::string &out;
 };
 
-/// "[[5,1],[0,4]]"
+/// For example "[[5,1],[0,4]]".
 std::string tableText(const Metric &metric);
 
-/// "loss 0.1234, accuracy 0.9722"
+/// For example "loss 0.1234, accuracy 0.9722".
 std::string metricsText(std::span<const Metric> metrics);
 
-/// Without a path, lines are dropped.
+/// Drops all lines if there is no path.
 class Log {
 public:
   Log() = default;
@@ -49,8 +49,8 @@ public:
 
   void step(const StepReport &report);
   LogLine line(std::string_view event) { return LogLine(buffer, event); }
-  /// Writes the lines of a full buffer, or of a second's steps, so that a reader can follow the
-  /// file. Otherwise lines wait for `flush`.
+  /// Writes the lines of a full buffer or of one second's steps, so that a reader can follow the
+  /// file. Other lines wait for `flush`.
   Status write() { return buffer.size() < 1 << 16 && waiting < 1000 ? Status() : flush(); }
   Status flush();
 

@@ -1,4 +1,4 @@
-// What ranks must have in common before the first step, and workers that step independently.
+// What ranks must agree on before the first step, and workers that step independently.
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/Text.h"
@@ -10,7 +10,8 @@
 
 namespace gradc::runtime {
 
-/// Of sizes, beginnings and ends of files; folders are told apart by the number of their rows.
+/// A hash of the files' sizes, beginnings, and ends; folders are only distinguished by their number
+/// of rows.
 static uint64_t fingerprint(std::span<const std::string> files) {
   constexpr size_t ends = 1 << 16;
   gradc_hasher hasher = gradc_hash_begin();
@@ -50,7 +51,7 @@ std::vector<Communicator::Fact> Loop::commonFacts() const {
           {"the trace", options.trace}};
 }
 
-/// Without rows a worker's loss and gradient are undefined, because no sum includes other workers.
+/// Without rows, a worker's loss and gradient are undefined, because no sum includes other workers.
 Status Loop::expectRowsForAll() const {
   int64_t whole = training.dataset->batchSize(), tail = training.dataset->tailSize();
   bool isTail = tail && job.share.least(whole) > 0;
@@ -66,7 +67,7 @@ Status Loop::expectRowsForAll() const {
                             found, remedy));
 }
 
-/// A server runs the step once for each of its workers.
+/// A server runs the step once per worker.
 Status Loop::runApart(const StepScalars &scalars, bool goesOn) {
   for (int run = 0; run < options.ranks->runsPerStep(); ++run) {
     Status status = options.ranks->beginRun(done, vote.asks());

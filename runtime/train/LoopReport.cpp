@@ -1,4 +1,4 @@
-// The messages of a run: a line per epoch, and at the end the files that it made and how to
+// The messages of a run: one line per epoch and, at the end, the files that it wrote and how to
 // continue.
 #include "runtime/train/Loop.h"
 
@@ -16,7 +16,7 @@ static std::string secondsText(double seconds) {
   return digits;
 }
 
-/// Of the epoch that the last step belongs to, possibly cut short by the end of the job.
+/// Reports the epoch of the last step, which the end of the job may have cut short.
 void Loop::sayEpoch(bool isEvaluated) {
   Position position = walk->position();
   int64_t batches = training.dataset->batchesBefore(position);
@@ -42,7 +42,7 @@ void Loop::beginEpoch() {
   epochBegin = Clock::now();
 }
 
-/// As it can be written in a command here.
+/// The path in the form used by commands in the current folder.
 static std::string fromHere(const std::string &path) {
   std::string here(PATH_MAX, '\0');
   if (!getcwd(here.data(), here.size()))
@@ -53,7 +53,7 @@ static std::string fromHere(const std::string &path) {
   return isBelow ? path.substr(here.size() + 1) : path;
 }
 
-/// The files, and the next command.
+/// Prints the files, and the next command.
 void Loop::sayWhatWasMade(bool isSignalled) {
   if (!options.findRate.empty())
     return;

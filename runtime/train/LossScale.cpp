@@ -4,7 +4,7 @@
 
 namespace gradc::runtime {
 
-/// Beyond it the scaled loss itself would soon overflow.
+/// Above this, the scaled loss itself would soon overflow.
 static constexpr double most = 0x1p+24;
 static constexpr const char *key = "loss scale";
 

@@ -1,4 +1,4 @@
-// The factor of the loss that keeps small gradients of 16 bits from becoming 0.
+// The factor of the loss that keeps small 16-bit gradients from becoming 0.
 #ifndef RUNTIME_TRAIN_LOSSSCALE_H
 #define RUNTIME_TRAIN_LOSSSCALE_H
 
@@ -9,22 +9,22 @@
 
 namespace gradc::runtime {
 
-/// A power of two that adapts during training, as in torch.amp.GradScaler: halved after a step
-/// whose gradients are not finite, doubled after a number of finite steps in a row.
+/// A power of two that adapts during training, as in torch.amp.GradScaler: halved after a step with
+/// non-finite gradients, doubled after a number of consecutive finite steps.
 class LossScale {
 public:
   LossScale() = default; ///< 1, always
-  /// `loss_scaling` of a spec; absent: its defaults.
+  /// `scaling`: the spec's `loss_scaling`; if absent, the defaults apply.
   explicit LossScale(Config scaling);
 
   bool isDynamic() const { return dynamic; }
   float value() const { return float(scale); }
-  /// Steps whose update was left out, of those that the run's number of steps counts.
+  /// The number of counted steps whose update was skipped.
   int64_t skipped() const { return skippedSteps; }
-  /// After a step that was made.
+  /// Called after a step that was applied.
   void grow();
-  /// After one that was not. False: no smaller scale is allowed. `isCounted`: by the run's number
-  /// of steps.
+  /// Called after a step that was skipped. Returns false if no smaller scale is allowed.
+  /// `isCounted`: the step counts in the run's number of steps.
   bool backOff(bool isCounted = true);
 
   void keep(RunState &state) const;
@@ -36,7 +36,7 @@ private:
   int64_t interval = 2000, streak = 0, skippedSteps = 0;
 };
 
-/// The scale that a job begins with.
+/// The scale that a job starts with.
 LossScale lossScaleOf(Config job);
 
 } // namespace gradc::runtime

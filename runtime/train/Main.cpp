@@ -1,4 +1,4 @@
-// trainerMain: the command line, signals, exit codes.
+// trainerMain: command line, signals, and exit codes.
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/train/Predict.h"
@@ -20,22 +20,21 @@ namespace {
 std::atomic<int> interruptedBy{0};
 
 /// Signal handlers during a training. Signals that were ignored before, as under nohup, stay
-/// ignored. Only executables install handlers: the library changes no disposition.
+/// ignored. Only executables install handlers; the library changes no signal disposition.
 class SignalGuard {
 public:
   SignalGuard() {
-    // The first one ends the training after the current step; a second one ends the process at
-    // once.
-    // SIGUSR1 is what mpirun passes on to ranks.
+    // The first signal ends the training after the current step; a second one ends the process at
+    // once. mpirun passes SIGUSR1 on to ranks.
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
       handle(signal, int(SA_RESETHAND) | SA_RESTART,
              [](int number, siginfo_t *, void *) { interruptedBy.store(number); });
-    // A file that reaches the size limit and a pipe that has lost its reader then give a write
+    // A file that reaches the size limit, or a pipe that has lost its reader, then gives a write
     // error, like a full disk.
     for (int signal : {SIGXFSZ, SIGPIPE})
       handle(signal, 0, nullptr);
-    // A data file that another program truncates ends the training in good order. Any other fault
-    // happens again, and then ends the process.
+    // If another program truncates a data file, the training ends normally. Any other fault recurs,
+    // and then ends the process.
     handle(SIGBUS, 0, [](int number, siginfo_t *info, void *) {
       if (!MappedFile::outliveFault(info->si_addr))
         std::signal(number, SIG_DFL);
@@ -76,12 +75,12 @@ private:
 int fail(const Status &status, const Communicator *ranks = nullptr) {
   std::fflush(stdout);
   Status said = ranks ? sayingRank(*ranks, status) : status;
-  if (!said.message().empty()) // else another rank says it
+  if (!said.message().empty()) // otherwise another rank reports it
     std::fprintf(stderr, "error: %s\n", printable(said.message()).c_str());
   return int(status.code());
 }
 
-/// One training, alone or as one of several ranks.
+/// Runs one training, alone or as one of several ranks.
 int runTraining(std::shared_ptr<const Artifact> artifact, CommandLine &line) {
   auto ranks = joinTraining ? joinTraining(*artifact, line) : Result(std::unique_ptr<Ranks>());
   if (!ranks)
@@ -89,7 +88,7 @@ int runTraining(std::shared_ptr<const Artifact> artifact, CommandLine &line) {
   Communicator *others = line.options.ranks;
   bool findsRate = !line.options.findRate.empty();
   auto summary = (findsRate ? findLearningRate : train)(std::move(artifact), line.options);
-  // The exit code that a shell reports for a process ended by a signal.
+  // The exit code that a shell reports for a process killed by a signal.
   int code = !summary          ? fail(summary.status(), others)
              : summary->signal ? 128 + summary->signal
                                : 0;

@@ -1,4 +1,4 @@
-// One small function for each kind of metric.
+// One small function per kind of metric.
 #include "runtime/train/MetricRule.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using Samples = MetricRule::Samples;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// The first number of a part; NaN where an artifact lacks it.
+/// The first number of a part; NaN if the artifact lacks the part.
 double scalar(const MetricParts &parts, size_t part) {
   return part < parts.size() && !parts[part].empty() ? parts[part][0] : none;
 }
@@ -41,7 +41,7 @@ void r2(const MetricParts &parts, Metric &metric, Samples &) {
   metric.value = 1 - scalar(parts, 0) / (scalar(parts, 2) - sum * sum / count);
 }
 
-/// The mean of a number of each class; `ofClass` takes right, taken, wanted.
+/// The mean over classes of a number; `ofClass` takes right, taken, wanted.
 template <typename OfClass>
 void meanOverClasses(const MetricParts &parts, Metric &metric, bool occurringOnly,
                      OfClass ofClass) {
@@ -82,8 +82,8 @@ void confusion(const MetricParts &parts, Metric &metric, Samples &) {
     metric.table = parts[0];
 }
 
-/// The share of pairs of a positive and another in which the positive has the higher score, by the
-/// sum of the positives' ranks.
+/// The share of pairs of a positive and a negative in which the positive has the higher score,
+/// computed from the sum of the positives' ranks.
 void areaUnderCurve(const MetricParts &parts, Metric &metric, Samples &samples) {
   metric.value = none;
   samples.clear();

@@ -1,4 +1,4 @@
-// Metrics as the runtime computes them from the results of entries.
+// Metrics that the runtime computes from the results of entries.
 #ifndef RUNTIME_TRAIN_METRICRULE_H
 #define RUNTIME_TRAIN_METRICRULE_H
 
@@ -12,8 +12,8 @@
 
 namespace gradc::runtime {
 
-/// The tensors that entries give for one metric, in their order: sums over batches, or numbers of
-/// each sample.
+/// The tensors that entries return for one metric, in order: sums over batches, or numbers per
+/// sample.
 using MetricParts = std::vector<std::vector<double>>;
 
 /// How a metric follows from its parts, by the kind that the spec says:
@@ -28,14 +28,14 @@ using MetricParts = std::vector<std::vector<double>>;
 /// Where something is over nothing it is 0, as in scikit-learn (r2 and means: NaN).
 class MetricRule {
 public:
-  /// `name`: of one of the job's metrics, or "loss".
+  /// `name`: one of the job's metrics, or "loss".
   MetricRule(Config job, std::string_view name);
 
-  /// Sets the value, and the table where it has one. Allocates nothing for parts that are no larger
-  /// than before.
+  /// Sets the value, and the table if the metric has one. Allocates nothing unless parts have
+  /// grown.
   void combine(const MetricParts &parts, Metric &metric) { function(parts, metric, samples); }
 
-  /// Score and label of each.
+  /// The score and label of each sample.
   using Samples = std::vector<std::pair<double, double>>;
 
 private:

@@ -5,7 +5,7 @@
 
 namespace gradc::runtime {
 
-/// Each rank tells its numbers: losses, rows, and for each metric and part a count and values.
+/// Each rank contributes its losses and rows, and for each metric and part a count and values.
 Status MetricTotals::addUp(Communicator &ranks, const EntryMetrics &entry, double &losses,
                            int64_t &rows) {
   std::vector<double> mine = {losses, double(rows)};

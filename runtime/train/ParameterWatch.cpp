@@ -54,7 +54,7 @@ bool ParameterWatch::isDue(int64_t step) const {
   return std::ranges::any_of(blocks, [&](const Block &block) { return step % block.every == 0; });
 }
 
-/// "weight_norm", and with bins "weight_least", "weight_largest" and "weight_histogram".
+/// Adds "weight_norm" and, with bins, "weight_least", "weight_largest", and "weight_histogram".
 static void add(LogLine &line, std::string_view what, std::span<const float> values, int64_t bins) {
   line.real(text(what, "_norm"), normOf(values));
   if (!bins)

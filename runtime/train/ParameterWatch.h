@@ -14,8 +14,8 @@ public:
   ParameterWatch(Session &session, Config job);
 
   bool isDue(int64_t step) const;
-  /// Before the step. `gradients` has returned those of its batch; null: the step has none that are
-  /// watched.
+  /// Called before the step. `gradients` has returned the gradients of its batch; null if the step
+  /// has no watched gradients.
   Status observe(int64_t step, std::string_view block, const EntryCall *gradients, Log &log) const;
 
 private:
@@ -30,10 +30,10 @@ private:
   std::vector<Block> blocks;
 };
 
-/// The root of the sum of squares.
+/// The square root of the sum of squares.
 double normOf(std::span<const float> values);
 
-/// Counts of finite values, in parts of equal width between the least and the largest.
+/// Counts of finite values in bins of equal width between the minimum and the maximum.
 struct Histogram {
   double least = 0, largest = 0;
   std::vector<double> counts;

@@ -12,15 +12,15 @@
 namespace gradc::runtime {
 
 namespace {
-/// An entry of the artifact, and its twins: for a smaller last batch, and for batches of each
-/// length but the longest.
+/// An entry of the artifact and its twins: for a smaller last batch, and for batches of each length
+/// except the longest.
 struct Pair {
   const gradc_artifact_entry *whole, *tail;
   std::vector<const gradc_artifact_entry *> shorter;
 };
 } // namespace
 
-/// The fields that all entries together take.
+/// The fields that all entries use together.
 static std::vector<Demand> demandsOf(const Artifact &artifact, std::span<const Pair> entries) {
   std::vector<Demand> demands;
   for (const Pair &entry : entries)
@@ -37,7 +37,7 @@ static std::vector<Demand> demandsOf(const Artifact &artifact, std::span<const P
 Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data,
                                                 DataContext context) {
   context.hostMemory = session.hostMemory();
-  context.heldBatches = session.runsBeside() ? 2 : 1; // the next batch is copied while a step runs
+  context.heldBatches = session.runsBeside() ? 2 : 1; // the next batch is copied during a step
   if (hasModels(data)) {
     auto host = session.onHost();
     if (!host)
@@ -58,7 +58,7 @@ static Status findShorter(const Session &session, std::string_view name, Config 
   return {};
 }
 
-/// Whether an entry takes the batches, or each rank's share of them.
+/// Checks that an entry accepts the batches, or each rank's share of them.
 static Status checkShares(const Artifact &artifact, const gradc_artifact_entry &entry,
                           BatchSizes sizes, RankShare share) {
   for (int64_t all : {sizes.full, sizes.rest})
@@ -69,7 +69,7 @@ static Status checkShares(const Artifact &artifact, const gradc_artifact_entry &
   return {};
 }
 
-/// The entry's calls on batches of the data set, if it takes them.
+/// The entry's calls on batches of the data set, if the entry accepts them.
 static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const Dataset &dataset,
                                       std::span<const Demand> demands, RankShare share) {
   const Artifact &artifact = session.artifact();
@@ -84,7 +84,7 @@ static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const
   };
   int64_t batchSize = dataset.batchSize(), tailSize = dataset.tailSize();
   if (!entry.shorter.empty()) {
-    tailSize = 0; // its batches are as the artifact has them
+    tailSize = 0; // its batches are as compiled
     if (share.isPart() && !entry.whole->any_rows)
       return undivided();
     for (size_t i = 0; i <= entry.shorter.size(); ++i) {
@@ -188,7 +188,7 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communic
     if (Status status = walk.fetch(); !status.ok())
       return status;
     if (walk.batch().rows == 0)
-      continue; // of fewer rows than ranks
+      continue; // fewer rows than ranks
     if (Status status = walk.run({.seed = seed}, !walk.batch().endsEpoch); !status.ok())
       return status;
     EntryCall &call = walk.call();

@@ -8,10 +8,10 @@
 namespace gradc::runtime {
 
 struct Phase {
-  /// An entry and, if it takes no smaller batches, that for the last one.
+  /// An entry and, if it does not accept smaller batches, the one for the last batch.
   struct Calls {
     std::unique_ptr<EntryCall> whole, tail; ///< null: there is no smaller batch
-    /// For batches of each length but the longest, where they are made by length.
+    /// For batches of each length except the longest, if batches are made by length.
     std::vector<std::unique_ptr<EntryCall>> shorter;
   };
 
@@ -19,7 +19,7 @@ struct Phase {
   std::shared_ptr<const Dataset> dataset;
   std::vector<Calls> entries;
 
-  /// `data`: the job's for training or for evaluations. All entries take the same batches.
+  /// `data`: the job's block for training or for evaluations. All entries use the same batches.
   static Result<Phase> make(Session &session, std::span<const std::string> names, Config data,
                             const Job &job);
   EntryCall &callFor(const Batch &batch, size_t entry) const {
@@ -30,15 +30,15 @@ struct Phase {
   }
 };
 
-/// The data of a block, whose context says what it is made for.
+/// Makes the data of a block for the use described by its context.
 Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data, DataContext context);
 
-/// The first number of a batch that is not finite: "row 3 of 'x.npy', field 'x', has nan"; "": all
-/// are.
+/// The first non-finite number of a batch: "row 3 of 'x.npy', field 'x', has nan"; "" if all are
+/// finite.
 std::string findNonFiniteData(const Phase &phase, const Batch &batch);
 
-/// Over all rows of a data set: the loss first, then the metrics. Fails for data that are not
-/// finite. `ranks`: which share its batches; null: this process has them alone.
+/// Evaluates all rows of a data set: the loss first, then the metrics. Fails for non-finite data.
+/// `ranks`: those that share the batches; null if this process has all of them.
 Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communicator *ranks);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// Runs one batch ahead if the device has its own memory, none ahead on the host's CPUs.
+// Runs one batch ahead if the device has its own memory, and not ahead on the host's CPUs.
 #include "runtime/train/PhaseWalk.h"
 
 #include <chrono>

@@ -8,7 +8,7 @@
 
 namespace gradc::runtime {
 
-/// If the device computes beside the host, the next batch is fetched and copied
+/// If the device computes concurrently with the host, the next batch is fetched and copied
 /// meanwhile.
 class PhaseWalk {
 public:
@@ -21,21 +21,22 @@ public:
   Iterator &iterator() { return *batches; }
   Status restore(Position position);
 
-  /// Makes sure that a batch is available.
+  /// Ensures that a batch is available.
   Status fetch();
   const Batch &batch() const { return now; }
-  /// The entries that run on this batch and on the next, as the phase counts them.
+  /// Selects the entries that run on this batch and on the next, as numbered by the phase.
   void choose(size_t entryNow, size_t entryNext) {
     entry = entryNow;
     nextEntry = entryNext;
   }
   EntryCall &call() const { return phase.callFor(now, entry); }
-  /// Runs the entry of the batch. `goesOn`: another batch will be needed.
+  /// Runs the entry on the batch. `goesOn`: another batch will be needed.
   Status run(const StepScalars &scalars, bool goesOn);
 
-  /// After the last batch that was run.
+  /// The position after the last batch that was run.
   Position position() const { return at; }
-  /// How long the last run kept the device waiting for the next batch; at most: seconds.
+  /// An upper bound for how long the last run kept the device waiting for the next batch, in
+  /// seconds.
   double held() const { return heldSeconds; }
 
 private:

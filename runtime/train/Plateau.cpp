@@ -24,7 +24,7 @@ bool Plateau::observe(std::span<const Metric> evaluation) {
   coolingDown = cooldown;
   improvement.beginWaiting();
   double reduced = std::max(scale * reduction, minimum);
-  // PyTorch leaves out changes as small as this.
+  // PyTorch ignores changes as small as this.
   if (rate * (scale - reduced) <= 1e-8)
     return false;
   scale = reduced;

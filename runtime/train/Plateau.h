@@ -1,4 +1,4 @@
-// Reduces the learning rate where a metric stays on a plateau.
+// Reduces the learning rate when a metric reaches a plateau.
 #ifndef RUNTIME_TRAIN_PLATEAU_H
 #define RUNTIME_TRAIN_PLATEAU_H
 
@@ -13,9 +13,9 @@ public:
   Plateau(Config block, double rate);
 
   const std::string &metric() const { return improvement.metric(); }
-  /// Of the optimizer's rate.
+  /// The factor of the optimizer's rate.
   double factor() const { return scale; }
-  /// After an evaluation; whether it reduced the rate.
+  /// Called after an evaluation; returns whether it reduced the rate.
   bool observe(std::span<const Metric> evaluation);
 
   std::vector<double> state() const;

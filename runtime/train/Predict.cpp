@@ -1,4 +1,4 @@
-// Runs the entry of a model on whatever rows there are.
+// Runs the entry of a model on any number of rows.
 #include "runtime/train/Predict.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -29,7 +29,7 @@ Result<Checkpoint> openWeights(const std::string &path) {
 
 namespace {
 
-/// A session with trained weights, and the data's knowledge that belongs to them.
+/// A session with trained weights, and the matching knowledge of the data.
 struct Trained {
   std::unique_ptr<Session> session;
   std::shared_ptr<DataState> state = std::make_shared<DataState>();
@@ -68,7 +68,7 @@ Result<Trained> openTrained(const std::shared_ptr<const Artifact> &artifact,
   return trained;
 }
 
-/// The rows of a data set through an entry, line by line.
+/// Runs the rows of a data set through an entry, line by line.
 class Predictions {
 public:
   Predictions(Session &session, const gradc_artifact_entry &entry, PredictionTable &table,
@@ -76,7 +76,7 @@ public:
       : session(session), entry(entry), table(table), namesFiles(namesFiles),
         ports(session.artifact().elements<gradc_artifact_port>(entry.inputs)) {}
 
-  /// `take` gets the lines of each batch.
+  /// Passes the lines of each batch to `take`.
   template <typename Take>
   Status run(const Dataset &dataset, const std::atomic<int> *interrupt, Take &&take) {
     auto iterator = dataset.iterate();
@@ -117,7 +117,7 @@ private:
     return session.run(entry, inputs, outputs, rows);
   }
 
-  /// Repeats the last row to the end of the batch.
+  /// Fills the batch by repeating its last row.
   void pad(const Dataset &dataset, Batch &batch) const {
     std::span<const Field> fields = dataset.fields();
     for (size_t i = 0; i < fields.size(); ++i)
@@ -126,7 +126,7 @@ private:
                     batch.field(i) + size_t(batch.rows - 1) * fields[i].bytes(), fields[i].bytes());
   }
 
-  /// A picture's description is its path in quotes.
+  /// The description of a picture is its path in quotes.
   static std::string fileOf(const Dataset &dataset, const Batch &batch, int64_t row) {
     std::string name = dataset.describeRow(batch, row);
     return name.size() > 2 ? name.substr(1, name.size() - 2) : name;
@@ -144,12 +144,12 @@ private:
 std::vector<Demand> demandsOfUser(const Artifact &artifact, const gradc_artifact_entry &entry) {
   std::vector<Demand> demands = demandsOf(artifact, entry);
   for (Demand &demand : demands)
-    if (demand.field.empty()) // of a model without a spec
+    if (demand.field.empty()) // the model has no spec
       demand.field = demand.input;
   return demands;
 }
 
-/// The block that says how rows are prepared for use: as for evaluation.
+/// The block that defines how rows are prepared for use: as for evaluation.
 Config preparation(Config spec) {
   Config evaluation = spec.child("evaluation").child("data");
   return evaluation ? evaluation : spec.child("data");
@@ -157,7 +157,7 @@ Config preparation(Config spec) {
 
 } // namespace
 
-/// Rows that are computed together may not be cut apart, nor filled up.
+/// Rows that are computed together must neither be split nor padded.
 static Status expectUncoupled(const Artifact &artifact, const gradc_artifact_entry &entry,
                               int64_t rows) {
   std::string_view node = artifact.string(entry.coupling_node);
@@ -178,7 +178,7 @@ static Status write(const std::string &lines, const std::string &output,
   return {};
 }
 
-/// The file of predictions is none of those that are read, and can be written.
+/// Checks that the predictions overwrite no input file and can be written.
 static Status expectOutput(const CommandLine &line, const Artifact &artifact,
                            const std::string &checkpoint) {
   if (line.output.empty())

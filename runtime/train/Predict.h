@@ -1,4 +1,4 @@
-// The use of a trained model: predictions for the rows of a file, and its metrics over them.
+// Uses a trained model: predictions for the rows of a file, and metrics over them.
 #ifndef RUNTIME_TRAIN_PREDICT_H
 #define RUNTIME_TRAIN_PREDICT_H
 
@@ -7,13 +7,14 @@
 
 namespace gradc::runtime {
 
-/// A checkpoint's file, or the best one of a folder, or its newest.
+/// Opens a checkpoint file, or a folder's best checkpoint, or its newest.
 Result<Checkpoint> openWeights(const std::string &path);
 
-/// Writes a line of CSV for each row of `line.data` to `line.output`; "": to standard output.
+/// Writes one CSV line per row of `line.data` to `line.output`, or to standard output if that is
+/// "".
 Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line);
 
-/// Prints the metrics over `line.data`; "": over the job's evaluation data.
+/// Prints the metrics over `line.data`, or over the job's evaluation data if that is "".
 Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// Turns each output's numbers into cells.
+// Converts the numbers of each output to cells.
 #include "runtime/train/PredictionTable.h"
 
 #include "runtime/base/DataType.h"
@@ -14,7 +14,7 @@
 
 namespace gradc::runtime {
 
-/// One more cell of a line.
+/// Appends a cell to a line.
 static void addCell(std::string &line, std::string_view cell) {
   if (!line.empty() && line.back() != '\n')
     line += ',';
@@ -42,7 +42,7 @@ PredictionTable::PredictionTable(const Artifact &artifact, const gradc_artifact_
     output.bytes.resize(port.tensor.bytes);
     output.elements = port.tensor.bytes / findDataType(port.tensor.dtype)->bytes;
     auto shape = artifact.elements<int64_t>(port.tensor.shape);
-    // Where the number of rows is fixed, no port is marked.
+    // If the number of rows is fixed, no port is marked.
     output.isBatched =
         port.batched || (!entry.any_rows && !shape.empty() && shape.front() == entry.batch);
     if (output.isBatched)
@@ -61,7 +61,7 @@ PredictionTable::PredictionTable(const Artifact &artifact, const gradc_artifact_
   titles += '\n';
 }
 
-/// Columns of an output that is not the only one have its name.
+/// If there are several outputs, their columns include the output's name.
 void PredictionTable::addTitles(const Output &output, const std::string &prefix) {
   auto title = [&](std::string_view name) {
     addCell(titles, prefix.empty() ? std::string(name) : text(prefix, '_', name));

@@ -1,5 +1,5 @@
-// The results of a model as lines of a CSV file: classes and scores where the loss says so, else
-// values.
+// The results of a model as lines of a CSV file: classes and scores if the loss defines them,
+// otherwise values.
 #ifndef RUNTIME_TRAIN_PREDICTIONTABLE_H
 #define RUNTIME_TRAIN_PREDICTIONTABLE_H
 
@@ -10,17 +10,17 @@ namespace gradc::runtime {
 
 class PredictionTable {
 public:
-  /// `state`: for the names of classes. `rowTitle` heads the first column.
+  /// `state`: provides the names of classes. `rowTitle`: the title of the first column.
   PredictionTable(const Artifact &artifact, const gradc_artifact_entry &entry,
                   const DataState &state, std::string_view rowTitle);
 
   /// Where the entry writes the results of a batch.
   std::vector<void *> places();
-  /// Adds the line of row `row` of the last batch to `out`.
+  /// Appends the line for row `row` of the last batch to `out`.
   void addLine(std::string &out, std::string_view rowName, int64_t row);
 
   const std::string &header() const { return titles; }
-  /// "the class and 10 scores", for people.
+  /// For the user, for example "the class and 10 scores".
   const std::string &content() const { return what; }
 
 private:

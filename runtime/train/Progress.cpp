@@ -1,4 +1,4 @@
-// Formats progress lines, a few times a second at most.
+// Formats progress lines, at most a few per second.
 #include "runtime/train/Progress.h"
 
 #include "runtime/base/Text.h"
@@ -38,8 +38,8 @@ Progress::Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batch
       interval(std::chrono::milliseconds(terminal ? 250 : 2000)), begin(Clock::now()),
       since(begin) {}
 
-/// The part that fits into a line of the terminal: fields go from the end, for a line that wraps
-/// cannot be rewritten.
+/// Truncates the line to the terminal's width: fields are dropped from the end, because a line that
+/// wraps cannot be rewritten.
 static void fit(std::string &line, int descriptor) {
   winsize size = {};
   if (ioctl(descriptor, TIOCGWINSZ, &size) || size.ws_col < 2)
@@ -53,7 +53,7 @@ static void fit(std::string &line, int descriptor) {
 
 static constexpr int64_t barWidth = 10;
 
-/// "[##--------]  25%  1:07 left  "; nothing where the end is not known.
+/// For example "[##--------]  25%  1:07 left  "; empty if the end is not known.
 std::string Progress::bar(int64_t step, Clock::time_point now) const {
   if (totalSteps > int64_t(1) << 52)
     return "";
@@ -125,7 +125,7 @@ void Progress::warn(const std::string &message) {
 }
 
 void Progress::write(const std::string &bytes) const {
-  // The training continues even if its output can no longer be written.
+  // Training continues even if its output can no longer be written.
   [[maybe_unused]] ssize_t ignored = ::write(descriptor, bytes.data(), bytes.size());
 }
 

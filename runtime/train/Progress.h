@@ -1,5 +1,4 @@
-// Progress for a person to read: one line that is rewritten on a terminal, plain lines
-// elsewhere.
+// Progress for the user: a single line that is rewritten on a terminal, plain lines elsewhere.
 #ifndef RUNTIME_TRAIN_PROGRESS_H
 #define RUNTIME_TRAIN_PROGRESS_H
 
@@ -13,14 +12,14 @@ class Progress {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// A descriptor below 0 is none: nothing is said.
+  /// A negative descriptor prints nothing.
   Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batchSize);
 
   /// Cheap: a line is composed only when it is due.
   void step(const StepReport &report, Clock::time_point now);
-  /// A line that stays.
+  /// Prints a permanent line.
   void print(const std::string &line);
-  /// The same on standard error, even for a quiet run.
+  /// Prints the message on standard error, even in a quiet run.
   void warn(const std::string &message);
 
 private:
@@ -35,16 +34,16 @@ private:
   Clock::time_point begin;
   int64_t allSteps = 0; ///< made here
 
-  // Since the last line.
+  // Measured since the last line.
   Clock::time_point since;
   int64_t steps = 0;
   double milliseconds = 0, inputMilliseconds = 0;
 };
 
-/// For a terminal: control characters, which names out of files may hold, become '?'.
+/// For terminals: replaces control characters, which names from files may contain, by '?'.
 std::string printable(std::string text);
 
-/// "508k"
+/// For example "508k".
 std::string shortCount(double value);
 
 } // namespace gradc::runtime

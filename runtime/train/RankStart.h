@@ -1,4 +1,4 @@
-// Training by several processes, as the command line asks for it.
+// Training by several processes, as requested on the command line.
 #ifndef RUNTIME_TRAIN_RANKSTART_H
 #define RUNTIME_TRAIN_RANKSTART_H
 
@@ -10,13 +10,14 @@
 
 namespace gradc::runtime {
 
-/// The number of processes that mpirun has started, of which this is one; 0: it has started none.
+/// The number of processes that mpirun has started together with this one; 0 if it has started
+/// none.
 int launchedRanks();
-/// Of programs without ranks, and of specs that ask for none.
+/// The error for programs without ranks, and for specs that do not ask for ranks.
 Status needsDistribution();
 
-/// A failure of a rank other than the first, named in its message; one about another rank names
-/// that.
+/// Adds the rank to the message of a failure of a rank other than the first; a failure that
+/// concerns another rank names that rank.
 inline Status sayingRank(const Communicator &ranks, const Status &status) {
   const std::string &message = status.message();
   if (ranks.rank() == 0 || message.empty() || message.starts_with("rank "))
@@ -27,15 +28,15 @@ inline Status sayingRank(const Communicator &ranks, const Status &status) {
 // Null in programs linked without ranks (gradc_ranks).
 
 /// Runs `--ranks` processes of this program with the same arguments, and returns their exit code;
-/// none where this process trains itself, alone or as a rank. `file`: what gradc was given; "": the
-/// program is the artifact's own.
+/// nullopt if this process itself trains, alone or as a rank. `file`: the file given to gradc; ""
+/// if the program contains the artifact.
 __attribute__((weak)) Result<std::optional<int>> startRanks(const Artifact &artifact,
                                                             const std::string &file,
                                                             const CommandLine &line,
                                                             std::span<char *const> arguments);
 
-/// The ranks that mpirun has started, with the line's options set for them; null: this process
-/// trains alone.
+/// The ranks started by mpirun, with the line's options set for them; null if this process trains
+/// alone.
 __attribute__((weak)) Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact,
                                                                   CommandLine &line);
 

@@ -1,4 +1,4 @@
-// The sweep over rates, its curve, and the rate that the curve suggests.
+// The sweep over rates, its curve, and the rate suggested by the curve.
 #include "runtime/train/RateFinder.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -11,7 +11,7 @@
 namespace gradc::runtime {
 
 static constexpr int64_t defaultSteps = 100;
-/// Of the mean that smooths the losses.
+/// The decay of the mean that smooths the losses.
 static constexpr double decay = 0.9;
 /// The sweep ends when the smoothed loss exceeds the best one by this factor.
 static constexpr double tooMuch = 4;
@@ -30,7 +30,7 @@ const RatePoint *steepest(std::span<const RatePoint> curve) {
   return found;
 }
 
-/// Comma-separated values, or JSON lines where the file's name ends in .jsonl.
+/// Comma-separated values, or JSON lines if the file name ends in .jsonl.
 static std::string curveText(const std::string &path, std::span<const RatePoint> curve) {
   bool isJson = path.ends_with(".jsonl");
   std::string out = isJson ? "" : "step,learning_rate,loss,smoothed\n";
@@ -80,7 +80,7 @@ Result<TrainSummary> findLearningRate(std::shared_ptr<const Artifact> artifact,
     double smoothed = mean / (1 - std::pow(decay, double(report.step)));
     curve.push_back({sweep.rateOfStep(report.step - 1), double(report.loss), smoothed});
     best = std::min(best, smoothed);
-    return smoothed <= tooMuch * best; // NaN is not
+    return smoothed <= tooMuch * best; // false for NaN
   };
   auto summary = train(std::move(artifact), sweep);
   if (!summary)

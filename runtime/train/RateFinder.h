@@ -1,4 +1,4 @@
-// Looks for a learning rate: one run whose rate grows from step to step.
+// Searches for a learning rate: one run whose rate grows with each step.
 #ifndef RUNTIME_TRAIN_RATEFINDER_H
 #define RUNTIME_TRAIN_RATEFINDER_H
 
@@ -7,8 +7,8 @@
 namespace gradc::runtime {
 
 /// Trains from the model's initial weights while the rate grows exponentially over `rateRange`, and
-/// writes the losses as a curve to the file `findRate`. Ends early where the loss has become four
-/// times the best one. Leaves neither checkpoint nor export.
+/// writes the losses as a curve to the file `findRate`. Ends early when the loss reaches four times
+/// the best one. Writes neither checkpoint nor export.
 Result<TrainSummary> findLearningRate(std::shared_ptr<const Artifact> artifact,
                                       const TrainOptions &options);
 
@@ -16,8 +16,8 @@ struct RatePoint {
   double rate = 0, loss = 0, smoothed = 0;
 };
 
-/// Where the smoothed loss falls most steeply over the logarithm of the rate; null where it falls
-/// nowhere. The first tenth, before the mean has settled, does not count.
+/// The point where the smoothed loss falls most steeply over the logarithm of the rate; null if it
+/// falls nowhere. Ignores the first tenth, before the mean has settled.
 const RatePoint *steepest(std::span<const RatePoint> curve);
 
 } // namespace gradc::runtime

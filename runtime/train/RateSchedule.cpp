@@ -1,5 +1,5 @@
-// The schedules as factors of the optimizer's rate, in closed form: a rate depends on the count
-// alone, so a resume needs no state.
+// The schedules as factors of the optimizer's rate, in closed form: a rate only depends on the
+// count, so a resume needs no state.
 #include "runtime/train/RateSchedule.h"
 
 #include "runtime/base/Text.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Shape = std::function<double(double count)>;
 
-/// From `from` to `to`, as `part` goes from 0 to 1.
+/// Moves from `from` to `to` along a cosine as `part` goes from 0 to 1.
 double alongCosine(double from, double to, double part) {
   return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part));
 }
@@ -70,7 +70,7 @@ Shape cosine(Config kind, double length) {
   };
 }
 
-/// Through the cycle's phases; it begins at `start`, and comes to `peak` as the rate does and then
+/// The phases of the cycle: begins at `start`, reaches `peak` together with the rate, and then goes
 /// to `end`.
 Shape oneCycle(Config kind, double length, double start, double peak, double end) {
   struct Phase {
@@ -119,7 +119,7 @@ constexpr Kind kinds[] = {{"step", step},
                           {"cosine", cosine},
                           {"one_cycle", oneCycleRate}};
 
-/// "cosine (end 0.1, restarts)"
+/// For example "cosine (end 0.1, restarts)".
 std::string describeBlock(Config block) {
   std::string fields;
   for (Config field : block.children()) {

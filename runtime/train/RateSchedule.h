@@ -1,4 +1,4 @@
-// The learning rate of each step, by the spec's `schedule`.
+// The learning rate of each step, defined by the spec's `schedule`.
 #ifndef RUNTIME_TRAIN_RATESCHEDULE_H
 #define RUNTIME_TRAIN_RATESCHEDULE_H
 
@@ -17,22 +17,22 @@ public:
   };
 
   RateSchedule() = default;
-  /// `schedule` may be absent; `rate`: the optimizer's.
+  /// `schedule` may be absent; `rate` is the optimizer's.
   RateSchedule(Config schedule, double rate, Run run);
 
   /// The rate of the step that follows `steps` attempted steps and `epochs` completed epochs.
   double rate(int64_t steps, int64_t epochs) const;
-  /// The momentum of that step, in place of the optimizer's; nothing if the schedule does not
+  /// The momentum of that step, which replaces the optimizer's; nullopt if the schedule does not
   /// change it.
   std::optional<double> momentum(int64_t steps, int64_t epochs) const;
-  /// Null: the schedule does not look at evaluations.
+  /// Null if the schedule does not depend on evaluations.
   Plateau *plateau() { return thePlateau ? &*thePlateau : nullptr; }
 
-  /// "0.001, warm-up (steps 100), then cosine (end 0.1) by epochs"
+  /// For example "0.001, warm-up (steps 100), then cosine (end 0.1) by epochs".
   static std::string describe(Config schedule, double rate);
 
 private:
-  /// The argument of the schedule: steps or epochs, by its unit.
+  /// The argument of the schedule: steps or epochs, depending on its unit.
   double count(int64_t steps, int64_t epochs) const;
 
   double base = 0;

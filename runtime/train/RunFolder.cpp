@@ -1,4 +1,4 @@
-// Finds runs by the names of folders that are there; some between them may have been removed.
+// Finds runs by the names of existing folders; some between them may have been removed.
 #include "runtime/train/RunFolder.h"
 
 #include "runtime/base/Text.h"
@@ -13,7 +13,7 @@ static std::string runNumber(const std::string &folder, int64_t number) {
   return number == 1 ? folder : text(folder, '-', number);
 }
 
-/// The numbers of the runs whose folders are there, in order.
+/// The numbers of the runs whose folders exist, in order.
 static std::vector<int64_t> runNumbers(const std::string &folder) {
   size_t slash = folder.rfind('/');
   std::string parent = slash == folder.npos ? "." : slash == 0 ? "/" : folder.substr(0, slash);
@@ -31,7 +31,7 @@ static std::vector<int64_t> runNumbers(const std::string &folder) {
     std::string_view digits = name.substr(prefix.size());
     int64_t number = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    // Only names that `runNumber` makes: neither run-1 nor run-02.
+    // Only names that `runNumber` produces: neither run-1 nor run-02.
     if (error == std::errc() && end == digits.data() + digits.size() && number > 1 &&
         runNumber(folder, number).ends_with(name) &&
         CheckpointFolder(runNumber(folder, number)).exists())

@@ -1,5 +1,5 @@
-// The folders of a job's runs: the one that the spec names, then those with -2, -3, ... behind the
-// name.
+// The folders of a job's runs: the one named in the spec, then those with -2, -3, ... appended to
+// the name.
 #ifndef RUNTIME_TRAIN_RUNFOLDER_H
 #define RUNTIME_TRAIN_RUNFOLDER_H
 
@@ -7,14 +7,14 @@
 
 namespace gradc::runtime {
 
-/// The folder behind that of the newest run, or a newer one that is empty. Fails where a run is
-/// under way in one of them.
+/// The folder after that of the newest run, or a newer one that is empty. Fails if a run is in
+/// progress in one of them.
 Result<std::string> newRun(const std::string &folder);
 
-/// The newest with a checkpoint; without any, the first one.
+/// The newest folder with a checkpoint; the first folder if there is no checkpoint.
 std::string newestRun(const std::string &folder);
 
-/// The one that a checkpoint lies in; "": none of them.
+/// The folder that contains a checkpoint; "" if none does.
 std::string runOf(const std::string &folder, const std::string &checkpoint);
 
 } // namespace gradc::runtime

@@ -1,4 +1,4 @@
-// The prelinked runner: with an artifact appended by the compiler it is a trainer.
+// The prelinked runner: it is a trainer if the compiler has appended an artifact.
 #include "runtime/base/OwnFile.h"
 #include "runtime/train/Trainer.h"
 
@@ -6,8 +6,7 @@
 #include <cstdlib>
 
 #ifdef __GLIBCXX__
-// libstdc++'s own handler prints the type of an uncaught exception, at the cost of 50 KB of
-// demangler.
+// libstdc++'s own handler prints the type of an uncaught exception, which costs 50 KB of demangler.
 namespace __gnu_cxx {
 void __verbose_terminate_handler();
 void __verbose_terminate_handler() { std::abort(); }

@@ -13,7 +13,7 @@
 
 namespace gradc::runtime {
 
-/// The step's inputs besides data.
+/// The step's inputs other than data.
 struct StepScalars {
   float learningRate = 0;
   float momentum = 0;
@@ -23,8 +23,8 @@ struct StepScalars {
   float lossScale = 1;
 };
 
-/// The 32 bits that random ops take as their seed. Seeds 2^32 apart give different ones, and seeds
-/// below 2^32 themselves: the upper half is mixed in, 0 as 0 (MurmurHash3's last step).
+/// The 32 bits that random ops use as their seed. Seeds 2^32 apart give different values, and seeds
+/// below 2^32 give themselves: the upper half is mixed in, 0 as 0 (the last step of MurmurHash3).
 constexpr int32_t randomSeed(uint64_t seed) {
   uint32_t upper = uint32_t(seed >> 32);
   upper = (upper ^ upper >> 16) * 0x85ebca6b;
@@ -32,7 +32,7 @@ constexpr int32_t randomSeed(uint64_t seed) {
   return int32_t(uint32_t(seed) ^ upper ^ upper >> 16);
 }
 
-/// The places that ports of the step's roles are bound to.
+/// The addresses that ports with the step's roles are bound to.
 class StepPorts {
 public:
   void set(const StepScalars &scalars) {
@@ -45,11 +45,11 @@ public:
     seed.value = randomSeed(scalars.seed);
     lossScale.value = scalars.lossScale;
   }
-  /// The learning rate of a group, which has that share of the step's.
+  /// The learning rate of a group, which is the given share of the step's.
   const void *groupRate(std::string_view group, double share) {
     return &groups.emplace_back(std::string(group), share).rate;
   }
-  /// In place of its share, for the next step; false: there is no group of that name.
+  /// Replaces the group's share for the next step; returns false if there is no group of that name.
   bool setGroupRate(std::string_view name, float rate) {
     bool isKnown = false;
     for (Group &group : groups)
@@ -59,7 +59,7 @@ public:
       }
     return isKnown;
   }
-  /// Null: it is not the step's, but data or the session's.
+  /// Null if the port is data or the session's.
   const void *input(uint32_t role) const {
     switch (role) {
     case GRADC_ROLE_LEARNING_RATE:
@@ -78,7 +78,7 @@ public:
       return nullptr;
     }
   }
-  /// Null: the port is no result of the step itself.
+  /// Null if the port is not a result of the step itself.
   void *output(uint32_t role) {
     switch (role) {
     case GRADC_ROLE_LOSS:
@@ -92,16 +92,16 @@ public:
       return nullptr;
     }
   }
-  /// False if the loss or a gradient is not finite, so that the update was left out.
+  /// False if the loss or a gradient is not finite, so that the update was skipped.
   bool proceeded() const { return proceed && std::isfinite(loss) && std::isfinite(norm); }
-  /// Nothing where no port asks for it.
+  /// Nullopt if no port asks for it.
   std::optional<float> gradientNorm() const { return hasNorm ? std::optional(norm) : std::nullopt; }
 
   float loss = 0;
   uint8_t proceed = 1;
 
 private:
-  /// In a cache line of its own, since a session reads aligned inputs in place.
+  /// In its own cache line, since a session reads aligned inputs in place.
   template <typename T> struct alignas(64) Aligned {
     T value = 0;
   };
@@ -112,7 +112,7 @@ private:
     Aligned<float> rate;
   };
 
-  std::deque<Group> groups; // which stay where they are
+  std::deque<Group> groups; // whose addresses must not change
   Aligned<float> learningRate, momentum, step, lossScale;
   Aligned<int32_t> counter, seed;
   float norm = 0;

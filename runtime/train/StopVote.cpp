@@ -1,4 +1,4 @@
-// One number is added up over the ranks while a step runs.
+// Sums one number over the ranks while a step runs.
 #include "runtime/train/StopVote.h"
 
 #include <csignal>

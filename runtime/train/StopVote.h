@@ -1,4 +1,4 @@
-// Signals end a training of several processes after the same step of each.
+// A signal ends a training of several processes after the same step on each.
 #ifndef RUNTIME_TRAIN_STOPVOTE_H
 #define RUNTIME_TRAIN_STOPVOTE_H
 
@@ -6,19 +6,19 @@
 
 namespace gradc::runtime {
 
-/// Counts, beside each step, the ranks that have got a signal before it. If workers run steps
-/// independently of each other, their server decides after which step all ranks stop.
+/// Counts, concurrently with each step, the ranks that received a signal before it. If workers run
+/// steps independently, their server decides after which step all ranks stop.
 class StopVote {
 public:
-  /// Both outlive it.
+  /// `options` and the ranks must outlive this object.
   explicit StopVote(const TrainOptions &options) : options(options) {}
 
-  /// Before a step, and after it. Both do nothing where a process trains alone.
+  /// Called before a step, and after it. Both do nothing if a process trains alone.
   Status begin(int64_t step);
   Status end();
-  /// The signal that ends the training, on all ranks or none; 0: none.
+  /// The signal that ends the training, on all ranks or none; 0 if there is none.
   int signal() const;
-  /// Whether this process has got a signal.
+  /// Whether this process has received a signal.
   bool asks() const { return own() != 0; }
 
 private:

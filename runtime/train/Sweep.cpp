@@ -1,4 +1,4 @@
-// Runs the values of a sweep one after the other, and tabulates them.
+// Runs the values of a sweep in turn, and tabulates the results.
 #include "runtime/train/Sweep.h"
 
 #include "runtime/base/Text.h"
@@ -36,7 +36,7 @@ static Row rowOf(const std::string &value, const Result<TrainSummary> &summary) 
   return row;
 }
 
-/// Columns as wide as their cells; what a failure says may be wider.
+/// Columns are as wide as their cells; messages of failures may be wider.
 static std::string tableText(std::span<const Row> rows) {
   std::vector<size_t> widths;
   for (const Row &row : rows)
@@ -71,7 +71,7 @@ Status runSweep(const std::shared_ptr<const Artifact> &artifact, const CommandLi
     Progress progress(/*descriptor=*/1, run.quiet, 1, 1);
     progress.print(text(line.sweep.field, " = ", value));
     auto summary = train(artifact, run);
-    // The same is wrong with all other runs.
+    // All other runs would fail in the same way.
     if (!summary && summary.status().code() != Code::error)
       return summary.status();
     if (!summary && failure.ok())

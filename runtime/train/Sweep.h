@@ -6,12 +6,12 @@
 
 namespace gradc::runtime {
 
-/// Trains once for each value of the sweep, each time from the start, and prints a table of the
-/// results. Files of a run have FIELD=VALUE in their names. A run that fails is a row of the table;
-/// the sweep fails where all do.
+/// Trains once per value of the sweep, each time from the start, and prints a table of the results.
+/// The names of a run's files contain FIELD=VALUE. A failed run is a row of the table; the sweep
+/// fails only if all runs do.
 Status runSweep(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line);
 
-/// "run-NAME.jsonl" of "run.jsonl".
+/// "run-NAME.jsonl" for "run.jsonl".
 std::string pathOfVariant(const std::string &path, const std::string &variant);
 
 } // namespace gradc::runtime

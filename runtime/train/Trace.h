@@ -1,4 +1,4 @@
-// The profile as a trace in JSON, which chrome://tracing and ui.perfetto.dev open.
+// The profile as a JSON trace, which chrome://tracing and ui.perfetto.dev open.
 #ifndef RUNTIME_TRAIN_TRACE_H
 #define RUNTIME_TRAIN_TRACE_H
 
@@ -12,28 +12,28 @@
 
 namespace gradc::runtime {
 
-/// Complete ("X") events in microseconds since the trace was opened; an event within the time of
-/// another is drawn below it.
+/// Complete ("X") events in microseconds since the trace was opened. An event within the time of
+/// another one is drawn below it.
 class Trace {
 public:
   Trace() = default;
   Trace(const Trace &) = delete;
-  /// A trace that was not closed is valid as far as it got.
+  /// A trace that was not closed is valid up to its last event.
   ~Trace();
 
   Status open(const std::string &path);
   bool isOpen() const { return descriptor >= 0; }
-  /// The steady clock's nanoseconds now.
+  /// The steady clock's current nanoseconds.
   static int64_t now() {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  /// `step`: its number, -1 if it has none.
+  /// `step`: its number; -1 if the span belongs to none.
   void span(std::string_view name, std::string_view category, int64_t begin, int64_t end,
             int64_t step = -1);
   /// On the row of the input thread that did the work.
   void input(const InputSpan &span);
-  /// The launches of the session's last run, which ran this entry.
+  /// The launches of the session's last run, which executed this entry.
   void launches(const Session &session, const gradc_artifact_entry &entry);
   /// Ends the JSON. Returns the first failure of all writes.
   Status close();

@@ -1,4 +1,4 @@
-// Brings artifact, options and checkpoint together, and runs the loop.
+// Combines artifact, options, and checkpoint, and runs the loop.
 #include "runtime/train/Trainer.h"
 
 #include "runtime/base/Text.h"
@@ -10,8 +10,8 @@
 
 namespace gradc::runtime {
 
-/// The checkpoint meant by `resume`: a file, or the newest one of a folder or of the job's newest
-/// run. `isNamed`: the options name the job's folder.
+/// The checkpoint that `resume` refers to: a file, or the newest one in a folder or in the job's
+/// newest run. `isNamed`: the options name the job's folder.
 static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &job, bool isNamed) {
   struct stat status;
   std::string folder;
@@ -35,8 +35,8 @@ static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &j
   return checkpoint;
 }
 
-/// Uses the level that the checkpoint was trained on, so that a resume gives the same bits. If this
-/// machine lacks it, uses another and says so.
+/// Uses the level of the checkpoint's training, so that a resume gives the same bits. If this
+/// machine lacks it, uses another level and says so.
 static Result<std::unique_ptr<Session>> makeSession(std::shared_ptr<const Artifact> artifact,
                                                     const TrainOptions &options,
                                                     const Checkpoint *resume) {
@@ -60,17 +60,17 @@ static Result<std::unique_ptr<Session>> makeSession(std::shared_ptr<const Artifa
 }
 
 namespace {
-/// The job of a run, and the checkpoint that it goes on from.
+/// The job of a run, and the checkpoint that it resumes from.
 struct Beginning {
   Job job;
   std::optional<Checkpoint> resume;
 };
 } // namespace
 
-/// The checkpoint to go on from. Of several ranks the first one looks for it.
+/// Finds the checkpoint to resume from. With several ranks, the first one does.
 static Status findResume(Beginning &beginning, const TrainOptions &options) {
   const Job &job = beginning.job;
-  // Before the newest is looked for: a training under way would add newer ones.
+  // Before searching for the newest checkpoint, to which a running training would add newer ones.
   CheckpointFolder running(options.checkpoint.empty() ? newestRun(job.checkpointFolder)
                                                       : job.checkpointFolder);
   if (running.exists())
@@ -100,7 +100,7 @@ static Status begin(const Artifact &artifact, const TrainOptions &options, Begin
   return beginning.job.chooseRun(options, beginning.resume ? beginning.resume->file() : "");
 }
 
-/// All ranks go on from the first one's checkpoint.
+/// Makes all ranks resume from the first one's checkpoint.
 static Status shareResume(Communicator &ranks, Beginning &beginning) {
   auto files = ranks.share(beginning.resume ? beginning.resume->file() : "");
   if (!files)
@@ -114,7 +114,7 @@ static Status shareResume(Communicator &ranks, Beginning &beginning) {
 }
 
 Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options) {
-  // Ranks that do not go on say so where the others wait for them.
+  // Ranks that cannot continue report it where the others wait for them.
   auto agreed = [&](Status status, std::span<const Communicator::Fact> facts) {
     return options.ranks ? options.ranks->agree(status, facts) : status;
   };

@@ -1,4 +1,4 @@
-// Training as a whole, as the compiled executable, `gradc train` and the C ABI run it.
+// Training as a whole, as run by the compiled executable, `gradc train`, and the C ABI.
 #ifndef RUNTIME_TRAIN_TRAINER_H
 #define RUNTIME_TRAIN_TRAINER_H
 
@@ -23,7 +23,7 @@ struct Metric {
   std::vector<double> table = {}; ///< of a square matrix, row-major, in place of the value
 };
 
-/// The facts of one step.
+/// The facts about one step.
 struct StepReport {
   int64_t step = 0;       ///< from 1
   int64_t epoch = 0;      ///< that the step belongs to, from 1
@@ -54,20 +54,20 @@ struct TrainOptions {
   std::string exportPath; ///< ONNX; "": the job's
   std::string level;      ///< "": a resumed checkpoint's, else the highest that the machine runs
   std::vector<SourceArray> fields; ///< instead of the training data's files; empty: use those files
-  /// A file for the losses over growing rates instead of a training (RateFinder.h); "": a training.
+  /// A file for the losses over growing rates, which replaces training (RateFinder.h); "" to train.
   std::string findRate;
   std::pair<double, double> rateRange = {1e-7, 10}; ///< that `findRate` goes through
   /// Replaces optimizer and schedule: the rate after `done` steps.
   std::function<double(int64_t done)> rateOfStep;
-  /// The commands of this program, for what a run says at its end; "": none.
+  /// The commands of this program, for the messages at the end of a run; "" if there are none.
   std::string trainCommand, predictCommand;
   std::string variant; ///< of a sweep; becomes part of all names of files; "": none
   int threads = 0;     ///< 0: one per CPU
   bool quiet = false;  ///< prints nothing
 
-  /// Called after every step; false makes that step the last one.
+  /// Called after each step; returning false makes that step the last one.
   std::function<bool(const StepReport &)> onStep;
-  /// The processes that train together; null: this one alone. Rank 0 writes all files.
+  /// The processes that train together; null for this process alone. Rank 0 writes all files.
   Communicator *ranks = nullptr;
   int servers = 0; ///< of these ranks, the last ones, which take no rows
   /// If it becomes a signal's number, the training ends after the current step.
@@ -84,7 +84,7 @@ struct TrainSummary {
   int signal = 0;                 ///< that ended the training
 };
 
-/// Whether this process writes files and says how it goes: one of all ranks.
+/// Whether this process, a single one of all ranks, writes files and prints progress.
 inline bool isFirst(const TrainOptions &options) {
   return !options.ranks || options.ranks->rank() == 0;
 }
@@ -92,8 +92,8 @@ inline bool isFirst(const TrainOptions &options) {
 /// Runs the job on a session made for it.
 Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options);
 
-/// The command line of a compiled trainer; returns its exit code. `file`: what gradc was given,
-/// where that runs it; "": the program is the trainer's own.
+/// The command line of a compiled trainer; returns its exit code. `file`: the file given to gradc,
+/// if gradc runs it; "" if the program is the trainer's own.
 int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
                 const std::string &file = {});
 

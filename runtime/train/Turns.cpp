@@ -7,7 +7,7 @@
 
 namespace gradc::runtime {
 
-/// The spec's own, or the first block's.
+/// The spec's own optimizer, or the first block's.
 static Config commonOptimizer(Config job) {
   Config own = job.child("optimizer");
   for (Config block : job.children("train"))

@@ -1,4 +1,4 @@
-// Which kind of step each step of a run is: whose turn it is in the cycle of the spec's `train`
+// Determines the kind of each step of a run: whose turn it is in the cycle of the spec's `train`
 // blocks, and which groups are frozen.
 #ifndef RUNTIME_TRAIN_TURNS_H
 #define RUNTIME_TRAIN_TURNS_H
@@ -12,7 +12,7 @@
 
 namespace gradc::runtime {
 
-/// A kind of step depends on the number of the step alone, so a resume needs no state.
+/// The kind of a step only depends on the step's number, so a resume needs no state.
 class Turns {
 public:
   struct Entry {
@@ -23,15 +23,16 @@ public:
     double momentum;   ///< of its optimizer, where no schedule changes it
   };
 
-  /// `exists` tells entries of the artifact.
+  /// `exists`: whether the artifact has an entry of that name.
   Turns(Config job, const std::function<bool(std::string_view name)> &exists);
 
   const std::vector<Entry> &entries() const { return all; }
   /// The index of the entry that runs the step after `done` steps.
   size_t entryOf(int64_t done) const;
-  /// The entry of a block; entries().size(): there is no block of that name.
+  /// The entry of a block; entries().size() if there is no block of that name.
   size_t entryOf(std::string_view block, int64_t done) const;
-  /// "'body.*' and 'norm*'": the patterns of groups that are frozen up to this step; "": none.
+  /// The patterns of groups that are frozen up to this step: "'body.*' and 'norm*'"; "" if there
+  /// are none.
   std::string thawnAfter(int64_t done) const;
 
 private:
@@ -47,12 +48,13 @@ private:
   int64_t cycle = 0;
 };
 
-/// The learning rate that the rates of all blocks and groups are shares of: the spec's optimizer's,
-/// or the first block's.
+/// The learning rate that the rates of all blocks and groups are shares of: that of the spec's
+/// optimizer, or of the first block's.
 double commonRate(Config job);
-/// "critic" of "train.critic.until.100"; "": it is no block's.
+/// "critic" for "train.critic.until.100"; "" if the entry is not a block's.
 std::string_view blockOf(std::string_view entryName);
-/// The rate of a group, told by its first pattern, over that of the block that trains it.
+/// The rate of a group, identified by its first pattern, divided by that of the block that trains
+/// it.
 double shareOfGroup(Config job, std::string_view block, std::string_view group);
 
 } // namespace gradc::runtime
