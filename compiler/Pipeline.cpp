@@ -50,7 +50,7 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createBindRows());
   simplify(pm);
   pm.addPass(createRaiseComposites());
-  // Before transposes move, so that they move through attentions.
+  // Before transposes move: they then move through attentions.
   pm.addPass(createFormAttention({isForCuda(options)}));
   // Before gradients exist, so that gradients of products outside loops are outside as well.
   hoistFromScans(pm, options);
@@ -62,10 +62,9 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Before gradients exist, so that they get the same types. After the layout of states is decided,
   // which depends on the contractions that read them.
   pm.addPass(createMixPrecision());
-  // A gradient is an op that requests it, so the step is built on gradients before they are
-  // computed.
+  // A gradient is a request, an op: the step is built on its results before they exist.
   pm.addPass(createBuildStep());
-  // Gradients introduce constants, such as 1 / n of a mean, which must be computed in f64.
+  // Gradients have constants of their own, such as 1 / n of a mean, which must be computed in f64.
   if (options.retypeF64)
     pm.addPass(createRetypeF64());
   // A decay of 0.9999 would lose most of its digits as an f32 constant.

@@ -136,8 +136,8 @@ private:
     return !average || average.getKind() != StateKind::average;
   }
 
-  /// Adds the state's logical type. The model does not determine the order in which a pass stores
-  /// it, nor constants, which no checkpoint contains.
+  /// The state's logical type: the order in which a pass stores it is not the model's, and neither
+  /// are constants, which no checkpoint holds.
   void addToModelHash(StateOp op) {
     if (op.getKind() == StateKind::constant)
       return;

@@ -60,7 +60,7 @@ private:
 };
 } // namespace
 
-/// A module inside `all` that holds the kernel's function.
+/// A module in `all` with the kernel's function.
 static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, ModuleOp all) {
   FailureOr<OwningOpRef<exec::KernelOp>> lowered = lowerRegion(kernel);
   if (failed(lowered))

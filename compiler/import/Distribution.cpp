@@ -127,7 +127,7 @@ static bool has(func::FuncOp function, llvm::function_ref<bool(Operation *)> mat
 }
 
 void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
-  std::string first = stepsOf(spec.get()).front().entryName(); // the other steps are like it
+  std::string first = stepsOf(spec.get()).front().entryName(); // others are like it
   if (!function->hasAttr(ranksName) || function.getSymName() != first)
     return;
   Location where = spec.at({"distribution"});

@@ -101,8 +101,8 @@ void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t mic
     function->setAttr(microBatchesName, b.getI64IntegerAttr(microBatches));
     if (microBatches < most)
       function->setAttr(mostMicroBatchesName, b.getI64IntegerAttr(most));
-    // All parts have the same size. That is not worth a remark, because the spec asks for it. Each
-    // rank has some rows of each part.
+    // The parts are of one size. Nobody needs to hear that: the spec asks for it. Ranks have some
+    // rows of each part.
     if (!spec.get().has_distribution()) {
       function->setAttr("grad.exact", b.getStringAttr("it is computed in parts"));
       function->setAttr("grad.said", b.getUnitAttr());

@@ -8,7 +8,7 @@
 
 namespace gradc {
 
-/// The content of `grad.optimizer`: the name of an update op and its attributes.
+/// The content of `grad.optimizer`: the name of an update op, and its attributes.
 struct UpdateRule {
   mlir::OperationName op;
   mlir::DictionaryAttr hyperparameters;
@@ -30,7 +30,7 @@ public:
       : function(function), rule(rule), isCut(isCut),
         module(function->getParentOfType<mlir::ModuleOp>()), symbols(module) {}
 
-  /// Builds the update of `parameter` and of its slots, predicated on `proceed`.
+  /// Builds the update of `parameter` and its slots, predicated on `proceed`.
   mlir::LogicalResult build(mlir::OpBuilder &b, mlir::grad::ReadOp parameter, mlir::Value gradient,
                             mlir::Value proceed);
   /// The function's arguments for the scalars of `rule`, in the rule's order.

@@ -15,7 +15,7 @@ using namespace gradc::runtime;
 
 namespace {
 
-constexpr int64_t maxRows = int64_t(1) << 31; // its square does not overflow
+constexpr int64_t maxRows = int64_t(1) << 31; // squared, it still fits
 
 class Checker : BlobView {
 public:

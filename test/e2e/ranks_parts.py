@@ -1,5 +1,5 @@
-"""Ranks that update parts of the parameters, and servers that update all of them, over MPI: the losses of one process, checkpoints that fit
-any number of ranks and any strategy, and the events that end such a training.
+"""Ranks that update parts of the parameters, and servers that update all of them, over MPI: the losses of one process, checkpoints that
+fit any number of ranks and any strategy, and what ends such a training.
 
     ranks_parts.py ROOT
 """
@@ -58,7 +58,7 @@ def follow_one_process(name, trainer, counts):
 
 
 def resume_as_others(name, trainer):
-    """Resumed by more ranks, by one process, and by ranks that each update all parameters."""
+    """By more ranks, by one process, and by ranks of which each updates all parameters."""
     for number, (other, ranks) in enumerate(((trainer, 4), (trainer, 1), (mirrored, 2))):
         run_name = f"{name}-part{number}"
         train(trainer, run_name, 3, 25)
@@ -69,7 +69,7 @@ def resume_as_others(name, trainer):
 
 
 def end_together(name, trainer):
-    """Ended by a signal, with a checkpoint of all parts; by the loss of a rank; and if a checkpoint cannot be written."""
+    """By a signal, with a checkpoint of all parts; once a rank is lost; and where a checkpoint cannot be written."""
     where, checkpoints = os.path.dirname(trainer), os.path.join(os.path.dirname(trainer), "run")
     command = [trainer, "--ranks", "3", "--steps", "2000000000", "--checkpoint", "run"]
 

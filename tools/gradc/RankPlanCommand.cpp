@@ -1,4 +1,4 @@
-// gradc plan --ranks: predicts the cost of a step shared by several processes, before they exist.
+// gradc plan --ranks: what a step costs that several processes share, before they exist.
 #include "tools/gradc/RankPlanCommand.h"
 
 #include "tools/gradc/RankPlan.h"
@@ -52,7 +52,7 @@ void printJson(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecas
   fmt::print("{}\n", result.dump(2));
 }
 
-/// Steps of some rows; each number of rows is measured once.
+/// Steps of some rows, each number of rows measured once.
 class Shares {
 public:
   Shares(mlir::MLIRContext &context, std::shared_ptr<Artifact> artifact)

@@ -43,8 +43,7 @@ public:
   }
 
 private:
-  /// Transforms a square of channels; a filter stored the other way around is transposed in
-  /// registers.
+  /// A square of channels, so that a filter stored the other way is transposed in registers.
   void emitSquare(const LinearExpr &unit, const LinearExpr &channel, int64_t column) {
     auto pointAt = [&](int64_t i, int64_t j, int64_t k) {
       return Point{{LinearExpr(i), LinearExpr(j), channel + LinearExpr(k),

@@ -20,8 +20,8 @@ bool isWritten(exec::KernelOp kernel, unsigned operand) {
   return llvm::is_contained(kernel.getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand));
 }
 
-/// Creates the function with the attributes of its arguments: pointers to operands, then to
-/// results, or a single table of pointers for a kernel with parts; then the rows of the run.
+/// The function with the attributes of its arguments: pointers to the operands, then to the
+/// results, or one table of them for a kernel with parts; then the rows of the run.
 LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef symbol) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   unsigned operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
@@ -210,15 +210,15 @@ private:
   OpBuilder b;
   SharedMemory shared;
   LLVM::LLVMFuncOp function;
-  std::optional<ExtentAnalysis> extents; // only for a kernel that takes rows
-  Value thread;                          // its number in the block, an i64
+  std::optional<ExtentAnalysis> extents; // of a kernel that takes rows
+  Value thread;                          // its number in its block, an i64
 };
 
 } // namespace
 
 LogicalResult cuda::emitKernel(exec::KernelOp kernel, const exec::Level &level, ModuleOp module,
                                StringRef symbol) {
-  // Limit of 4352 bytes of kernel parameters: more would require drivers for CUDA 12.1.
+  // A kernel has at most 4352 bytes of parameters: more would need drivers for CUDA 12.1.
   constexpr size_t maxTensors = 543; // and the rows of the run
   if (size_t tensors = kernel.getBlock().getNumArguments() + kernel.getYielded().size();
       tensors > maxTensors)

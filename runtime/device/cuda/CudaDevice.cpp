@@ -352,11 +352,11 @@ Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
         driver->copyAlong(addressOf(slices[1]), addressOf(slices[0]), size_t(launch.units), stream),
         "cannot copy on the GPU");
   case Launch::Kind::collective:
-    return {}; // nothing to do with a single rank
+    return {}; // of one rank
   case Launch::Kind::kernel:
     break;
   }
-  // All parameters have 8 bytes, pointers in a table included, so there are no gaps.
+  // All parameters have 8 bytes, as has each pointer where they are one table: no gaps.
   parameters.clear();
   for (size_t i = 0; i < launch.sliceCount; ++i)
     parameters.push_back(addressOf(slices[i]));
@@ -369,8 +369,8 @@ Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
                        "cannot launch a kernel");
 }
 
-/// Each piece is a graph; the host reads conditions and counts back between pieces. (Conditional
-/// graph nodes would save that wait where the driver and libcudadevrt provide them.)
+/// One graph per piece; the host reads conditions and counts back between pieces. (Conditional
+/// graph nodes would save that wait where driver and libcudadevrt have them.)
 Status CudaDevice::launch(const Schedule &schedule, Profile *profile) {
   auto scope = context->enter();
   ScheduleWalk walk(schedule, sliceCopy);

@@ -27,7 +27,7 @@ inline void *const parameterBuffer = reinterpret_cast<void *>(1);
 inline void *const parameterBytes = reinterpret_cast<void *>(2);
 inline void *const parametersEnd = nullptr;
 
-/// Version 12.0 is the oldest driver that has these calls.
+/// The oldest driver with these calls: 12.0.
 constexpr int oldestDriver = 12000;
 
 // Name in this struct, symbol in the library, parameters. All functions return an error code.
@@ -93,7 +93,7 @@ public:
 
   /// Ok, or an error with the failed call and the reason.
   Status check(int code, const char *what) const;
-  /// For example "12.8".
+  /// "12.8"
   std::string versionText() const;
 
 private:

@@ -24,7 +24,7 @@ Status Graphs::start(std::span<const Launch> launches, Handle stream) {
   return startOneByOne(launches);
 }
 
-/// Returns false if no recent run had this number of rows.
+/// False: no run of late had these rows.
 bool Graphs::noteRows(Piece &piece, int64_t rows) {
   auto known = std::find(piece.rows.begin(), piece.rows.end(), rows);
   bool isKnown = known != piece.rows.end();
@@ -47,8 +47,7 @@ Result<Handle> Graphs::graphOf(Piece &piece, std::span<const Launch> launches, H
   size_t count = 0;
   for (const Launch &launch : launches)
     count += launch.sliceCount;
-  std::span<void *const> slices(launches.front().slices,
-                                count); // the slices of all launches, concatenated
+  std::span<void *const> slices(launches.front().slices, count); // of all launches, concatenated
   int64_t rows = launches.front().rows;
   for (auto graph = piece.graphs.begin(); graph != piece.graphs.end(); ++graph)
     if (graph->rows == rows && std::equal(slices.begin(), slices.end(), graph->slices.begin())) {
@@ -67,7 +66,7 @@ Result<Handle> Graphs::graphOf(Piece &piece, std::span<const Launch> launches, H
 }
 
 Result<Handle> Graphs::capture(std::span<const Launch> launches, Handle stream) {
-  // A library may load code at any time; only a relaxed capture permits that.
+  // A library may load code at any time, which only a relaxed capture permits.
   Status s =
       driver.check(driver.streamBeginCapture(stream, 2 /*relaxed*/), "cannot capture a step");
   if (!s.ok())

@@ -1,4 +1,4 @@
-// Straight pieces of schedules as CUDA graphs: one driver call starts a piece.
+// Straight pieces of schedules as CUDA graphs: a piece is one call of the driver's.
 #ifndef RUNTIME_DEVICE_CUDA_GRAPHS_H
 #define RUNTIME_DEVICE_CUDA_GRAPHS_H
 
@@ -10,24 +10,23 @@
 
 namespace gradc::runtime::cuda {
 
-/// Launches of pieces, captured with their slices for a number of rows. Call in the current
-/// context.
+/// The launches of pieces, captured with their slices for a number of rows. To be called in the
+/// current context.
 class Graphs {
 public:
-  /// `enqueue` puts one launch, on the given slices, into a stream.
+  /// `enqueue` puts one launch on its slices into a stream.
   Graphs(const Driver &driver, std::function<Status(const Launch &, void *const *)> enqueue)
       : driver(driver), enqueue(std::move(enqueue)) {}
   Graphs(const Graphs &) = delete;
 
-  /// Starts a piece's launches in order. The first time, launches run one by one because libraries
-  /// initialize themselves. The first time with another number of rows, they do so too, because
-  /// that number may never recur. After that, the piece is captured. Launches that cannot be
-  /// captured continue one by one.
+  /// Starts a piece's launches in order: one by one the first time, when libraries initialize
+  /// themselves, and the first time with other rows, which may never come again; captured from then
+  /// on. Launches that cannot be captured continue one by one.
   Status start(std::span<const Launch> launches, Handle stream);
-  /// Releases the graphs of launches that are about to be destroyed.
+  /// Releases the graphs of these launches, which are about to be destroyed.
   void forget(std::span<const Launch> launches);
   void clear();
-  /// Why a piece is not captured; empty if there is no problem.
+  /// Why a piece is not captured, or empty.
   const std::string &problem() const { return whyNot; }
 
 private:

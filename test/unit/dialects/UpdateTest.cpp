@@ -19,7 +19,7 @@ TEST_F(Contract, UpdatesKeepEverythingWhereTheStepDoesNotProceed) {
   });
 }
 
-// An elementwise update decomposes into elementwise ops and copies of scalars.
+// An elementwise update decomposes into ops of one element each, and copies of scalars.
 TEST_F(Contract, ElementwiseUpdatesTakeNothingOfOtherElements) {
   forEachInstance(/*onlyF64=*/true, [](Instance &instance) {
     auto update = dyn_cast<UpdateOpInterface>(instance.op);
