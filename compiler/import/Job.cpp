@@ -170,7 +170,7 @@ LogicalResult JobImport::chooseTrained() {
   for (const std::string &name : groups.frozen())
     import.states.freeze(name);
   if (!adapters.empty())
-    import.states.trainNothingElse("lora trains its adapters and what trainable names");
+    import.states.trainNothingElse("lora trains only its adapters and what trainable names");
   for (const Adapter &adapter : adapters)
     for (StringRef name : {adapter.down, adapter.up})
       import.states.train(name);

@@ -140,7 +140,7 @@ def check(opset):
         with open(weights, "rb") as file:
             names = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
         expect({n for n in names if n != "__metadata__"} == {f"{i}.weight" for i in ("x", "g", "t", "k", "c", "plain")}, names)
-    expect("what standardize has found" in gradc("check", os.path.join(folder, "again.textproto")), "gradc check on the exported model")
+    expect("values that standardize has found" in gradc("check", os.path.join(folder, "again.textproto")), "gradc check on the exported model")
 
     said_of = metadata_of(trained)
     expect(said_of.get("gradc.input.picture") == "field 'picture' as the data have it", said_of)

@@ -189,9 +189,9 @@ data { source { npy { field { name: "x" path: "x.npy" } } } stage { batch { size
 
 MOST = ROWS * COLUMNS
 NUMBERS = f'("numbers", f32 [2, {MOST}])'
-refused(f'node "last": error: MatMul cannot take operand 1 {NUMBERS}: how much of dim 1 there is, only a run knows', "MatMul", "w", "numbers")
-refused(f"Reshape cannot take operand 0 {NUMBERS}: how much of dim 1 there is, only a run knows", "Reshape", "numbers", "shape")
+refused(f'node "last": error: MatMul cannot take operand 1 {NUMBERS}: only a run knows the extent of dim 1', "MatMul", "w", "numbers")
+refused(f"Reshape cannot take operand 0 {NUMBERS}: only a run knows the extent of dim 1", "Reshape", "numbers", "shape")
 refused("Add expected size 1 in dim 1 of operand 1", "Add", "numbers", "wide")
 refused("Slice expected all of dim 1 of operand 0", "Slice", "numbers", "from", "to", "axis")
-refused("how much there is of a dim that is indexed, only a run knows", "Gather", "numbers", "where", axis=1)
-refused_loss('cannot take "numbers", f32 [2, 4]: how much of dim 1 there is, only a run knows')
+refused("only a run knows the extent of an indexed dim", "Gather", "numbers", "where", axis=1)
+refused_loss('cannot take "numbers", f32 [2, 4]: only a run knows the extent of dim 1')

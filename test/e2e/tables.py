@@ -124,13 +124,13 @@ def texts():
 
     # A text that is not a category is reported; a job with other categories does not resume from the old states.
     write_table(inside("people.csv"), [*rows, ("30", "50000", "Chur", "no")] * 2)
-    fails(1, "'Chur' in column 'city' is none of the 4 categories of field 'city'; to read it as one more, write categories { unknown: 4 }",
+    fails(1, "'Chur' in column 'city' is not one of the 4 categories of field 'city'; to read it as one more, write categories { unknown: 4 }",
           trainer, "--quiet", "--checkpoint", inside("other"), cwd=folder)
     write_table(inside("people.csv"), [("30", "50000", "Bern" if row[2] == "Zug" else "Chur" if row[2] == "Bern" else row[2], row[3]) for row in rows])
     again = compile_spec(spec, folder)
     fails(1, "field 'city' has other categories than the run that the states are from", again, "--resume", "--epochs", "31", "--quiet", cwd=folder)
     os.remove(inside("people.csv"))
-    fails(3, "categories and what fills gaps are found in the data to train on when the job is compiled", program("gradc"), "check", spec)
+    fails(3, "categories and fill values are found in the data to train on when the job is compiled", program("gradc"), "check", spec)
 
 
 def held_out_texts():

@@ -102,7 +102,7 @@ int check(const CompileArguments &arguments, bool json) {
 void addCheck(CLI::App &app, Runner &run) {
   auto arguments = std::make_shared<CompileArguments>();
   auto json = std::make_shared<bool>(false);
-  CLI::App *command = app.add_subcommand("check", "what is unsupported, and what trains");
+  CLI::App *command = app.add_subcommand("check", "unsupported parts of a model, and what trains");
   arguments->add(*command);
   arguments->oneBucket = true;
   command->add_flag("--json", *json, "print JSON");

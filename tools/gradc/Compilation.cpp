@@ -33,14 +33,15 @@ void CompileArguments::add(CLI::App &command, const char *what) {
                   "when cuBLASLt and cuDNN take work out of a CUDA kernel: auto, always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   command
-      .add_option("--memory-budget", memoryBudgetMb,
-                  "most MiB of states and results; what is cheap is computed twice (default: the "
-                  "spec's memory_budget_mb)")
+      .add_option(
+          "--memory-budget", memoryBudgetMb,
+          "maximum MiB of states and results; cheap values are computed twice (default: the "
+          "spec's memory_budget_mb)")
       ->type_name("MB");
   CLI::Option *several =
       command
           .add_option("--buckets", options.buckets,
-                      "of a model: also code of its own for up to so many rows (default: 1)")
+                      "of a model: also separate code for up to this many rows (default: 1)")
           ->delimiter(',')
           ->type_name("ROWS");
   command

@@ -73,7 +73,7 @@ int expectExport(llvm::StringRef file, const Imported &imported) {
   llvm::sys::path::append(path, name);
   for (const std::string &input : inputFiles(file, imported))
     if (bool same = false; !llvm::sys::fs::equivalent(path, input, same) && same)
-      return wrong("would be written over what the run reads; name another file");
+      return wrong("would overwrite a file that the run reads; name another file");
   llvm::StringRef folder = llvm::sys::path::parent_path(path);
   return llvm::sys::fs::is_directory(folder)
              ? 0

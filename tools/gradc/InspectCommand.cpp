@@ -203,7 +203,8 @@ void printTensors(const char *title, llvm::ArrayRef<InspectedTensor> tensors) {
 
 void addInspect(CLI::App &app, Runner &run) {
   auto file = std::make_shared<std::string>();
-  CLI::App *command = app.add_subcommand("inspect", "what is in a file of gradc's");
+  CLI::App *command =
+      app.add_subcommand("inspect", "the content of a file that gradc reads or writes");
   command
       ->add_option("file", *file,
                    "an artifact, checkpoint, ONNX model, training spec, .npy, .npz, .csv, .idx or "

@@ -85,7 +85,7 @@ static void installErrorHandlers() {
     auto most = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) >> 20;
     char *end = std::to_chars(megabytes, megabytes + sizeof megabytes, most).ptr;
     leave(Code::doesNotFit,
-          {"gradc: error: out of memory: what was asked for takes more than the ",
+          {"gradc: error: out of memory: the request takes more than the ",
            llvm::StringRef(megabytes, size_t(end - megabytes)), " MB of this machine\n"});
   });
   llvm::install_fatal_error_handler([](void *, const char *reason, bool) {

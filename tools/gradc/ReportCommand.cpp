@@ -93,17 +93,17 @@ int report(Settings settings) {
 void addReport(CLI::App &app, Runner &run) {
   auto settings = std::make_shared<Settings>();
   CLI::App *command = app.add_subcommand("report", "curves of trainings as a page for the browser");
-  command->add_option("logs", settings->logs, "what --log wrote, one file a run")->required();
+  command->add_option("logs", settings->logs, "files written by --log, one per run")->required();
   command->add_option("-o,--output", settings->output, "the page (default: report.html)")
       ->type_name("FILE");
   command
       ->add_option("--bench", settings->benches,
-                   "what gradc bench --json printed: kernels, roofline and memory")
+                   "the output of gradc bench --json: kernels, roofline and memory")
       ->type_name("FILE")
       ->expected(1);
   command
       ->add_option("--plan", settings->plans,
-                   "what gradc plan --json printed: the memory of each entry")
+                   "the output of gradc plan --json: the memory of each entry")
       ->type_name("FILE")
       ->expected(1);
   command

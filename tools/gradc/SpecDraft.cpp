@@ -197,8 +197,8 @@ Result<std::string> Draft::text(const std::string &modelPath) {
     return Status::invalid(
         runtime::text("'", data.path, "' has ", data.rows, " rows, expected enough for a batch of ",
                       std::max<int64_t>(batch(), 4), " and a fifth for evaluation"));
-  std::string out = "# A first draft, by gradc init. What is a guess says so; `gradc check` says "
-                    "what the job is.\n";
+  std::string out = "# A first draft, by gradc init. Guesses say so; `gradc check` describes "
+                    "the job.\n";
   for (const std::string &note : parts.notes)
     out += "# " + note + "\n";
   out += "model: " + inQuotes(modelPath) + "\n";

@@ -46,7 +46,7 @@ static LogicalResult copyFitted(const SpecFile &spec, const spec::Csv &from, spe
         (field.has_fill() && !fitted->has_fill() && fitted->missing().empty())) {
       emitError(spec.at({"evaluation", "data", "source", "csv", {"field", int(i)}}))
           << "field \"" << nameOf(field)
-          << "\" takes what is found in the data to train on, and these have no such field";
+          << "\" takes values found in the data to train on, which have no such field";
       ok = false;
       continue;
     }
@@ -80,7 +80,7 @@ static LogicalResult fitTrained(const SpecFile &spec, const spec::Data &data, sp
   InFlightDiagnostic error = emitError(where) << fitting.problem;
   constexpr int wrongBlock = 3;
   if (code != wrongBlock)
-    error.attachNote() << "categories and what fills gaps are found in the data to train on when "
+    error.attachNote() << "categories and fill values are found in the data to train on when "
                           "the job is compiled; without these data list categories { value } and "
                           "missing";
   return failure();

@@ -49,7 +49,7 @@ static LogicalResult setGathered(Node &n, Value gathered, int64_t dim) {
     return n.setLike(0, gathered, data->dim < dim ? data->dim : data->dim + n.rank(1) - 1);
   if (data || indices)
     return n.error() << "cannot take " << n.describeOperand(0) << " and " << n.describeOperand(1)
-                     << ": how much there is of a dim that is indexed, only a run knows";
+                     << ": only a run knows the extent of an indexed dim";
   return n.set(gathered);
 }
 
@@ -107,7 +107,7 @@ static LogicalResult importGatherND(Node &n) {
   auto extent = n.extent(1);
   if (n.extent(0) || (extent && extent->dim == n.rank(1) - 1))
     return n.error() << "cannot take " << n.describeOperand(0) << " and " << n.describeOperand(1)
-                     << ": how much there is of a dim that is indexed, only a run knows";
+                     << ": only a run knows the extent of an indexed dim";
   Value gathered = n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), tuples->indices,
                                                       tuples->dims, allDims(outer.size()));
   return n.setLike(1, gathered, extent ? extent->dim : 0);

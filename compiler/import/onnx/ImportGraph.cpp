@@ -292,8 +292,8 @@ LogicalResult EntryImport::importNode(unsigned index) {
   }
   for (unsigned i = 0; i < operands.size(); ++i)
     if (auto extent = node.extent(i); extent && op.extents == TakesExtents::no)
-      return node.error() << "cannot take " << node.describeOperand(i) << ": how much of dim "
-                          << extent->dim << " there is, only a run knows";
+      return node.error() << "cannot take " << node.describeOperand(i)
+                          << ": only a run knows the extent of dim " << extent->dim;
   for (unsigned i = 0; i < operands.size(); ++i)
     if (node.isText(i) && !op.strings)
       return node.error() << "cannot take strings, found " << node.describeOperand(i);

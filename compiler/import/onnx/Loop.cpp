@@ -275,7 +275,7 @@ private:
     }
     for (const SmallVector<Value> &stack : stacks) {
       if (stack.empty())
-        return n.error() << "stacks nothing: what it stacks has no known shape";
+        return n.error() << "stacks nothing: the shape of its stacked values is not known";
       carried.push_back({ConcatenateOp::create(n.builder(), n.loc(), stack, 0), std::nullopt});
     }
     return setGraphValues(n, carried);

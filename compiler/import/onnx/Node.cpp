@@ -88,8 +88,9 @@ std::optional<HostTensor> Node::tryKnown(unsigned i) {
 
 FailureOr<HostTensor> Node::known(unsigned i, StringRef what) {
   if (extent(i))
-    return error() << "expected " << what << " to be known at compile time, but how long "
-                   << describeOperand(i) << " is, only a run knows";
+    return error() << "expected " << what
+                   << " to be known at compile time, but only a run knows the extent of "
+                   << describeOperand(i);
   if (type(i).getNumElements() > mostKnown)
     return error() << "expected " << what << " of at most " << mostKnown << " elements, found "
                    << describeOperand(i);

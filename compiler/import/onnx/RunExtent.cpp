@@ -23,7 +23,7 @@ std::optional<RunExtent> EntryImport::findExtent(Value value) const {
 LogicalResult EntryImport::expectWhole(StringRef name, Value value, Location where) const {
   if (auto extent = findExtent(value))
     return emitError(where) << "cannot take \"" << name << "\", " << describe(value.getType())
-                            << ": how much of dim " << extent->dim << " there is, only a run knows";
+                            << ": only a run knows the extent of dim " << extent->dim;
   if (findNarrow(value))
     return emitError(where) << "cannot take \"" << name << "\", " << describeValue(value)
                             << ": only graph outputs can be of that type";
@@ -80,7 +80,7 @@ LogicalResult EntryImport::followExtents(Node &node) {
         node.shape(i)[node.rank(i) + common->dim] != 1)
       return node.error() << "expected size 1 in dim " << node.rank(i) + common->dim << " of "
                           << node.describeOperand(i)
-                          << ", beside an operand whose extent there only a run knows";
+                          << ", because only a run knows the extent of another operand in that dim";
   for (Value result : node.getResults())
     if (result && cast<RankedTensorType>(result.getType()).getRank() + common->dim >= 0)
       setExtent(result,

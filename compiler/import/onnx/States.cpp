@@ -177,7 +177,7 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
   if (reads.empty())
     return no(state ? "only its shape or value at compile time is used" : "not used");
   if (isFitted(name))
-    return no("what standardize has found in the data");
+    return no("values that standardize has found in the data");
   if (frozen.contains(name))
     return no("frozen by the training spec");
   if (auto owner = statistics.find(state.getSymName()); owner != statistics.end())

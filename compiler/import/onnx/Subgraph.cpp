@@ -54,8 +54,7 @@ void EntryImport::markInitializer(Value value, const onnx::TensorProto &initiali
 Value EntryImport::capture(Scope &at, Value value) {
   if (findExtent(value)) {
     emitError(value.getLoc()) << "is read by a graph of a node, which cannot take "
-                              << describe(value.getType())
-                              << ": how much of it there is, only a run knows";
+                              << describe(value.getType()) << ": only a run knows its extent";
     return nullptr;
   }
   if (isText(value)) {

@@ -113,7 +113,7 @@ LogicalResult ClassDimWalk::reduce(const onnx::NodeProto &node, int axis) {
   });
   bool isBefore = !axes.empty() && axis < 0 && llvm::all_of(axes, [](int64_t a) { return a == 1; });
   if (!isBehind && !(isBefore && node.op_type() != "Unsqueeze"))
-    return refuse(node, "works on dims of which it is not clear that they are none of classes");
+    return refuse(node, "works on dims that may be the one of the classes");
   carry(node, axis);
   return success();
 }

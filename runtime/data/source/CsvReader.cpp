@@ -285,9 +285,9 @@ template <typename T> bool CsvReader::readTexts(const Run &run) {
       return fail(at, "no value in column '", column.name, "'; write fill: CATEGORY in field '",
                   run.field->name, "' to make such cells a category of their own");
     if (!number)
-      return fail(at, "'", content.substr(0, 40), "' in column '", column.name, "' is none of the ",
-                  categories.values.size(), " categories of field '", run.field->name,
-                  "'; to read it as one more, write categories { unknown: ",
+      return fail(at, "'", content.substr(0, 40), "' in column '", column.name,
+                  "' is not one of the ", categories.values.size(), " categories of field '",
+                  run.field->name, "'; to read it as one more, write categories { unknown: ",
                   categories.values.size(), " }");
     auto value = T(*number);
     std::memcpy(out, &value, sizeof value);

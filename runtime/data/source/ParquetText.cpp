@@ -276,7 +276,7 @@ Status Reader::addRows(ArrowArrayStream &stream) {
         for (; at < chosen[i]; ++at)
           out += delimiter;
         if (!columns[i].addTo(out, *batch.value.children[i], row + batch.value.offset, delimiter))
-          return fail("it is damaged: a value is none of its dictionary's");
+          return fail("it is damaged: a value is not in its dictionary");
       }
       if (width == 1 && out.back() == '\n') // an empty line would not be a row
         out += "\"\"";

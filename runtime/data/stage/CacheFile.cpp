@@ -149,7 +149,7 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
       return file.status();
   }
   auto refused = [&](const auto &...why) {
-    return Status::error(text("cache '", path, "' ", why..., "; delete it to have it made anew"));
+    return Status::error(text("cache '", path, "' ", why..., "; delete it, and it is made again"));
   };
   auto bytes = (*file)->bytes();
   Footer footer = {};
@@ -157,7 +157,7 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
     std::memcpy(&footer, bytes.data() + bytes.size() - sizeof footer, sizeof footer);
   if (std::memcmp(footer.magic, magic, sizeof magic) || footer.version != 1 ||
       footer.totalBytes != bytes.size())
-    return refused("is none, or not a whole one");
+    return refused("is not a complete cache file");
   if (footer.numbers != uint64_t(input->numbers()) || footer.fields != input->fields().size() ||
       footer.identity != identityOf(*input))
     return refused("holds ", footer.numbers, " rows of ", footer.fields, " fields, expected ",

@@ -106,7 +106,7 @@ Result<std::string> benchSection(const std::string &name, const json &bench) {
                        shortNumber(bench.at("gflops")), escaped(bench.at("threads").dump())) +
            roofline(bench) + kernelTable(bench) + memory(bench) + "</section>\n";
   } catch (const json::exception &) {
-    return Status::error(text(name, ": expected what gradc bench --json prints for a step"));
+    return Status::error(text(name, ": expected the output of gradc bench --json for a step"));
   }
 }
 

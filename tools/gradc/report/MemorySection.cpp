@@ -99,7 +99,7 @@ Result<std::string> memorySection(const std::string &name, const json &plan) {
       out += levelSection(name, level);
     return out;
   } catch (const json::exception &) {
-    return Status::error(text(name, ": expected what gradc plan --json prints"));
+    return Status::error(text(name, ": expected the output of gradc plan --json"));
   }
 }
 

@@ -155,7 +155,7 @@ TEST_F(StageTest, CachesGiveTheSameRows) {
   writeFile(folder / "rows.cache", Bytes(100));
   EXPECT_EQ(error("cache { path: \"rows.cache\" }"),
             "cache '" + (folder / "rows.cache") +
-                "' is none, or not a whole one; delete it to have it made anew");
+                "' is not a complete cache file; delete it, and it is made again");
 }
 
 TEST_F(StageTest, SeveralFilesTakeTurns) {
