@@ -1,5 +1,5 @@
-"""What an export needs besides the exporter: the names of the framework's variables, for exporters that number initializers,
-and no paths of the machine that it was made on.
+"""What an export needs in addition to the exporter: the names of the framework's variables, for exporters that number initializers, and the
+removal of paths of the machine that made it.
 
 While the exporter runs, each variable holds random numbers, by which it is found among the initializers, in any order of
 its dims: fresh models have many equal variables."""
@@ -11,13 +11,13 @@ from onnx import numpy_helper
 
 
 def markers(values):
-    """By name, what the variables of these names and values should hold while the exporter runs."""
+    """By name, the values that the variables should hold while the exporter runs."""
     numbers = np.random.default_rng(0)
     return {name: numbers.random(value.shape, np.float32) + 1 for name, value in values.items()}
 
 
 def restore(model, values, marked):
-    """Puts names and values into a model that was exported with `marked` in place of `values`."""
+    """Puts names and values into a model that was exported with `marked` instead of `values`."""
     names = {}
     for tensor in model.graph.initializer:
         found = numpy_helper.to_array(tensor)
@@ -34,7 +34,7 @@ def restore(model, values, marked):
 
 
 def drop_paths(model):
-    """PyTorch writes to each node which lines of which files it is from."""
+    """Removes the files and lines that PyTorch records for each node."""
     for node in model.graph.node:
         node.ClearField("metadata_props")
         node.ClearField("doc_string")

@@ -1,4 +1,4 @@
-"""Shared by the examples' model generators: layers with random weights, named as PyTorch's exporter names them (opset 17)."""
+"""Shared by the examples' model generators: layers with random weights, named like in PyTorch's exporter (opset 17)."""
 import math
 import os
 import random

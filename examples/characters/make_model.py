@@ -1,4 +1,4 @@
-"""Makes next.onnx: a dense network 8 x 128 - 64 - 128 from eight characters, one-hot, to scores of the next one.
+"""Makes next.onnx: a dense network 8 x 128 - 64 - 128 from eight one-hot characters to scores of the next one.
 
     make_model.py [OUTPUT]
 """

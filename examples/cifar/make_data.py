@@ -1,5 +1,5 @@
-"""Makes pictures.npz: 800 colour pictures of 24 x 24 in ten classes, each a figure on a darker ground, of random colours,
-place and size, with a twentieth of the pixels replaced at random.
+"""Makes pictures.npz: 800 color pictures of 24 x 24 in ten classes. Each shows a figure on a darker ground, with random colors, place, and
+size, and with a twentieth of the pixels replaced at random.
 
     make_data.py [OUTPUT]
 
@@ -30,12 +30,12 @@ FIGURES = [
 
 
 def colour(numbers):
-    """Of eight shades a channel, so that the archive stays small."""
+    """With eight shades per channel, so that the archive stays small."""
     return [32 * numbers.randrange(8) for _ in range(3)]
 
 
 def picture(numbers, inside):
-    """Bytes of one picture, channel by channel."""
+    """The bytes of one picture, channel by channel."""
     ground, figure = colour(numbers), colour(numbers)
     while sum(figure) < sum(ground) + 200:
         ground, figure = colour(numbers), colour(numbers)

@@ -1,5 +1,5 @@
-"""Makes cnn.onnx: the usual network for CIFAR pictures, in a small size: two convolutions and a pool, twice, then two dense
-layers, for pictures of 3 x 24 x 24.
+"""Makes cnn.onnx: a small version of the usual network for CIFAR pictures, with two convolutions and a pool, twice, then two dense layers,
+for pictures of 3 x 24 x 24.
 
     make_model.py [OUTPUT]
 """

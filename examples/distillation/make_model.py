@@ -1,4 +1,4 @@
-"""Makes student.onnx, a perceptron 64-8-10 for pictures of 8 x 8. The teacher is trained by gradc itself:
+"""Makes student.onnx, a perceptron 64-8-10 for pictures of 8 x 8. gradc itself trains the teacher:
 
     make_model.py [OUTPUT]
     gradc train ../lenet/train.textproto --export teacher.onnx --checkpoint teacher-run

@@ -1,4 +1,4 @@
-"""Makes fresh.onnx, the network of ../lenet for five classes. pretrain.textproto makes pretrained.onnx of it:
+"""Makes fresh.onnx, the network of ../lenet for five classes. pretrain.textproto turns it into pretrained.onnx:
 
     make_model.py [OUTPUT]
     gradc train pretrain.textproto

@@ -1,4 +1,4 @@
-"""Exports a Flax model so that it can be trained: batch normalization and dropout stay, and weights have the names of their paths.
+"""Exports a Flax model in training form: batch normalization and dropout are kept, and weights are named by their paths.
 
     export.py [OUTPUT]
 """
@@ -34,7 +34,7 @@ class Net(nnx.Module):
 
 
 def export(model, inputs, path):
-    """The one call. `inputs`: shapes, with "batch" for the batch."""
+    """The single call. `inputs`: shapes, with "batch" for the batch."""
     model.eval()  # jax2onnx knows no other BatchNorm; Dropout is exported as well
     leaves = nnx.to_flat_state(nnx.state(model, (nnx.Param, nnx.BatchStat)))
     values = {".".join(map(str, keys)): np.asarray(leaf[...]) for keys, leaf in leaves}

@@ -1,4 +1,4 @@
-"""Exports a Keras model so that it can be trained: batch normalization and dropout stay, and weights have the names of their paths.
+"""Exports a Keras model in training form: batch normalization and dropout are kept, and weights are named by their paths.
 
     export.py [MODEL.keras] [OUTPUT]
 
@@ -32,7 +32,7 @@ def net():
 
 
 def normalize(self, inputs, training=None, mask=None):
-    """As one op of PyTorch's, which becomes one of ONNX'; Keras' own call leaves arithmetic with frozen statistics."""
+    """A single PyTorch op, which becomes a single ONNX op; Keras's own call leaves arithmetic with frozen statistics."""
     rank = len(inputs.shape)
     order = list(range(rank))
     order.insert(1, order.pop(self.axis))
@@ -58,7 +58,7 @@ def trainable_layers():
 
 
 def export(model, path, outputs):
-    """The one call. `outputs`: what the model's outputs are called in ONNX."""
+    """The single call. `outputs`: the ONNX names of the model's outputs."""
     variables = {v.path: v for v in model.variables if "seed_generator" not in v.path}
     values = {name: keras.ops.convert_to_numpy(v).copy() for name, v in variables.items()}
     marked = exported.markers(values)

@@ -1,4 +1,4 @@
-"""Exports a PyTorch model so that it can be trained: batch normalization, dropout and the names of weights stay as they are.
+"""Exports a PyTorch model in training form: batch normalization, dropout, and the names of weights are kept.
 
     export.py [OUTPUT]
 """
@@ -29,7 +29,7 @@ class Net(nn.Module):
 
 
 def export(model, example, path):
-    """The one call. `example`: one batch of inputs, of two rows or more."""
+    """The single call. `example`: one batch of inputs, with at least two rows."""
     torch.onnx.export(
         model.train(),                       # in eval mode Dropout is left out
         (example,), path, dynamo=True,

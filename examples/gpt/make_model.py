@@ -1,5 +1,5 @@
-"""Writes gpt.onnx, a small GPT with fresh weights, by PyTorch's own exporter: what reads up to 32 characters says for each of them the
-one behind it. Needs torch and onnx (made with 2.15.0 and 1.23.2): python3 make_model.py"""
+"""Writes gpt.onnx, a small GPT with new weights, by PyTorch's own exporter. It reads up to 32 characters, and predicts for each of them the
+next one. Needs torch and onnx (made with 2.15.0 and 1.23.2): python3 make_model.py"""
 import os
 
 import torch
@@ -24,7 +24,7 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """The output's weights are the embedding's."""
+    """The weights of the output are those of the embedding."""
 
     def __init__(self):
         super().__init__()

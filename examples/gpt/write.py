@@ -1,5 +1,5 @@
-"""Goes on with a text by a trained model, one character at a time, through `gradc run`. Each is drawn from the model's scores, or with
-temperature 0 the best one.
+"""Continues a text with a trained model, one character at a time, through `gradc run`. Each character is drawn by the model's scores; with
+temperature 0 it is the best one.
 
     write.py trained.onnx [TEXT] [COUNT] [TEMPERATURE]
 """
@@ -15,7 +15,7 @@ CONTEXT, VOCABULARY = 32, 128
 
 
 def scores(model, text, folder):
-    """Of the character behind the text. The places behind a text shorter than the context are not looked at."""
+    """The scores of the character after the text. Places after a text shorter than the context are ignored."""
     tokens = [ord(c) for c in text[-CONTEXT:]]
     header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': (1, {CONTEXT}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"

@@ -1,5 +1,5 @@
-"""Writes mlp.onnx: a dense network 8-32-16-1 with fresh weights; its score is above 0 for a fraud. Needs the standard library alone:
-python3 make_model.py"""
+"""Writes mlp.onnx: a dense network 8-32-16-1 with new weights; its score is above 0 for a fraud. Needs only the standard library: python3
+make_model.py"""
 import math
 import os
 import random

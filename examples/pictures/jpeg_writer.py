@@ -17,7 +17,7 @@ COSINES = [[math.cos((2 * x + 1) * u * math.pi / 16) / 2 * (math.sqrt(0.5) if u 
 
 
 def codes(table):
-    """(code, bits) of each symbol."""
+    """The (code, bits) of each symbol."""
     result, code, symbols = {}, 0, iter(table[1])
     for bits, count in enumerate(table[0], 1):
         for _ in range(count):
@@ -85,7 +85,7 @@ def segment(marker, body):
 
 
 def encode(rows, quality=85):
-    """A JPEG file's bytes. `rows`: of (red, green, blue), 0 to 255 each."""
+    """The bytes of a JPEG file. `rows`: rows of (red, green, blue), each 0 to 255."""
     height, width = len(rows), len(rows[0])
     scale = 50 / quality if quality < 50 else 2 - quality / 50
     tables = [[min(max(int(entry * scale + 0.5), 1), 255) for entry in table] for table in (LIGHT, COLOUR)]

@@ -1,5 +1,5 @@
-"""Makes a folder of JPEGs, a sub-folder for each class: figures on grounds of another colour, of random place, size and
-angle, in pictures of different sizes, with noise. 600 pictures take about ten seconds.
+"""Makes a folder of JPEGs, with one sub-folder per class: figures on grounds of another color, with random place, size, and angle, in
+pictures of different sizes, with noise. 600 pictures take about ten seconds.
 
     make_pictures.py [FOLDER] [--count 100]     (pictures of each class; default folder: pictures, beside this script)
 """

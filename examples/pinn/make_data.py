@@ -14,7 +14,7 @@ def initial(x):
 
 
 def solution(x, t):
-    """Burgers' equation becomes the heat equation, whose solution is an integral: by Gauss and Hermite's rule."""
+    """Burgers' equation is transformed to the heat equation, whose solution is an integral, computed by Gauss-Hermite quadrature."""
     places, weights = np.polynomial.hermite.hermgauss(100)
     y = x[..., None] - np.sqrt(4 * VISCOSITY * t[..., None]) * places
     logarithm = -np.cos(np.pi * y) / (2 * np.pi * VISCOSITY)

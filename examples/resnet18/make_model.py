@@ -19,7 +19,7 @@ def conv_norm(layers, conv, norm, x, inputs, outputs, size, stride=1):
 
 
 def block(layers, name, x, inputs, outputs, stride):
-    """Two convolutions around which the input is added, projected where the shapes differ."""
+    """Two convolutions with a shortcut for the input, which is projected if the shapes differ."""
     y = layers.relu(f"{name}/relu", conv_norm(layers, f"{name}.conv1", f"{name}.bn1", x, inputs, outputs, 3, stride))
     y = conv_norm(layers, f"{name}.conv2", f"{name}.bn2", y, outputs, outputs, 3)
     if stride != 1 or inputs != outputs:

@@ -13,11 +13,11 @@ using namespace gradc::test;
 
 namespace {
 
-/// Ops of programs instead of tensors, which have no value to check.
+/// Ops of programs rather than tensors: they have no value of their own to check.
 const std::set<StringRef> structural = {"grad.state", "grad.read", "grad.write", "grad.gradient",
                                         "grad.yield"};
 
-/// The ops without a gradient, by kind, besides optimizer updates. No other op may be added.
+/// The ops without a gradient, by kind, beside optimizer updates. No other op may join this list.
 const std::set<StringRef> withoutGradient = {
     // Integers, logic, comparisons
     "grad.and", "grad.or", "grad.xor", "grad.not", "grad.shift_left", "grad.shift_right",
