@@ -41,7 +41,7 @@ struct Field {
   size_t bytes() const { return elements() * elementBytes(); }
 };
 
-/// What one input of the model requires of the data set.
+/// The requirements of one input of the model on the data set.
 struct Demand {
   std::string field;
   std::string input;

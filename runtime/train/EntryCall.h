@@ -11,7 +11,7 @@
 
 namespace gradc::runtime {
 
-/// What the entry requires of the data set, one demand per data input.
+/// The entry's requirements on the data set, one demand per data input.
 std::vector<Demand> demandsOf(const Artifact &artifact, const gradc_artifact_entry &entry);
 
 /// The address of a scalar input of the step; null if the port is data or the session's.

@@ -1,4 +1,4 @@
-// What ranks must agree on before the first step, and workers that step independently.
+// Facts that ranks must agree on before the first step, and workers that step independently.
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/Text.h"

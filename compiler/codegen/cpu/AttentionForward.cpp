@@ -1,5 +1,5 @@
 // The online softmax (Milakov and Gimelshein, 2018; Dao and others, 2022): each block of queries
-// visits all blocks of keys. Queries run along the lanes of the scores, so maxima and sums are
+// visits blocks of keys. Queries run along the lanes of the scores, so maxima and sums are
 // vectors, and neither keys nor values are transposed.
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/AttentionTiles.h"

@@ -50,7 +50,7 @@ struct Symbol {
 /// Looks functions up in a handle from dlopen; returns the name of the first missing one, or null.
 const char *findSymbols(void *library, std::span<const Symbol> symbols);
 
-/// What to search for: the file named by an environment variable, or the first of `files` that
+/// A search for the file named by an environment variable, or the first of `files` that
 /// works, of version `oldest` or newer. All function names begin with `prefix`.
 struct WantedLibrary {
   const char *name, *variable, *prefix;

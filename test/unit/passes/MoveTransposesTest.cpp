@@ -79,7 +79,7 @@ protected:
   OwningOpRef<ModuleOp> module;
 };
 
-// What remains: the image (once), the operand of the reshape, and its gradient.
+// The image (once), the operand of the reshape, and its gradient remain.
 TEST_F(MoveTransposes, ATrainedConvolution) {
   expectSame(R"(
 func.func @f(%x: tensor<2x3x5x4xf64>, %w: tensor<3x3x3x6xf64>, %b: tensor<6xf64>, %v: tensor<2x3x2x6xf64>)
