@@ -149,6 +149,9 @@ public:
   /// all.
   size_t countIndexChecks() const { return indexChecks.size(); }
   void dropIndexChecks(size_t behind) { indexChecks.truncate(behind); }
+  /// Lets names whose values could not be imported be tried, and reported, again: after an import
+  /// whose diagnostics are not shown.
+  void forgetFailures();
   /// Ends the function and erases unused ops.
   void finish();
 

@@ -73,6 +73,7 @@ private:
       });
       if (failed(import())) {
         n.getEntry().dropIndexChecks(checks);
+        n.getEntry().forgetFailures();
         return false;
       }
     }

@@ -46,6 +46,13 @@ Value EntryImport::valueIn(Scope &at, StringRef name) {
   return around && at.isRegion() ? capture(at, around) : around;
 }
 
+void EntryImport::forgetFailures() {
+  for (Scope *at = scope; at; at = at->outer)
+    for (auto known = at->values.begin(); known != at->values.end();)
+      if (auto here = known++; !here->second)
+        at->values.erase(here);
+}
+
 void EntryImport::markInitializer(Value value, const onnx::TensorProto &initializer) {
   if (const NarrowType *narrow = gradc::findNarrow(initializer.data_type()))
     markNarrow(value, narrow);
