@@ -197,10 +197,14 @@ private:
     }
     std::vector<gradc_artifact_kernel> kernels;
     const exec::Level &row = *exec::findLevel(name);
+    llvm::StringMap<llvm::BitVector> moving;
+    if (row.isCuda())
+      moving = exec::movingSlices(module);
     for (auto op : module.getOps<exec::KernelOp>()) {
       level.scratch = std::max(level.scratch, uint64_t(kernelScratch(op, row)));
       kernelIndex[op.getSymName()] = kernels.size();
       kernels.push_back(writeKernel(op));
+      kernels.back().takes_offsets = moving.contains(op.getSymName());
     }
     std::vector<gradc_artifact_entry> entries;
     for (auto op : module.getOps<exec::EntryOp>())

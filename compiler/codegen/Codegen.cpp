@@ -8,6 +8,7 @@
 #include "compiler/codegen/cuda/Kernel.h"
 #include "compiler/codegen/cuda/Module.h"
 #include "compiler/codegen/lower/Lower.h"
+#include "dialects/exec/Blocks.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -60,15 +61,17 @@ private:
 };
 } // namespace
 
-/// A module in `all` with the kernel's function.
-static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, ModuleOp all) {
+/// A module in `all` with the kernel's function. `moving`: the kernel's slices that do.
+static LogicalResult emitLoops(exec::KernelOp kernel, const exec::Level &level, ModuleOp all,
+                               const llvm::BitVector &moving) {
   FailureOr<OwningOpRef<exec::KernelOp>> lowered = lowerRegion(kernel);
   if (failed(lowered))
     return failure();
   auto builder = OpBuilder::atBlockEnd(all.getBody());
   auto module = ModuleOp::create(builder, kernel.getLoc());
-  auto emit = level.isCuda() ? cuda::emitKernel : cpu::emitKernel;
-  return emit(**lowered, level, module, kernelSymbol(kernel));
+  std::string symbol = kernelSymbol(kernel);
+  return level.isCuda() ? cuda::emitKernel(**lowered, level, module, symbol, moving)
+                        : cpu::emitKernel(**lowered, level, module, symbol);
 }
 
 /// A module with one nested module of loops per kernel. Without kernels it has a single empty one,
@@ -83,8 +86,11 @@ static FailureOr<OwningOpRef<ModuleOp>> emitLoops(ArrayRef<exec::KernelOp> kerne
     ModuleOp::create(builder, loc);
   }
   bool good = true;
+  llvm::StringMap<llvm::BitVector> moving;
+  if (level.isCuda() && !kernels.empty())
+    moving = exec::movingSlices(kernels.front()->getParentOfType<ModuleOp>());
   for (exec::KernelOp kernel : kernels)
-    good &= succeeded(emitLoops(kernel, level, *all));
+    good &= succeeded(emitLoops(kernel, level, *all, moving.lookup(kernel.getSymName())));
   if (!good)
     return failure();
   return all;

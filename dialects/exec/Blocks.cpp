@@ -117,3 +117,19 @@ bool exec::isSameCode(const KernelPart &a, const KernelPart &b) {
     return succeeded(areSame(std::get<0>(results), std::get<1>(results)));
   });
 }
+
+llvm::StringMap<llvm::BitVector> exec::movingSlices(ModuleOp module) {
+  llvm::StringMap<llvm::BitVector> all;
+  module.walk([&](DispatchOp op) {
+    unsigned reads = op.getReads().size(), count = reads + op.getWrites().size();
+    for (unsigned i = 0; i < count; ++i) {
+      Attribute slice = i < reads ? op.getReads()[i] : op.getWrites()[i - reads];
+      if (cast<SliceAttr>(slice).getStrides().empty())
+        continue;
+      llvm::BitVector &moving = all[op.getKernel()];
+      moving.resize(count);
+      moving.set(i);
+    }
+  });
+  return all;
+}

@@ -4,6 +4,9 @@
 
 #include "dialects/exec/Exec.h"
 
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringMap.h"
+
 namespace mlir::exec {
 
 /// A part of a GPU kernel: the results that its own thread blocks compute, and how their threads
@@ -37,6 +40,10 @@ struct BlocksOfRows {
   int64_t rows = 0, tile = 1, times = 1, per = 1;
 };
 BlocksOfRows blocksOfRows(KernelOp kernel);
+
+/// The slices of GPU kernels that move with the iterations of a loop in some launch, operands
+/// first, then results: by kernel name, for kernels with such slices. These kernels take offsets.
+llvm::StringMap<llvm::BitVector> movingSlices(ModuleOp module);
 
 /// The rows and columns that one block computes of the root space, viewed as a matrix. Requires a
 /// schedule with a contraction through shared memory.

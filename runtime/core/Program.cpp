@@ -103,6 +103,7 @@ void Program::addLaunch(uint32_t index) {
   launch.node = index;
   launch.slices = slices.data() + slices.size();
   launch.sliceCount = node.slices.count;
+  launch.operandCount = node.operands;
   launch.rows = rows;
   addSlices(node);
   if (node.kind == GRADC_NODE_COPY) {
@@ -128,6 +129,7 @@ void Program::describeKernel(Launch &launch, uint32_t number) {
   launch.call = spaces.calls.empty() ? nullptr : spaces.calls[number];
   launch.kind = launch.call ? Launch::Kind::call : Launch::Kind::kernel;
   launch.threads = kernel.threads;
+  launch.takesOffsets = kernel.takes_offsets != 0;
   launch.units = kernel.units;
   launch.shares = sharesOf(kernel, kernel.units);
   if (kernel.rows > 0)
@@ -213,6 +215,7 @@ void Program::addSlices(const gradc_artifact_node &node) {
     if (slice.strides.count)
       movingSlices.push_back({uint32_t(slices.size()), artifact.elements<int64_t>(slice.strides)});
     slices.push_back(isInput ? nullptr : resolve(slice));
+    sliceBytes.push_back(slice.bytes);
   }
 }
 

@@ -32,7 +32,7 @@ public:
 
   /// False: the device has no memory for the outputs.
   bool ok() const { return hasMemory; }
-  Schedule schedule() const { return {steps, launchList, slices, movingSlices}; }
+  Schedule schedule() const { return {steps, launchList, slices, movingSlices, sliceBytes}; }
   /// The launch of a node of the entry's schedule; null if the node is not a launch.
   const Launch *findLaunch(uint32_t node) const;
   /// Sets the rows of the next runs; initially the entry's largest batch.
@@ -88,7 +88,8 @@ private:
   bool writesBuffers = false;
   DeviceMemory outputs; ///< holds the slices in the output space
   std::vector<uint64_t> outputOffsets;
-  std::vector<void *> slices; ///< of all nodes
+  std::vector<void *> slices;       ///< of all nodes
+  std::vector<uint64_t> sliceBytes; ///< the size of each
   std::vector<InputSlice> inputSlices;
   std::vector<MovingSlice> movingSlices;
   std::vector<Launch> launchList;

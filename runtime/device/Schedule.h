@@ -54,6 +54,9 @@ struct Launch {
   std::byte *scratch = nullptr; ///< scratch memory of all CPU threads
   uint64_t scratchBytes = 0;    ///< scratch bytes per thread
   uint32_t node = 0;            ///< index of its node in the entry's schedule
+  uint32_t operandCount = 0;    ///< the first slices, which are read
+  bool takesOffsets = false; ///< the kernel's last parameter is the address of the offsets of its
+                             ///< slices, or null
 };
 
 /// A slice whose address depends on the iterations of the loops around it.
@@ -84,10 +87,11 @@ struct Step {
 
 struct Schedule {
   std::span<const Step> steps;
-  std::span<const Launch> launches;    ///< of all pieces, in order
-  std::span<void *const> slices;       ///< of all launches: addresses in the first iterations
-  std::span<const MovingSlice> moving; ///< empty: no slice moves
-  Communicator *ranks = nullptr;       ///< the ranks that share the run; null for a single process
+  std::span<const Launch> launches;     ///< of all pieces, in order
+  std::span<void *const> slices;        ///< of all launches: addresses in the first iterations
+  std::span<const MovingSlice> moving;  ///< empty: no slice moves
+  std::span<const uint64_t> bytes = {}; ///< of each slice; may be empty if no slice moves
+  Communicator *ranks = nullptr;        ///< the ranks that share the run; null for a single process
 };
 
 /// Identifies a launch of a run by its node and the iteration of each loop around the node.
@@ -162,6 +166,8 @@ public:
     return sum;
   }
   const Status &status() const { return status_; }
+  /// The error of a loop that counts more iterations than its maximum.
+  static Status tooManyIterations(const Step &step, int64_t trips);
   /// Ends the walk.
   void fail(Status status) { status_ = std::move(status); }
 
@@ -212,7 +218,6 @@ private:
       moved[slice.slice] =
           static_cast<std::byte *>(schedule.slices[slice.slice]) + offset(slice.strides);
   }
-  static Status tooManyIterations(const Step &step, int64_t trips);
 
   Schedule schedule;
   void **moved = nullptr;

@@ -1,7 +1,8 @@
 // A CUDA driver without a GPU: the functions that gradc's runtime calls, on host memory. Work waits
 // in its stream until a call synchronizes, so reading too early gives old bytes. The environment
 // describes the device: GRADC_SIMULATED="order=reverse memory=100000 version=11080 devices=0 sm=80
-// captures=no loads=no".
+// captures=no loads=no controls=no".
+#include "test/simulated/DriverState.h"
 #include "test/simulated/Module.h"
 #include "test/simulated/Stream.h"
 
@@ -9,35 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <set>
 #include <sstream>
 
 using namespace gradc::simulated;
 
-namespace {
-
-enum Error {
-  ok = 0,
-  invalidValue = 1,
-  outOfMemory = 2,
-  invalidImage = 200,
-  noContext = 201,
-  notFound = 500,
-  notReady = 600,
-  launchFailed = 719,
-  captureUnsupported = 900
-};
-
-struct Settings {
-  Order order = Order::forward;
-  uint64_t memory = uint64_t(8) << 30;
-  int version = 13000, devices = 1, sm = 90;
-  bool captures = true, loads = true;
-};
-
-/// Read anew for each call: tests change it.
-Settings settings() {
+Settings gradc::simulated::settings() {
   Settings s;
   const char *given = getenv("GRADC_SIMULATED");
   std::istringstream words(given ? given : "");
@@ -57,6 +34,8 @@ Settings settings() {
       s.loads = value != "no";
     else if (name == "captures")
       s.captures = value != "no";
+    else if (name == "controls")
+      s.controls = value != "no";
     else if (name == "sm")
       s.sm = std::stoi(value);
     else
@@ -65,60 +44,48 @@ Settings settings() {
   return s;
 }
 
+namespace {
+
 struct Event {
   std::chrono::steady_clock::time_point time;
 };
 
-using Work = std::function<int()>;
-struct Graph {
-  std::vector<Work> work;
-  std::vector<const Kernel *> kernels; ///< that the work launches
-};
-
-struct Stream {
-  std::vector<Work> queue;
-  std::unique_ptr<Graph> capture;
-
-  int add(Work work) {
-    (capture ? capture->work : queue).push_back(std::move(work));
-    return ok;
-  }
-  int drain() {
-    int result = ok;
-    for (Work &work : queue)
-      if (result == ok)
-        result = work();
-    queue.clear();
-    return result;
-  }
-};
-
 std::map<uintptr_t, uint64_t> allocations;
 uint64_t allocated = 0;
-std::string lastFailure;
-std::vector<Stream *> streams;
-std::set<Graph *> executables;
-int captures = 0;
+std::map<const char *, size_t> pinned;     // memory of the host: where, bytes
 thread_local std::vector<void *> contexts; // the last one is current
 
-Stream *streamOf(void *handle) { return static_cast<Stream *>(handle); }
+/// Copies that touch host memory need it pinned in some graphs.
+Node::Kind copyKind(const void *host) {
+  auto *at = static_cast<const char *>(host);
+  auto next = pinned.upper_bound(at);
+  bool isPinned =
+      next != pinned.begin() && at - std::prev(next)->first < long(std::prev(next)->second);
+  return isPinned ? Node::Kind::copy : Node::Kind::pageableCopy;
+}
 
 int launch(const Kernel &kernel, Dims grid, Dims block, const std::vector<std::byte> &parameters) {
-  lastFailure = execute(kernel, grid, block, parameters.data(), settings().order);
-  if (lastFailure.empty())
-    return ok;
-  std::fprintf(stderr, "simulated device: %s\n", lastFailure.c_str());
-  return launchFailed;
+  std::string failure = execute(kernel, grid, block, parameters.data(), settings().order);
+  return failure.empty() ? ok : refuse(launchFailed, failure);
 }
 
 } // namespace
 
+std::string gradc::simulated::lastFailure;
+std::vector<Stream *> gradc::simulated::streams;
+
+bool gradc::simulated::hasContext() { return !contexts.empty(); }
+
+int gradc::simulated::refuse(Error error, const std::string &why) {
+  lastFailure = why;
+  std::fprintf(stderr, "simulated device: %s\n", why.c_str());
+  return error;
+}
+
 int gradc::simulated::enqueue(void *stream, std::function<std::string()> work) {
-  return streamOf(stream)->add([work = std::move(work)]() -> int {
-    lastFailure = work();
-    if (!lastFailure.empty())
-      std::fprintf(stderr, "simulated device: %s\n", lastFailure.c_str());
-    return lastFailure.empty() ? ok : launchFailed;
+  return streamOf(stream)->add(Node::Kind::kernel, [work = std::move(work)]() -> int {
+    std::string failure = work();
+    return failure.empty() ? ok : refuse(launchFailed, failure);
   });
 }
 
@@ -209,6 +176,12 @@ int cuModuleLoadData(void **module, const void *image) {
     return invalidImage;
   uint32_t header[5];
   std::memcpy(header, image, sizeof header);
+  if (isFatbin(image)) {
+    if (!settings().controls || !hasMachineCode(image, settings().sm))
+      return invalidImage;
+    *module = Module::controlKernels().release();
+    return ok;
+  }
   if (header[0] != 0x0b17c0de) {
     std::fprintf(stderr,
                  "simulated device: it runs LLVM bitcode only (gradc compile --llvm-image)\n");
@@ -226,13 +199,14 @@ int cuModuleUnload(void *module) {
   if (contexts.empty())
     return noContext;
   auto *unloaded = static_cast<Module *>(module);
-  for (const Graph *graph : executables)
-    for (const Kernel *kernel : graph->kernels)
-      if (unloaded->find(kernel->name) == kernel) {
+  for (const Executable *executable : executables)
+    executable->graph->visitKernels([&](const Kernel &kernel) {
+      if (unloaded->find(kernel.name) == &kernel) {
         std::fprintf(stderr, "simulated device: %s is unloaded and a graph holds it\n",
-                     kernel->name.c_str());
+                     kernel.name.c_str());
         std::abort();
       }
+    });
   delete unloaded;
   return ok;
 }
@@ -277,18 +251,20 @@ int cuMemAllocHost_v2(void **memory, size_t bytes) {
   if (contexts.empty())
     return noContext;
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  pinned[static_cast<char *>(*memory)] = bytes;
   return *memory ? ok : outOfMemory;
 }
 int cuMemFreeHost(void *memory) {
   if (contexts.empty())
     return noContext;
+  pinned.erase(static_cast<char *>(memory));
   std::free(memory);
   return ok;
 }
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t count, void *stream) {
   if (contexts.empty())
     return noContext;
-  return streamOf(stream)->add([=] {
+  return streamOf(stream)->add(Node::Kind::fill, [=] {
     std::memset(reinterpret_cast<void *>(to), byte, count);
     return ok;
   });
@@ -299,7 +275,7 @@ int cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned word, size_t words, s
     return noContext;
   if (to % sizeof word || (lines > 1 && (pitch % sizeof word || pitch < words * sizeof word)))
     return invalidValue;
-  return streamOf(stream)->add([=] {
+  return streamOf(stream)->add(Node::Kind::fill, [=] {
     for (size_t line = 0; line < lines; ++line)
       std::fill_n(reinterpret_cast<unsigned *>(to + line * pitch), words, word);
     return ok;
@@ -308,7 +284,7 @@ int cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned word, size_t words, s
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   if (contexts.empty())
     return noContext;
-  return streamOf(stream)->add([=] {
+  return streamOf(stream)->add(copyKind(from), [=] {
     std::memcpy(reinterpret_cast<void *>(to), from, bytes);
     return ok;
   });
@@ -316,7 +292,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   if (contexts.empty())
     return noContext;
-  return streamOf(stream)->add([=] {
+  return streamOf(stream)->add(copyKind(to), [=] {
     std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
     return ok;
   });
@@ -324,61 +300,10 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
   if (contexts.empty())
     return noContext;
-  return streamOf(stream)->add([=] {
+  return streamOf(stream)->add(Node::Kind::copy, [=] {
     std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
     return ok;
   });
-}
-
-int cuStreamCreate(void **stream, unsigned) {
-  if (contexts.empty())
-    return noContext;
-  streams.push_back(new Stream);
-  *stream = streams.back();
-  return ok;
-}
-int cuStreamDestroy_v2(void *stream) {
-  std::erase(streams, streamOf(stream));
-  delete streamOf(stream);
-  return ok;
-}
-int cuStreamSynchronize(void *stream) { return streamOf(stream)->drain(); }
-int cuStreamQuery(void *stream) { return streamOf(stream)->queue.empty() ? ok : notReady; }
-int cuStreamBeginCapture_v2(void *stream, int) {
-  streamOf(stream)->capture = std::make_unique<Graph>();
-  return ok;
-}
-int cuStreamEndCapture(void *stream, void **graph) {
-  std::unique_ptr<Graph> captured = std::move(streamOf(stream)->capture);
-  if (!captured)
-    return invalidValue;
-  if (!settings().captures)
-    return captureUnsupported;
-  *graph = captured.release();
-  ++captures;
-  return ok;
-}
-/// How often a stream has been captured: only tests ask.
-int gradcSimulatedCaptures() { return captures; }
-int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
-  *executable = *executables.insert(new Graph(*static_cast<Graph *>(graph))).first;
-  return ok;
-}
-int cuGraphLaunch(void *executable, void *stream) {
-  if (contexts.empty())
-    return noContext;
-  for (const Work &work : static_cast<Graph *>(executable)->work)
-    streamOf(stream)->add(work);
-  return ok;
-}
-int cuGraphExecDestroy(void *executable) {
-  executables.erase(static_cast<Graph *>(executable));
-  delete static_cast<Graph *>(executable);
-  return ok;
-}
-int cuGraphDestroy(void *graph) {
-  delete static_cast<Graph *>(graph);
-  return ok;
 }
 
 int cuEventCreate(void **event, unsigned) {
@@ -392,7 +317,7 @@ int cuEventDestroy_v2(void *event) {
   return ok;
 }
 int cuEventRecord(void *event, void *stream) {
-  return streamOf(stream)->add([event] {
+  return streamOf(stream)->add(Node::Kind::event, [event] {
     static_cast<Event *>(event)->time = std::chrono::steady_clock::now();
     return ok;
   });
@@ -426,8 +351,7 @@ int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned grid
   auto *first = static_cast<std::byte *>(extra[1]);
   std::vector<std::byte> copy(first, first + bytes);
   Dims grid{gridX, gridY, gridZ}, block{blockX, blockY, blockZ};
-  if (Graph *graph = streamOf(stream)->capture.get())
-    graph->kernels.push_back(&kernel);
-  return streamOf(stream)->add([=, &kernel] { return launch(kernel, grid, block, copy); });
+  return streamOf(stream)->add(
+      Node::Kind::kernel, [=, &kernel] { return launch(kernel, grid, block, copy); }, &kernel);
 }
 }

@@ -28,6 +28,9 @@ struct Dims {
 std::string execute(const Kernel &kernel, Dims grid, Dims block, const void *parameters,
                     Order order);
 
+/// Fails the kernel that is running.
+void failKernel(const std::string &why);
+
 /// Tells the checks where device memory is; `bytes` 0 removes it.
 void noteMemory(const void *memory, uint64_t bytes);
 /// Whether all of the bytes lie in one piece of device memory.

@@ -17,6 +17,11 @@ shutil.rmtree(folder, ignore_errors=True)
 os.makedirs(folder)
 # A width that is not a multiple of a vector, and one that fills a panel.
 write_mlp_job(folder, (6, 37, 3), 4, 6)
+# The same in two parts per step.
+with open(os.path.join(folder, "mlp.textproto")) as file:
+    spec = file.read()
+with open(os.path.join(folder, "parts.textproto"), "w") as file:
+    file.write(spec + "micro_batches: 2\n")
 numbers = random.Random(5)
 
 

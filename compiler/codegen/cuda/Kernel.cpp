@@ -21,19 +21,27 @@ bool isWritten(exec::KernelOp kernel, unsigned operand) {
 }
 
 /// The function with the attributes of its arguments: pointers to the operands, then to the
-/// results, or one table of them for a kernel with parts; then the rows of the run.
-LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef symbol) {
+/// results, or one table of them for a kernel with parts; then the rows of the run, and the offsets
+/// of slices that may move.
+LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef symbol,
+                                bool takesOffsets) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   unsigned operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
   unsigned pointers = kernel.getParts() ? 1 : operands + results;
   SmallVector<Type> types(pointers, pointer);
   types.push_back(b.getI64Type());
+  if (takesOffsets)
+    types.push_back(pointer);
   auto function = LLVM::LLVMFuncOp::create(
       b, kernel.getLoc(), symbol,
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), types));
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({int32_t(kernel.getThreads())}));
+  if (takesOffsets) {
+    function.setArgAttr(pointers + 1, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+    function.setArgAttr(pointers + 1, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());
+  }
   if (kernel.getParts()) {
     auto table = LLVM::LLVMArrayType::get(pointer, operands + results);
     function.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(table));
@@ -54,13 +62,23 @@ LLVM::LLVMFuncOp createFunction(OpBuilder &b, exec::KernelOp kernel, StringRef s
 /// Fills the function; each part of the kernel has its own blocks.
 class KernelEmitter {
 public:
-  KernelEmitter(exec::KernelOp kernel, const exec::Level &level, ModuleOp module, StringRef symbol)
+  KernelEmitter(exec::KernelOp kernel, const exec::Level &level, ModuleOp module, StringRef symbol,
+                const llvm::BitVector &moving)
       : kernel(kernel), level(level), module(module), location(kernel.getLoc()),
-        b(OpBuilder::atBlockEnd(module.getBody())), shared(module, symbol),
-        function(createFunction(b, kernel, symbol)) {}
+        b(OpBuilder::atBlockEnd(module.getBody())), shared(module, symbol), moving(moving),
+        function(createFunction(b, kernel, symbol, moving.any())) {}
 
   LogicalResult emit() {
     b.setInsertionPointToStart(function.addEntryBlock(b));
+    MutableArrayRef<BlockArgument> arguments = function.getArguments();
+    if (moving.any()) {
+      offsets = arguments.back();
+      arguments = arguments.drop_back();
+    }
+    rows = arguments.back();
+    pointers.assign(arguments.begin(), arguments.end() - 1);
+    if (offsets && !kernel.getParts())
+      movePointers();
     auto wide = [&](Value v) -> Value {
       return arith::ExtUIOp::create(b, location, b.getI64Type(), v);
     };
@@ -153,8 +171,46 @@ private:
     if (part)
       row = arith::AddIOp::create(b, location, row,
                                   arith::MulIOp::create(b, location, part, constant(step)));
-    Value slot = LLVM::GEPOp::create(b, location, pointer, pointer, function.getArgument(0), row);
-    return LLVM::LoadOp::create(b, location, pointer, slot, 8, false, false, /*isInvariant=*/true);
+    Value slot = LLVM::GEPOp::create(b, location, pointer, pointer, pointers[0], row);
+    Value base = loadInvariant(pointer, slot);
+    return offsets ? addBytes(base, loadOffsets({row}).front()) : base;
+  }
+
+  Value loadInvariant(Type type, Value from) {
+    return LLVM::LoadOp::create(b, location, type, from, 8, false, false, /*isInvariant=*/true);
+  }
+
+  /// The offsets of the slices of these numbers; zeros where the launch is given none.
+  SmallVector<Value> loadOffsets(ArrayRef<Value> numbers) {
+    Value null = LLVM::ZeroOp::create(b, location, offsets.getType());
+    Value areThere =
+        LLVM::ICmpOp::create(b, location, LLVM::ICmpPredicate::ne, offsets, null).getResult();
+    SmallVector<Type> types(numbers.size(), b.getI64Type());
+    auto choice = scf::IfOp::create(b, location, types, areThere, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    SmallVector<Value> loaded;
+    for (Value number : numbers)
+      loaded.push_back(
+          loadInvariant(b.getI64Type(), LLVM::GEPOp::create(b, location, offsets.getType(),
+                                                            b.getI64Type(), offsets, number)));
+    scf::YieldOp::create(b, location, loaded);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, location, SmallVector<Value>(numbers.size(), constant(0)));
+    return choice.getResults();
+  }
+
+  Value addBytes(Value pointer, Value bytes) {
+    return LLVM::GEPOp::create(b, location, pointer.getType(), b.getI8Type(), pointer, bytes);
+  }
+
+  void movePointers() {
+    SmallVector<unsigned> slices(moving.set_bits());
+    SmallVector<Value> numbers;
+    for (unsigned slice : slices)
+      numbers.push_back(constant(slice));
+    for (auto [slice, offset] : llvm::zip_equal(slices, loadOffsets(numbers)))
+      pointers[slice] = addBytes(pointers[slice], offset);
   }
 
   LogicalResult emitPart(const SameParts &parts, Value block) {
@@ -171,13 +227,12 @@ private:
     if (team.size() > 1)
       tiles.share(&team);
     if (extents) {
-      nest.rows = function.getArguments().back();
+      nest.rows = rows;
       tiles.setExtents(*extents);
     }
     unsigned operands = kernel.getBlock().getNumArguments();
     auto slice = [&](Value tensor, unsigned i, int64_t step) {
-      Value base =
-          kernel.getParts() ? loadPointer(i, number, step) : Value(function.getArgument(i));
+      Value base = kernel.getParts() ? loadPointer(i, number, step) : pointers[i];
       return Memory(base, cast<RankedTensorType>(tensor.getType()), {},
                     i < operands && !isWritten(kernel, i));
     };
@@ -209,7 +264,10 @@ private:
   Location location;
   OpBuilder b;
   SharedMemory shared;
+  const llvm::BitVector &moving; // the slices that may
   LLVM::LLVMFuncOp function;
+  SmallVector<Value> pointers;           // to the slices; to the table of a kernel with parts
+  Value rows, offsets;                   // `offsets`: null if no slice may move
   std::optional<ExtentAnalysis> extents; // of a kernel that takes rows
   Value thread;                          // its number in its block, an i64
 };
@@ -217,14 +275,14 @@ private:
 } // namespace
 
 LogicalResult cuda::emitKernel(exec::KernelOp kernel, const exec::Level &level, ModuleOp module,
-                               StringRef symbol) {
+                               StringRef symbol, const llvm::BitVector &moving) {
   // A kernel has at most 4352 bytes of parameters: more would need drivers for CUDA 12.1.
-  constexpr size_t maxTensors = 543; // and the rows of the run
+  size_t maxTensors = moving.any() ? 542 : 543; // and the rows of the run
   if (size_t tensors = kernel.getBlock().getNumArguments() + kernel.getYielded().size();
       tensors > maxTensors)
     return kernel.emitError() << tensors << " tensors are read and written by one kernel, expected "
                               << "at most " << maxTensors << " on a GPU";
   if (!kernel.getParts() && (!kernel.getScheduleAttr() || !kernel.getBlocksAttr()))
     return kernel.emitOpError("expected a schedule and blocks");
-  return KernelEmitter(kernel, level, module, symbol).emit();
+  return KernelEmitter(kernel, level, module, symbol, moving).emit();
 }

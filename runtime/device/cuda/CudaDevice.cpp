@@ -14,6 +14,7 @@
 #include <vector>
 
 using namespace gradc::runtime;
+using cuda::addressOf;
 using cuda::Context;
 using cuda::Driver;
 using cuda::Handle;
@@ -49,9 +50,7 @@ struct Pinned {
 class CudaDevice final : public Device {
 public:
   explicit CudaDevice(std::shared_ptr<const Driver> driver)
-      : driver(std::move(driver)),
-        graphs(*this->driver, [this](const Launch &launch,
-                                     void *const *slices) { return enqueue(launch, slices); }),
+      : driver(std::move(driver)), launches(*this->driver), graphs(*this->driver, launches),
         events(*this->driver) {}
   ~CudaDevice() override;
   Status start();
@@ -76,24 +75,20 @@ public:
     auto scope = context->enter();
     return libraries.prepare(wanted, maxWorkspace);
   }
-  void setWorkspace(void *memory) override { workspace = memory; }
+  void setWorkspace(void *memory) override { launches.workspace = memory; }
   using Device::launch;
   Status launch(const Schedule &schedule, Profile *profile) override;
   void forget(const Schedule &schedule) override;
-  std::string note() const override;
+  std::string note() const override { return graphs.problem(); }
   Status synchronize() override;
 
 private:
   static constexpr size_t chunk = 4 << 20; // bytes per copy through pinned memory
   static constexpr size_t landing = 4096;  // maximum bytes that a step returns
 
-  static cuda::Address addressOf(const void *memory) {
-    return reinterpret_cast<cuda::Address>(memory);
-  }
   Status reserve(Pinned &buffer, size_t bytes);
   Status land(std::span<const Piece> pieces, const void *from, uint64_t bytes);
   Status copyBuffered(void *device, const void *host, uint64_t bytes, Handle along);
-  Status enqueue(const Launch &launch, void *const *slices);
   int64_t readNumber(const void *from, uint32_t bytes, ScheduleWalk &walk);
   Status startPiece(const Step &piece, const ScheduleWalk &walk);
   Status startTimed(const Step &piece, const ScheduleWalk &walk, Profile &profile);
@@ -109,12 +104,11 @@ private:
   std::byte *landed = nullptr; ///< pinned
   size_t landedBytes = 0;
   std::vector<Piece> pending; ///< of what has landed
+  cuda::Launches launches;
   cuda::Graphs graphs;
-  std::vector<void *> sliceCopy;    ///< of a schedule in which some move
-  std::vector<uint64_t> parameters; ///< of the kernel that is being launched
+  std::vector<void *> sliceCopy; ///< of a schedule in which some move
   cuda::Events events;
   cuda::Libraries libraries;
-  void *workspace = nullptr; ///< of library calls
 };
 
 CudaDevice::~CudaDevice() {
@@ -174,6 +168,7 @@ Status CudaDevice::start() {
         std::pair(driver->memAllocHost(&memory, landing), "no pinned memory")})
     if (Status s = driver->check(code, what); !s.ok())
       return s;
+  launches.stream = stream;
   landed = static_cast<std::byte *>(memory);
   pinned = std::make_shared<cuda::PinnedMemory>(context);
   name = deviceName;
@@ -321,6 +316,8 @@ Status CudaDevice::synchronize() {
   Status s = driver->check(driver->streamSynchronize(stream), "a step failed on the GPU");
   if (s.ok())
     s = driver->check(driver->streamSynchronize(copies), "a copy failed");
+  if (Status failed = graphs.takeFailure(); s.ok())
+    s = failed;
   for (const Piece &copy : pending)
     if (s.ok())
       std::memcpy(copy.host, landed + copy.offset, copy.bytes);
@@ -339,40 +336,15 @@ Result<std::unique_ptr<Image>> CudaDevice::load(std::span<const std::byte> code)
   return std::unique_ptr<Image>(new CudaImage(context, module));
 }
 
-Status CudaDevice::enqueue(const Launch &launch, void *const *slices) {
-  switch (launch.kind) {
-  case Launch::Kind::call: {
-    auto *call = static_cast<const cuda::LibraryCall *>(launch.call);
-    if (Status s = call->clearPadding(*driver, launch.rows, slices, stream); !s.ok())
-      return s;
-    return call->enqueue(slices, workspace, stream);
-  }
-  case Launch::Kind::copy:
-    return driver->check(
-        driver->copyAlong(addressOf(slices[1]), addressOf(slices[0]), size_t(launch.units), stream),
-        "cannot copy on the GPU");
-  case Launch::Kind::collective:
-    return {}; // of one rank
-  case Launch::Kind::kernel:
-    break;
-  }
-  // All parameters have 8 bytes, as has each pointer where they are one table: no gaps.
-  parameters.clear();
-  for (size_t i = 0; i < launch.sliceCount; ++i)
-    parameters.push_back(addressOf(slices[i]));
-  parameters.push_back(uint64_t(launch.rows));
-  size_t bytes = parameters.size() * sizeof(uint64_t);
-  void *extra[] = {cuda::parameterBuffer, parameters.data(), cuda::parameterBytes, &bytes,
-                   cuda::parametersEnd};
-  return driver->check(driver->launchKernel(launch.kernel, unsigned(launch.units), 1, 1,
-                                            launch.threads, 1, 1, 0, stream, nullptr, extra),
-                       "cannot launch a kernel");
-}
-
-/// One graph per piece; the host reads conditions and counts back between pieces. (Conditional
-/// graph nodes would save that wait where driver and libcudadevrt have them.)
+/// One graph or, where that is not possible, one per piece: the host then reads conditions and
+/// counts back between pieces.
 Status CudaDevice::launch(const Schedule &schedule, Profile *profile) {
   auto scope = context->enter();
+  if (!profile) {
+    auto whole = graphs.startWhole(schedule);
+    if (!whole || *whole)
+      return whole.status();
+  }
   ScheduleWalk walk(schedule, sliceCopy);
   auto read = [&](const void *from, uint32_t bytes) { return readNumber(from, bytes, walk); };
   if (profile)
@@ -400,29 +372,23 @@ int64_t CudaDevice::readNumber(const void *from, uint32_t bytes, ScheduleWalk &w
 /// Launches with moving slices differ in every iteration, so a graph of them would never be reused.
 Status CudaDevice::startPiece(const Step &piece, const ScheduleWalk &walk) {
   if (!piece.moves)
-    return graphs.start(piece.launches, stream);
+    return graphs.startPiece(piece.launches);
   for (const Launch &launch : piece.launches)
-    if (Status s = enqueue(launch, walk.slices(launch)); !s.ok())
+    if (Status s = launches.enqueue(launch, walk.slices(launch)); !s.ok())
       return s;
   return {};
 }
 
 void CudaDevice::forget(const Schedule &schedule) {
   auto scope = context->enter();
-  graphs.forget(schedule.launches);
-}
-
-std::string CudaDevice::note() const {
-  return graphs.problem().empty()
-             ? ""
-             : text("launches go one by one, not as a graph: ", graphs.problem());
+  graphs.forget(schedule);
 }
 
 /// Records an event after each launch; `launch` has recorded the event before the first one.
 Status CudaDevice::startTimed(const Step &piece, const ScheduleWalk &walk, Profile &profile) {
   for (const Launch &launch : piece.launches) {
     profile.paths.push_back(walk.path(launch));
-    Status s = enqueue(launch, walk.slices(launch));
+    Status s = launches.enqueue(launch, walk.slices(launch));
     if (s.ok())
       s = events.record(profile.paths.size(), stream);
     if (!s.ok())

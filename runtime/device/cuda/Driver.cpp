@@ -30,6 +30,7 @@ Status Driver::load() {
     return Status::error(text("no CUDA driver: ", dlerror()));
 #define GRADC_CUDA_SYMBOL(member, symbol, parameters) {symbol, reinterpret_cast<void **>(&member)},
   const Symbol symbols[] = {GRADC_CUDA_CALLS(GRADC_CUDA_SYMBOL)};
+  const Symbol conditional[] = {GRADC_CUDA_CONDITIONAL_CALLS(GRADC_CUDA_SYMBOL)};
 #undef GRADC_CUDA_SYMBOL
   if (const char *missing = findSymbols(library, symbols))
     return Status::error(text("the CUDA driver is too old: ", file, " lacks ", missing,
@@ -39,6 +40,7 @@ Status Driver::load() {
     return Status::error(text("the CUDA driver is too old: ", file, " is for CUDA ",
                               versionOf(version), ", expected ", versionOf(oldestDriver),
                               " or newer"));
+  conditionalNodes = version >= oldestConditionalDriver && !findSymbols(library, conditional);
   return check(init(0), "cannot start the CUDA driver");
 }
 

@@ -27,8 +27,30 @@ inline void *const parameterBuffer = reinterpret_cast<void *>(1);
 inline void *const parameterBytes = reinterpret_cast<void *>(2);
 inline void *const parametersEnd = nullptr;
 
+/// Of streamBeginCapture: a library may load code at any time, which only a relaxed capture
+/// permits.
+constexpr int captureRelaxed = 2;
+/// Of graphConditionalHandleCreate: every launch begins with the default value.
+constexpr unsigned assignDefaultAtLaunch = 1;
+
+/// As CUgraphNodeParams of a conditional node.
+enum class ConditionalKind : int { once, again }; // IF, WHILE
+struct ConditionalNode {
+  int type = 13; // CU_GRAPH_NODE_TYPE_CONDITIONAL
+  int reserved[3] = {};
+  unsigned long long handle = 0;
+  ConditionalKind kind = ConditionalKind::once;
+  unsigned size = 1;
+  Handle *bodies = nullptr; ///< the driver's: `size` graphs
+  Handle context = nullptr; ///< the current one
+  long long padding[25] = {}, end = 0;
+};
+static_assert(sizeof(ConditionalNode) == 256);
+
 /// The oldest driver with these calls: 12.0.
 constexpr int oldestDriver = 12000;
+/// The oldest driver whose conditional nodes hold copies and other conditional nodes: 12.4.
+constexpr int oldestConditionalDriver = 12040;
 
 // Name in this struct, symbol in the library, parameters. All functions return an error code.
 #define GRADC_CUDA_CALLS(CALL)                                                                     \
@@ -80,6 +102,22 @@ constexpr int oldestDriver = 12000;
         unsigned blockY, unsigned blockZ, unsigned sharedBytes, Handle stream, void **parameters,  \
         void **extra))
 
+// The calls that only drivers with conditional nodes have.
+#define GRADC_CUDA_CONDITIONAL_CALLS(CALL)                                                         \
+  CALL(graphCreate, "cuGraphCreate", (Handle * graph, unsigned flags))                             \
+  CALL(graphConditionalHandleCreate, "cuGraphConditionalHandleCreate",                             \
+       (unsigned long long *handle, Handle graph, Handle context, unsigned defaultValue,           \
+        unsigned flags))                                                                           \
+  CALL(graphAddNode, "cuGraphAddNode_v2",                                                          \
+       (Handle * node, Handle graph, const Handle *after, const void *edges, size_t count,         \
+        ConditionalNode *parameters))                                                              \
+  CALL(streamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph",                                   \
+       (Handle stream, Handle graph, const Handle *after, const void *edges, size_t count,         \
+        int mode))                                                                                 \
+  CALL(streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3",                                          \
+       (Handle stream, int *status, unsigned long long *id, Handle *graph, const Handle **last,    \
+        const void **edges, size_t *count))
+
 class Driver {
 public:
   /// Opens libcuda.so.1, or the library named by GRADC_LIBCUDA, and initializes it. An error says
@@ -89,10 +127,13 @@ public:
 
 #define GRADC_CUDA_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
   GRADC_CUDA_CALLS(GRADC_CUDA_MEMBER)
+  GRADC_CUDA_CONDITIONAL_CALLS(GRADC_CUDA_MEMBER)
 #undef GRADC_CUDA_MEMBER
 
   /// Ok, or an error with the failed call and the reason.
   Status check(int code, const char *what) const;
+  /// Whether graphs may have conditional nodes, and the calls for them are there.
+  bool hasConditionalNodes() const { return conditionalNodes; }
   /// "12.8"
   std::string versionText() const;
 
@@ -102,6 +143,7 @@ private:
 
   void *library = nullptr;
   int version = 0;
+  bool conditionalNodes = false;
 };
 
 } // namespace gradc::runtime::cuda

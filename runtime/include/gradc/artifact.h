@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 13u
+#define GRADC_ARTIFACT_VERSION 14u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes for raw data) starting at `offset`. */
@@ -154,7 +154,8 @@ typedef struct gradc_artifact_call {
 /* On CPUs void kernel(void *const *slices, int64_t begin, int64_t end, int64_t rows, void *scratch):
  * runs units [begin, end) in a run of that many rows of the batch; strides are those of the largest
  * batch; what lies in `scratch` (the level's bytes of it, a thread's own) is lost.
- * On GPUs void kernel(void *slice, ..., int64_t rows): units are blocks of `threads` threads. */
+ * On GPUs void kernel(void *slice, ..., int64_t rows): units are blocks of `threads` threads. A kernel that takes
+ * offsets has one parameter more, const int64_t *offsets: null, or the bytes to add to each slice. */
 typedef struct gradc_artifact_kernel {
   gradc_string symbol; /* in the level's image */
   gradc_string title;  /* for people: what it computes */
@@ -165,7 +166,7 @@ typedef struct gradc_artifact_kernel {
   int64_t times, per;  /* at least 1 */
   int64_t grain;       /* pieces below which splitting does not pay */
   uint32_t threads;    /* of a block on a GPU; 0 on CPUs */
-  uint32_t reserved;
+  uint32_t takes_offsets; /* 1: a GPU kernel some of whose slices move with the iterations of loops */
   gradc_range call;    /* gradc_artifact_call: none or one */
 } gradc_artifact_kernel;
 
