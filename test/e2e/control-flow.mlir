@@ -57,6 +57,11 @@
 // RUN: FileCheck %s --check-prefix=TRACE < %t/trace.json
 // TRACE: "name":"add: sum",{{.*}}"iteration":[1,0]}
 
+// The report says where the host has to wait within a step.
+// RUN: env GRADC_LIBCUDA=%build/test/gradc-simulated-cuda.so GRADC_SIMULATED=version=12030 gradc bench %t/both --input x=%t/x.npy --input count=%t/1.npy --seconds 0.01 > %t/bench
+// RUN: FileCheck %s --check-prefix=PIECES < %t/bench
+// PIECES: device    runs on simulated device (cuda:sm_90, driver for CUDA 12.3); the host reads conditions and counts of loops within a step: conditions in graphs need a driver for CUDA 12.4 or newer, found 12.3
+
 exec.kernel @add(%a: tensor<16xf32>, %x: tensor<16xf32>) attributes {inplace = array<i64: 0>} {
   %0 = grad.add %a, %x : tensor<16xf32>
   exec.yield %0 : tensor<16xf32>

@@ -340,6 +340,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   // 3. Measure steps, kernels, and their roofline.
   if (Status ran = Bench(**session, **workload, options).run(result); !ran.ok())
     return ran;
+  result.placement = (*session)->placement();
   result.peakBytes = memory.bytes();
   result.peaks = measurePeaks(result.level, result.threads,
                               result.arenaBytes + result.stateBytes + (*workload)->inputBytes());

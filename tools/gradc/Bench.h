@@ -26,6 +26,7 @@ struct KernelTime {
 
 struct BenchResult {
   std::string entry, level, data;
+  std::string placement; ///< as Session::placement, after the steps
   int threads = 1;
   int64_t batch = 0, steps = 0;
   double median = 0, p10 = 0, p90 = 0;    ///< seconds per step, without its input pipeline

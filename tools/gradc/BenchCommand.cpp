@@ -67,6 +67,8 @@ void printTable(const BenchResult &result) {
              bytesText(result.arenaBytes), bytesText(result.stateBytes));
   fmt::print("  machine   {}; {} within {}\n", peakText(peaks.flops, "GFLOP/s"),
              peakText(peaks.bytes, "GB/s"), bytesText(peaks.triadBytes));
+  if (!result.placement.empty())
+    fmt::print("  device    {}\n", result.placement);
   size_t width = 6;
   for (const KernelTime &kernel : result.kernels)
     width = std::max(width, std::min<size_t>(kernel.kernel.size(), 44));
@@ -93,6 +95,7 @@ void printJson(const BenchResult &result) {
       {"threads", result.threads},
       {"batch", result.batch},
       {"data", result.data},
+      {"device", result.placement},
       {"steps", result.steps},
       {"ms",
        {{"median", result.median * 1e3}, {"p10", result.p10 * 1e3}, {"p90", result.p90 * 1e3}}},
