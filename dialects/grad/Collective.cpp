@@ -1,5 +1,6 @@
 // Ops that ranks compute together. A single process evaluates them as one rank.
-#include "dialects/grad/Grad.h"
+#include "dialects/grad/Build.h"
+#include "dialects/grad/Permute.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -112,3 +113,56 @@ CUT_COLLECTIVE(AllGatherOp, gather, false)
 #undef CUT_COLLECTIVE
 
 bool ReduceScatterOp::travelsNarrow() { return getBf16(); }
+
+// Values that ranks compute from their shards -----------------------------------------------------
+
+LogicalResult SumShardsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getOperands().getTypes());
+  return success();
+}
+LogicalResult SumShardsOp::verify() { return verifyValues(*this, /*bf16=*/false); }
+CollectiveKind SumShardsOp::getCollectiveKind() { return CollectiveKind::sum; }
+bool SumShardsOp::holdsRows() { return true; }
+Operation *SumShardsOp::join(OpBuilder &b, Location location, ArrayRef<Operation *> all) {
+  return joined(b, location, all);
+}
+void SumShardsOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  llvm::copy(operands, results.begin());
+}
+int64_t SumShardsOp::getFlops() { return 0; }
+
+// dx = fan_out g
+LogicalResult SumShardsOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
+                                         SmallVectorImpl<Value> &operandGradients) {
+  for (auto [g, operandGradient] : llvm::zip_equal(resultGradients, operandGradients))
+    if (g)
+      operandGradient = FanOutOp::create(b, getLoc(), g.getType(), g);
+  return success();
+}
+
+bool SumShardsOp::canPermute(ArrayRef<int64_t>) { return getNumOperands() == 1; }
+Operation *SumShardsOp::buildPermuted(OpBuilder &b, ValueRange operands, ArrayRef<int64_t>) {
+  return create(b, getLoc(), operands);
+}
+
+void FanOutOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  results[0] = operands[0];
+}
+int64_t FanOutOp::getFlops() { return 0; }
+SmallVector<Value> FanOutOp::decompose(OpBuilder &) { return {getOperand()}; }
+
+// dx = sum_shards g, in at least f32
+LogicalResult FanOutOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
+                                      SmallVectorImpl<Value> &operandGradients) {
+  Expr g(b, getLoc(), resultGradients[0]);
+  Type element = g.type().getElementType();
+  Expr terms = g.cast(accumulatorOf(element));
+  Expr sum = g.with(SumShardsOp::create(b, getLoc(), terms.get()).getResult(0));
+  operandGradients[0] = sum.cast(element);
+  return success();
+}
+
+Operation *FanOutOp::buildPermuted(OpBuilder &b, ValueRange operands, ArrayRef<int64_t>) {
+  return create(b, getLoc(), operands[0].getType(), operands[0]);
+}

@@ -67,4 +67,40 @@ def Grad_AllGatherOp : Grad_CutCollective<"all_gather", (ins), "", ["getCutState
   }];
 }
 
+def Grad_SumShardsOp : Op<Grad_Dialect, "sum_shards", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>, DeclareOpInterfaceMethods<GradientOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>, PrecisionOpInterface, OperandRoleOpInterface,
+    DeclareOpInterfaceMethods<CollectiveOpInterface, ["holdsRows"]>,
+    DeclareOpInterfaceMethods<PermuteOpInterface, ["canPermute"]>]> {
+  let summary = "the sums over ranks of terms that each rank has computed from its shards, on every rank";
+  let description = [{
+    All ranks compute the same objective, on the same rows. A rank's operand is its term of the sum, and differentiation
+    is of that one objective: the operand's gradient is the result's, on every rank. This is the end of a sharded chain; its start is
+    `grad.fan_out`, and each is the gradient of the other. With one rank, as in `evaluate`, the results are the operands.
+
+    C1: all operands have one element type: f32, f64, i32 or i64. C2: there is at least one operand.
+
+    Example: `%0 = grad.sum_shards %y : tensor<32x10xf32>`
+  }];
+  let arguments = (ins Variadic<Grad_NumberTensor>:$operands);
+  let results = (outs Variadic<Grad_NumberTensor>:$results);
+  let assemblyFormat = "$operands attr-dict `:` type($operands)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = Grad_HighPrecision<>.declaration;
+}
+
+def Grad_FanOutOp : Grad_CompositeOp<"fan_out", [SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
+  let summary = "a value that all ranks have, as an operand of what each computes with its shards";
+  let description = [{
+    result = operand. Each rank's gradient of the result covers only its own shards; the operand's gradient is the sum
+    over ranks (`grad.sum_shards`). After differentiation it decomposes to its operand.
+
+    Example: `%0 = grad.fan_out %x : tensor<32x64xf32>`
+  }];
+  let arguments = (ins Grad_FloatTensor:$operand);
+  let results = (outs Grad_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand)";
+}
+
 #endif

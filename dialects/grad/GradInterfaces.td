@@ -244,6 +244,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"Whether f32 values travel as bf16.", "bool", "travelsNarrow", (ins), "", [{ return false; }]>,
     InterfaceMethod<"The states that are divided like the operands, one per operand; empty if every rank has whole operands.",
       "::llvm::SmallVector<::mlir::FlatSymbolRefAttr>", "getCutStates", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<"Whether all ranks compute the same rows of the batch, so that operands may hold rows.",
+      "bool", "holdsRows", (ins), "", [{ return false; }]>,
     InterfaceMethod<"Creates one op that replaces `all`, which are ops like this one. Its results are their results in order.",
       "::mlir::Operation *", "join",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location, "::llvm::ArrayRef<::mlir::Operation *>":$all)>,

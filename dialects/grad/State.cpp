@@ -40,7 +40,7 @@ int64_t ConstantOp::getFlops() { return 0; }
 void StateOp::build(OpBuilder &builder, OperationState &state, StringRef name, StateKind kind,
                     Type type, ElementsAttr initial) {
   build(builder, state, builder.getStringAttr(name), StateKindAttr::get(builder.getContext(), kind),
-        TypeAttr::get(type), initial, DenseI64ArrayAttr());
+        TypeAttr::get(type), initial, DenseI64ArrayAttr(), DenseI64ArrayAttr());
 }
 
 RankedTensorType StateOp::getLogicalType() {
@@ -53,19 +53,54 @@ RankedTensorType StateOp::getLogicalType() {
   return stored.clone(shape);
 }
 
-HostTensor StateOp::getStoredInitial() {
-  HostTensor logical(getInitial());
-  if (!getPermutation())
+RankedTensorType StateOp::getWholeType() {
+  RankedTensorType logical = getLogicalType();
+  if (!getShard())
     return logical;
+  SmallVector<int64_t> shape(logical.getShape());
+  shape[(*getShard())[0]] *= (*getShard())[2];
+  return logical.clone(shape);
+}
+
+int64_t StateOp::getShardRuns() {
+  int64_t runs = 1;
+  if (auto shard = getShard())
+    for (int64_t size : getLogicalType().getShape().take_front((*shard)[0]))
+      runs *= size;
+  return getShard() ? runs * (*getShard())[1] : 1;
+}
+
+HostTensor StateOp::getStoredInitial() {
+  HostTensor whole(getInitial());
+  if (!getPermutation() && !getShard())
+    return whole;
   HostTensor stored(cast<RankedTensorType>(getType()));
-  SmallVector<int64_t> at(stored.getShape().size());
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, stored.getShape().size()));
+  if (getPermutation())
+    order.assign(getPermutation()->begin(), getPermutation()->end());
+  SmallVector<int64_t> at(order.size());
   int64_t i = 0;
   forEachIndex(stored.getShape(), [&](ArrayRef<int64_t> index) {
-    for (auto [position, d] : llvm::zip(index, *getPermutation()))
+    for (auto [position, d] : llvm::zip(index, order))
       at[d] = position;
-    copyElement(logical, linearize(at, logical.getShape()), stored, i++);
+    if (auto shard = getShard()) { // the first rank's piece of each run
+      int64_t dim = (*shard)[0], piece = whole.getShape()[dim] / ((*shard)[1] * (*shard)[2]);
+      at[dim] += at[dim] / piece * piece * ((*shard)[2] - 1);
+    }
+    copyElement(whole, linearize(at, whole.getShape()), stored, i++);
   });
   return stored;
+}
+
+/// C3.
+static LogicalResult verifyShard(StateOp op, ArrayRef<int64_t> shard) {
+  RankedTensorType logical = op.getLogicalType();
+  if (shard.size() == 3 && shard[0] >= 0 && shard[0] < logical.getRank() && shard[1] > 0 &&
+      logical.getDimSize(shard[0]) % shard[1] == 0 && shard[2] > 1)
+    return success();
+  return op.emitOpError("expected shard to be a dim of ")
+         << logical << ", a number of runs that divides it, and at least 2 ranks, found "
+         << formatDims(shard);
 }
 
 LogicalResult StateOp::verify() {
@@ -76,9 +111,11 @@ LogicalResult StateOp::verify() {
       return emitOpError("expected permutation of the dims of ")
              << getType() << ", found " << formatDims(*permutation);
   }
-  if (getInitial().getShapedType() != getLogicalType())
+  if (getShard() && failed(verifyShard(*this, *getShard())))
+    return failure();
+  if (getInitial().getShapedType() != getWholeType())
     return emitOpError("expected initial of type ")
-           << getLogicalType() << ", found " << getInitial().getShapedType();
+           << getWholeType() << ", found " << getInitial().getShapedType();
   return success();
 }
 

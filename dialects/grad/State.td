@@ -21,23 +21,32 @@ def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
   let description = [{
     `initial` is an elements attribute (a splat for slots; a dense resource for weights). With `permutation`,
     entries see the state in `type`, with its dims in another order than in the model, checkpoints and exports: dim
-    permutation[i] of their logical type is dim i of `type`. `initial` has the logical type.
-    C1: `initial` has the logical type. C2: `permutation` is a permutation of the dims.
+    permutation[i] of their logical type is dim i of `type`. With `shard` [dim, runs, ranks], each of so many
+    ranks has a shard of the state. Dim `dim` of the whole state is runs * ranks pieces of equal size, and piece i belongs to rank
+    i mod ranks. `type` and the logical type are those of a shard; `initial`, checkpoints and exports are of the whole state.
+
+    C1: `initial` has the logical type of the whole state. C2: `permutation` is a permutation of the dims. C3: `shard`
+    is a dim of the logical type, a number of runs that divides it, and at least 2 ranks.
 
     Example: `grad.state parameter @fc1.weight : tensor<64x128xf32> = dense<0.0>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Grad_StateKind:$kind, TypeAttrOf<Grad_Tensor>:$type,
-                       ElementsAttr:$initial, OptionalAttr<DenseI64ArrayAttr>:$permutation);
+                       ElementsAttr:$initial, OptionalAttr<DenseI64ArrayAttr>:$permutation,
+                       OptionalAttr<DenseI64ArrayAttr>:$shard);
   let assemblyFormat = [{
-    $kind $sym_name `:` $type (`permutation` $permutation^)? `=` $initial attr-dict
+    $kind $sym_name `:` $type (`permutation` $permutation^)? (`shard` $shard^)? `=` $initial attr-dict
   }];
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "StateKind":$kind,
       "::mlir::Type":$type, "::mlir::ElementsAttr":$initial)>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The type outside entries.
+    /// The type outside entries, of one shard.
     ::mlir::RankedTensorType getLogicalType();
-    /// The initial value in the form that entries see.
+    /// The same of the whole state.
+    ::mlir::RankedTensorType getWholeType();
+    /// The contiguous pieces of a shard in the row-major whole state; 1: the state is not sharded.
+    int64_t getShardRuns();
+    /// The initial value in the form that entries see; of a sharded state, the first rank's.
     HostTensor getStoredInitial();
   }];
 }

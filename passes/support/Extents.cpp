@@ -110,6 +110,10 @@ LogicalResult ExtentAnalysis::visitCollective(Operation *op) {
   for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
     if (!find(operand))
       return fail("an operand has none");
+    if (cast<grad::CollectiveOpInterface>(op).holdsRows()) {
+      set(result, Extents(*find(operand)));
+      continue;
+    }
     if (isBatched(operand))
       return fail("it sums rows of the batch over ranks, which have different numbers of them");
     setAll(result, extent::whole);

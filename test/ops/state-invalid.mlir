@@ -58,3 +58,30 @@ func.func @gradient_c2(%y: tensor<f32>, %x: tensor<3xi32>) {
   %0 = grad.gradient %y wrt %x : tensor<f32>, tensor<3xi32>
   return
 }
+
+// -----
+
+// C3
+// expected-error @+1 {{expected shard to be a dim of 'tensor<2x3xf32>', a number of runs that divides it, and at least 2 ranks, found [2, 1, 2]}}
+grad.state parameter @dim : tensor<2x3xf32> shard [2, 1, 2] = dense<0.0> : tensor<2x3xf32>
+
+// -----
+
+// expected-error @+1 {{found [1, 2, 2]}}
+grad.state parameter @runs : tensor<2x3xf32> shard [1, 2, 2] = dense<0.0> : tensor<2x6xf32>
+
+// -----
+
+// expected-error @+1 {{found [1, 1, 1]}}
+grad.state parameter @ranks : tensor<2x3xf32> shard [1, 1, 1] = dense<0.0> : tensor<2x3xf32>
+
+// -----
+
+// expected-error @+1 {{found [1, 1]}}
+grad.state parameter @numbers : tensor<2x3xf32> shard [1, 1] = dense<0.0> : tensor<2x3xf32>
+
+// -----
+
+// C1: of the whole state.
+// expected-error @+1 {{expected initial of type 'tensor<2x6xf32>', found 'tensor<2x3xf32>'}}
+grad.state parameter @whole : tensor<2x3xf32> shard [1, 1, 2] = dense<0.0> : tensor<2x3xf32>

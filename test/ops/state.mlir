@@ -4,6 +4,8 @@
 grad.state parameter @fc1.weight : tensor<2x3xf32> = dense<0.0> : tensor<2x3xf32>
 // CHECK: grad.state statistic @"layer/0:mean" : tensor<2xf32> = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 grad.state statistic @"layer/0:mean" : tensor<2xf32> = dense<[1.0, 2.0]> : tensor<2xf32>
+// CHECK: grad.state parameter @sharded : tensor<3x2xf32> permutation [1, 0] shard [0, 1, 2] = dense<0.000000e+00> : tensor<4x3xf32>
+grad.state parameter @sharded : tensor<3x2xf32> permutation [1, 0] shard [0, 1, 2] = dense<0.0> : tensor<4x3xf32>
 
 // CHECK-LABEL: @step
 // CHECK: %[[W:.*]] = grad.read @fc1.weight : tensor<2x3xf32>
