@@ -50,6 +50,9 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createBindRows());
   simplify(pm);
   pm.addPass(createRaiseComposites());
+  // Before attentions form: those of a rank's heads are then found. After composites: their loops
+  // say more about them than those of their parts.
+  pm.addPass(createShardProducts());
   // Before transposes move: they then move through attentions.
   pm.addPass(createFormAttention({isForCuda(options)}));
   // Before gradients exist, so that gradients of products outside loops are outside as well.

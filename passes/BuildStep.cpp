@@ -36,7 +36,7 @@ public:
 
 private:
   FailureOr<SmallVector<Value>> findGradients(ArrayRef<Value> parameters, bool isUpdated);
-  LogicalResult clip(MutableArrayRef<Value> gradients);
+  LogicalResult clip(ArrayRef<Value> parameters, MutableArrayRef<Value> gradients);
   void requireIndices();
   void guardStatistics();
   void addResult(Value value, gradc_role role) {
@@ -160,7 +160,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   SmallVector<Value> &gradients = *found;
   Value loss = lossOf(function);
   proceed = IsFiniteOp::create(b, loss.getLoc(), loss);
-  if (failed(clip(gradients)))
+  if (failed(clip(parameters, gradients)))
     return failure();
   requireIndices();
   guardStatistics();
@@ -271,7 +271,7 @@ void StepBuilder::guardStatistics() {
 
 /// Clips gradients, and returns their norm as a result. A non-finite norm stops the step. A loss
 /// scale needs the norm as well, to detect overflow.
-LogicalResult StepBuilder::clip(MutableArrayRef<Value> gradients) {
+LogicalResult StepBuilder::clip(ArrayRef<Value> parameters, MutableArrayRef<Value> gradients) {
   Attribute attribute = function->getAttr("grad.clip");
   if (!attribute && !scale)
     return success();
@@ -281,10 +281,16 @@ LogicalResult StepBuilder::clip(MutableArrayRef<Value> gradients) {
   if (failed(clipping))
     return failure();
   Location location = function.getLoc();
-  auto whole = [&](Value squares) {
-    return ranks && ranks->cutsParameters() ? ranks->sum(squares) : squares;
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  bool areCut = ranks && ranks->cutsParameters();
+  auto isPart = [&](size_t i) {
+    StringRef name = parameters[i].getDefiningOp<ReadOp>().getState();
+    return areCut || symbols.lookup<StateOp>(name).getShard();
   };
-  Value norm = clipping->build(Expr(b, location, lossOf(function)), gradients, whole);
+  auto sum = [&](Value part) -> Value {
+    return areCut ? ranks->sum(part) : SumShardsOp::create(b, location, part).getResult(0);
+  };
+  Value norm = clipping->build(Expr(b, location, lossOf(function)), gradients, isPart, sum);
   proceed = AndOp::create(b, location, proceed, IsFiniteOp::create(b, location, norm));
   addResult(norm, GRADC_ROLE_GRADIENT_NORM);
   return success();

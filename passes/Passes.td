@@ -32,6 +32,38 @@ def RaiseComposites : Pass<"gradc-raise-composites", "::mlir::ModuleOp"> {
   }];
 }
 
+def ShardProducts : Pass<"gradc-shard-products", "::mlir::ModuleOp"> {
+  let summary = "Shard products over ranks, by columns and rows in turn";
+  let description = [{
+    In a module with `grad.shards = N`, each of N ranks gets 1/N of a product's columns, computes what follows element by
+    element or head by head, and multiplies by the same 1/N of the rows of the next product; ranks then sum their terms. The pass
+    finds what a chain needs by following the loops of ops from a parameter, forward and backward, over all
+    entries. What the ops of a chain read whole enters by `grad.fan_out`, whose gradient is the other sum. States keep
+    their names and their whole initial values.
+
+    Parameters stay whole, with a remark, where the sizes are no multiples of N, an op needs elements of several shards, the
+    optimizer's rule needs the whole tensor, or the products are too small to be worth the sums.
+
+    ```mlir
+    grad.state parameter @w : tensor<8x6xf32> = dense<0.5> : tensor<8x6xf32>
+    grad.state parameter @v : tensor<6x4xf32> = dense<0.5> : tensor<6x4xf32>
+    %h = grad.matmul %x, %w : tensor<32x8xf32>, tensor<8x6xf32>
+    %y = grad.matmul %h, %v : tensor<32x6xf32>, tensor<6x4xf32>
+    ```
+    becomes
+    ```mlir
+    grad.state parameter @w : tensor<8x3xf32> shard [1, 1, 2] = dense<0.5> : tensor<8x6xf32>
+    grad.state parameter @v : tensor<3x4xf32> shard [0, 1, 2] = dense<0.5> : tensor<6x4xf32>
+    %f = grad.fan_out %x : tensor<32x8xf32>
+    %h = grad.matmul %f, %w : tensor<32x8xf32>, tensor<8x3xf32>
+    %t = grad.matmul %h, %v : tensor<32x3xf32>, tensor<3x4xf32>
+    %y = grad.sum_shards %t : tensor<32x4xf32>
+    ```
+  }];
+  let options = [Option<"leastFlopsPerByte", "least-flops-per-byte", "int64_t", "8",
+                        "floating-point operations saved in the forward pass for each byte summed over ranks">];
+}
+
 def FormAttention : Pass<"gradc-form-attention", "::mlir::ModuleOp"> {
   let summary = "Fuse two products around a softmax into one attention op, if one kernel can compute it";
   let description = [{

@@ -22,14 +22,17 @@ static Expr scaleOf(Expr norm, double limit) {
 }
 
 Value Clipping::build(Expr like, MutableArrayRef<Value> gradients,
-                      llvm::function_ref<Value(Value)> whole) const {
-  Value total;
-  for (Value &gradient : gradients) {
+                      llvm::function_ref<bool(size_t)> isPart,
+                      llvm::function_ref<Value(Value)> sum) const {
+  Value total, parts; // of squares
+  for (auto [i, gradient] : llvm::enumerate(gradients)) {
     Expr g(like.getBuilder(), gradient.getLoc(), gradient);
     Expr squares = sumOfSquares(g.cast(like.type().getElementType()));
-    if (kind == norm)
-      squares = like.with(whole(squares));
-    total = total ? like.with(total) + squares : squares;
+    bool isSummedLater = isPart(i) && kind != norm;
+    if (isPart(i) && !isSummedLater)
+      squares = like.with(sum(squares));
+    Value &all = isSummedLater ? parts : total;
+    all = all ? like.with(all) + squares : squares;
     if (kind == norm) {
       Expr scale = scaleOf(squares.apply<SqrtOp>(), limit);
       gradient = g * scale.cast(g.type().getElementType()).broadcastScalar(g.type());
@@ -37,8 +40,8 @@ Value Clipping::build(Expr like, MutableArrayRef<Value> gradients,
       gradient = g.apply<MaxOp>(g.splat(-limit)).apply<MinOp>(g.splat(limit));
     }
   }
-  if (total && kind != norm)
-    total = whole(total);
+  if (parts)
+    total = total ? like.with(total) + like.with(sum(parts)) : Expr(like.with(sum(parts)));
   Expr all = total ? like.with(total).apply<SqrtOp>() : like.splat(0);
   if (kind == globalNorm) {
     Expr scale = scaleOf(all, limit);

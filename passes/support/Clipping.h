@@ -19,10 +19,11 @@ struct Clipping {
 
   static mlir::FailureOr<Clipping> parse(mlir::Operation *at, mlir::Attribute attribute);
   /// Clips `gradients` at the insertion point of `like`, a scalar of the type to accumulate in.
-  /// Returns the global norm before clipping. If gradients are parts of tensors, `whole` extends a
-  /// sum of squares to the whole tensors.
+  /// Returns the global norm before clipping. `isPart`: whether a rank has only its part of that
+  /// gradient; `sum` adds a number up over ranks.
   mlir::Value build(mlir::grad::Expr like, llvm::MutableArrayRef<mlir::Value> gradients,
-                    llvm::function_ref<mlir::Value(mlir::Value)> whole) const;
+                    llvm::function_ref<bool(size_t)> isPart,
+                    llvm::function_ref<mlir::Value(mlir::Value)> sum) const;
 };
 
 } // namespace gradc

@@ -80,13 +80,15 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
     bool isAlike = isOrdered && slot.type.getShape() == parameter.getType().getShape();
     RankedTensorType logical = slot.type;
     if (isAlike)
-      logical = slot.type.clone(cast<RankedTensorType>(owner.getLogicalType()).getShape());
+      logical = slot.type.clone(owner.getWholeType().getShape());
     auto initial = cast<ElementsAttr>(DenseElementsAttr::get(
         logical, cast<Attribute>(b.getFloatAttr(slot.type.getElementType(), slot.initial))));
     auto state =
         StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, slot.type, initial);
-    if (isAlike)
+    if (isAlike) {
       state.setPermutationAttr(owner.getPermutationAttr());
+      state.setShardAttr(owner.getShardAttr());
+    }
     bool isAsLarge = slot.type.getRank() == parameter.getType().getRank() &&
                      slot.type.getNumElements() == parameter.getType().getNumElements();
     if (isCut && isAsLarge)
