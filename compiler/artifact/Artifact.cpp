@@ -106,7 +106,11 @@ private:
     std::vector<gradc_artifact_state> states;
     for (auto op : module.getOps<StateOp>()) {
       gradc_artifact_state state{};
-      state.tensor = tensor(op.getSymName(), op.getLogicalType());
+      state.tensor = tensor(op.getSymName(), op.getWholeType());
+      if (auto shard = op.getShard()) {
+        state.shards = uint64_t((*shard)[2]);
+        state.runs = uint64_t(op.getShardRuns());
+      }
       state.kind = uint32_t(op.getKind());
       writeInitial(op, state);
       std::vector<gradc_artifact_place> places;
@@ -136,13 +140,13 @@ private:
     return !average || average.getKind() != StateKind::average;
   }
 
-  /// The state's logical type: the order in which a pass stores it is not the model's, and neither
-  /// are constants, which no checkpoint holds.
+  /// The whole state's logical type: the order in which a pass stores it is not the model's, and
+  /// neither are constants, which no checkpoint holds.
   void addToModelHash(StateOp op) {
     if (op.getKind() == StateKind::constant)
       return;
     std::string signature;
-    llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getLogicalType() << ';';
+    llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getWholeType() << ';';
     gradc_hash_add(&modelHash, signature.data(), signature.size());
   }
 

@@ -2,6 +2,7 @@
 #include "runtime/core/ArtifactCheck.h"
 #include "runtime/base/DataType.h"
 #include "runtime/core/ScheduleCheck.h"
+#include "runtime/core/Shards.h"
 #include "runtime/include/gradc/hash.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ using namespace gradc::runtime;
 namespace {
 
 constexpr int64_t maxRows = int64_t(1) << 31; // squared, it still fits
+constexpr uint64_t maxShards = 4096;
 
 class Checker : BlobView {
 public:
@@ -33,6 +35,7 @@ private:
   bool checkHeader();
   bool checkTensor(const gradc_artifact_tensor &tensor);
   bool checkState(const gradc_artifact_state &state);
+  bool checkShards(const gradc_artifact_state &state);
   bool checkJob();
   bool checkLevel(const gradc_artifact_level &level);
   bool checkBuffers(const Level &level);
@@ -47,6 +50,7 @@ private:
   const gradc_artifact_header *header = nullptr;
   std::span<const gradc_artifact_state> states;
   std::span<const std::byte> model;
+  uint64_t shards = 1; ///< of sharded states so far
 };
 
 Status Checker::check() {
@@ -120,6 +124,8 @@ bool Checker::checkState(const gradc_artifact_state &state) {
     return false;
   if (initial.size() != expected)
     return failCount("initial values", expected, initial.size());
+  if (isSharded(state) && !checkShards(state))
+    return false;
   std::span<const gradc_artifact_place> places;
   if (!view(state.places, "places in the model", places))
     return false;
@@ -129,6 +135,18 @@ bool Checker::checkState(const gradc_artifact_state &state) {
     if (place.transposed && state.tensor.shape.count != 2)
       return fail("a transposed place of a state of rank ", state.tensor.shape.count);
   }
+  return true;
+}
+
+bool Checker::checkShards(const gradc_artifact_state &state) {
+  uint64_t width = findDataType(state.tensor.dtype)->bytes, pieces = 0;
+  if (state.shards > maxShards || state.runs == 0 ||
+      __builtin_mul_overflow(state.shards, state.runs, &pieces) ||
+      state.tensor.bytes / width % pieces)
+    return fail("an impossible division into ", state.shards, " shards of ", state.runs, " runs");
+  if (shards > 1 && state.shards != shards)
+    return failCount("a number of shards", shards, state.shards);
+  shards = state.shards;
   return true;
 }
 
@@ -195,13 +213,14 @@ bool Checker::checkBuffers(const Level &level) {
     if (buffer.state >= states.size())
       return fail("a buffer of state ", buffer.state, " of ", states.size());
     const gradc_artifact_tensor &tensor = states[buffer.state].tensor;
+    uint64_t least = storedBytes(states[buffer.state]);
     if (buffer.kind > GRADC_BUFFER_MIRROR)
       return fail("a buffer of unknown kind ", buffer.kind);
     if ((buffer.kind == GRADC_BUFFER_MIRROR) != hasPrimary[buffer.state])
       return fail("expected one primary buffer before the mirrors of state ", string(tensor.name));
     hasPrimary[buffer.state] = true;
-    if (buffer.kind == GRADC_BUFFER_PLAIN && buffer.bytes < tensor.bytes)
-      return failCount("a buffer", tensor.bytes, buffer.bytes);
+    if (buffer.kind == GRADC_BUFFER_PLAIN && buffer.bytes < least)
+      return failCount("a buffer", least, buffer.bytes);
     if (buffer.cut == 0)
       continue;
     uint64_t width = findDataType(tensor.dtype)->bytes, stored = buffer.bytes / width;
@@ -209,8 +228,7 @@ bool Checker::checkBuffers(const Level &level) {
       return cut.unit >= cut.elements || cut.elements == stored; // one piece, or as stored
     };
     if (buffer.cut > level.cuts.size() || buffer.kind == GRADC_BUFFER_MIRROR ||
-        buffer.bytes % width != 0 || buffer.bytes < tensor.bytes ||
-        !fits(level.cuts[buffer.cut - 1]))
+        buffer.bytes % width != 0 || buffer.bytes < least || !fits(level.cuts[buffer.cut - 1]))
       return fail("expected a cut of as many elements as state ", string(tensor.name), " stores");
   }
   return true;
@@ -372,8 +390,8 @@ bool Checker::checkPackEntries(const Level &level) {
   std::map<std::string_view, const gradc_artifact_entry *> byName;
   for (const gradc_artifact_entry &entry : level.entries)
     byName.emplace(string(entry.name), &entry);
-  auto needs = [&](const char *kind, const gradc_artifact_tensor &tensor, bool packs) {
-    std::string name = text(kind, ":", string(tensor.name));
+  auto needs = [&](const char *kind, const gradc_artifact_state &state, bool packs) {
+    std::string name = text(kind, ":", string(state.tensor.name));
     auto found = byName.find(name);
     if (found == byName.end())
       return fail("expected an entry ", name);
@@ -383,15 +401,15 @@ bool Checker::checkPackEntries(const Level &level) {
     if (inputs.size() != (packs ? 1 : 0) || (!packs && outputs.size() != 1))
       return fail("expected entry ", name, " to have one ", (packs ? "input" : "output"));
     uint64_t bytes = (packs ? inputs : outputs)[0].tensor.bytes;
-    if (bytes != tensor.bytes)
-      return failCount(name.c_str(), tensor.bytes, bytes);
+    if (bytes != storedBytes(state))
+      return failCount(name.c_str(), storedBytes(state), bytes);
     return true;
   };
   for (const gradc_artifact_buffer &buffer : level.buffers) {
-    const gradc_artifact_tensor &tensor = states[buffer.state].tensor;
-    if (buffer.kind != GRADC_BUFFER_PLAIN && !needs("pack", tensor, true))
+    const gradc_artifact_state &state = states[buffer.state];
+    if (buffer.kind != GRADC_BUFFER_PLAIN && !needs("pack", state, true))
       return false;
-    if (buffer.kind == GRADC_BUFFER_PACKED && !needs("unpack", tensor, false))
+    if (buffer.kind == GRADC_BUFFER_PACKED && !needs("unpack", state, false))
       return false;
   }
   return true;

@@ -156,7 +156,9 @@ Status DeviceSession::prepare(Communicator *all, bool onlyConstants) {
 
 Status DeviceSession::setRanks(Communicator *all) {
   ranks = all && all->size() > 1 ? all : nullptr;
-  Status owned = theLevel.cuts.count ? ownStates() : Status();
+  Status owned = expectShards(*theArtifact, all);
+  if (owned.ok() && theLevel.cuts.count)
+    owned = ownStates();
   if (owned.ok() && states.setRanks(ranks))
     unbind(); // from the parts of other ranks
   return owned;

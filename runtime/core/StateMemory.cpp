@@ -46,7 +46,7 @@ void StateMemory::layOut() {
   }
   for (size_t state = 0; state < states.size(); ++state)
     if (!stored[state])
-      storage[state].offset = place(states[state].tensor.bytes);
+      storage[state].offset = place(storedBytes(states[state]));
 }
 
 void StateMemory::bind(std::shared_ptr<std::byte> block) {
@@ -140,7 +140,7 @@ void StateMemory::forgetOthers(uint32_t state) {
 
 bool StateMemory::setRanks(Communicator *all) {
   auto cuts = artifact.elements<gradc_artifact_cut>(level.cuts);
-  if (cuts.empty() || all == ranks)
+  if ((cuts.empty() && shardsOf(artifact) == 1) || all == ranks)
     return false;
   ranks = all;
   if (ranks)
@@ -163,28 +163,65 @@ Status StateMemory::gather(uint32_t state) {
   return started ? ranks->waitFor(*started) : started.status();
 }
 
-Status StateMemory::read(uint32_t state, void *out) {
+/// As row-major values.
+Status StateMemory::readStored(uint32_t state, void *out) {
   const Storage &kept = storage[state];
+  return kept.unpack
+             ? run(*kept.unpack, {}, {&out, 1})
+             : device.fetch(out, memory.get() + kept.offset, storedBytes(artifact.states()[state]));
+}
+
+/// Gathers the shards of all ranks one after the other, then puts each in its place.
+Status StateMemory::readShards(uint32_t state, std::byte *out) {
+  const gradc_artifact_state &record = artifact.states()[state];
+  uint64_t bytes = storedBytes(record);
+  std::vector<std::byte> all(record.tensor.bytes);
+  if (Status own = readStored(state, all.data() + uint64_t(ranks->rank()) * bytes); !own.ok())
+    return own;
+  Communicator::Exchange exchange{Communicator::Kind::gather, gradc_dtype(record.tensor.dtype)};
+  int64_t elements = int64_t(bytes / findDataType(exchange.type)->bytes);
+  std::vector<int64_t> begins;
+  for (int64_t rank = 0; rank <= int64_t(record.shards); ++rank)
+    begins.push_back(rank * elements);
+  exchange.begins = begins;
+  Communicator::Piece piece{all.data(), begins.back()};
+  auto started = ranks->start({&piece, 1}, exchange);
+  Status gathered = started ? ranks->waitFor(*started) : started.status();
+  for (uint64_t rank = 0; gathered.ok() && out && rank < record.shards; ++rank)
+    putShard(record, rank, all.data() + rank * bytes, out);
+  return gathered;
+}
+
+Status StateMemory::read(uint32_t state, void *out) {
+  if (isSharded(artifact.states()[state]))
+    return readShards(state, static_cast<std::byte *>(out));
   if (isDivided(state))
     if (Status gathered = gather(state); !gathered.ok())
       return gathered;
-  Status status = !out          ? Status()
-                  : kept.unpack ? run(*kept.unpack, {}, {&out, 1})
-                                : device.fetch(out, memory.get() + kept.offset,
-                                               artifact.states()[state].tensor.bytes);
+  Status status = out ? readStored(state, out) : Status();
   if (isDivided(state))
     forgetOthers(state);
   return status;
 }
 
-Status StateMemory::write(uint32_t state, const void *value) {
+/// Row-major values.
+Status StateMemory::writeStored(uint32_t state, const void *value) {
   const Storage &kept = storage[state];
   std::vector<void *> ignored(kept.pack ? kept.pack->outputs.count : 0);
   Status status = kept.pack ? run(*kept.pack, {&value, 1}, ignored)
                             : device.copyIn(memory.get() + kept.offset, value,
-                                            artifact.states()[state].tensor.bytes);
+                                            storedBytes(artifact.states()[state]));
   forgetOthers(state);
   return status;
+}
+
+Status StateMemory::write(uint32_t state, const void *value) {
+  const gradc_artifact_state &record = artifact.states()[state];
+  if (!isSharded(record))
+    return writeStored(state, value);
+  std::vector<std::byte> shard(storedBytes(record));
+  takeShard(record, uint64_t(ranks->rank()), static_cast<const std::byte *>(value), shard.data());
+  return writeStored(state, shard.data());
 }
 
 Status StateMemory::writeInitial(bool onlyConstants) {

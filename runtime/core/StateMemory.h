@@ -5,6 +5,7 @@
 
 #include "runtime/core/Artifact.h"
 #include "runtime/core/Division.h"
+#include "runtime/core/Shards.h"
 #include "runtime/device/Device.h"
 
 #include <functional>
@@ -27,12 +28,15 @@ public:
 
   ~StateMemory();
 
-  /// From now on this session keeps only its own parts of divided states; null: whole states. Once
-  /// memory is allocated, `own` must be called first. Returns whether anything changes.
+  /// From now on this session keeps only its own parts of divided states; null: whole states.
+  /// Shards are this rank's from the start. Once memory is allocated, `own` must be called first.
+  /// Returns whether anything changes.
   bool setRanks(Communicator *all);
   /// The division of states among ranks; null: this session has whole states.
   const Division *division() const { return ranks ? &divided : nullptr; }
-  bool isDivided(uint32_t state) const { return ranks && storage[state].cut != 0; }
+  bool isDivided(uint32_t state) const {
+    return ranks && (storage[state].cut != 0 || isSharded(artifact.states()[state]));
+  }
   /// Must be called first, except for `setRanks`. Fails if the device is out of memory. Blocks
   /// other sessions of the artifact in this function until `fill` has returned.
   Status allocate();
@@ -68,6 +72,9 @@ private:
   uint64_t beginOf(uint32_t state, int rank) const;
   void forgetOthers(uint32_t state);
   Status gather(uint32_t state);
+  Status readStored(uint32_t state, void *out);
+  Status writeStored(uint32_t state, const void *value);
+  Status readShards(uint32_t state, std::byte *out);
   void bind(std::shared_ptr<std::byte> block);
   Status writeInitial(bool onlyConstants);
 

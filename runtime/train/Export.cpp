@@ -5,6 +5,7 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
+#include "runtime/core/Shards.h"
 #include "runtime/data/transform/Transform.h"
 
 #include <algorithm>
@@ -44,8 +45,35 @@ static std::string missingFitted(Session &session) {
   return all;
 }
 
-Result<ExportedValues> ExportedValues::compute(Session &session) {
-  ExportedValues values(session);
+/// Calls use(number, state) for each exported state in shards, in their order.
+template <typename Use> static Status forEachSharded(const Artifact &artifact, Use use) {
+  for (uint32_t i = 0; i < artifact.states().size(); ++i)
+    if (const auto &state = artifact.states()[i]; isSharded(state) && state.places.count)
+      if (Status used = use(i, state); !used.ok())
+        return used;
+  return {};
+}
+
+Result<StateValues> gatherExport(Session &session) {
+  StateValues values;
+  auto gather = [&](uint32_t number, const gradc_artifact_state &state) {
+    auto &bytes = values[std::string(session.artifact().string(state.tensor.name))];
+    bytes.resize(state.tensor.bytes);
+    return session.readState(number, bytes.data());
+  };
+  if (Status gathered = forEachSharded(session.artifact(), gather); !gathered.ok())
+    return gathered;
+  return values;
+}
+
+Status joinExport(Session &session) {
+  return forEachSharded(session.artifact(), [&](uint32_t number, const gradc_artifact_state &) {
+    return session.readState(number, nullptr);
+  });
+}
+
+Result<ExportedValues> ExportedValues::compute(Session &session, StateValues gathered) {
+  ExportedValues values(session, std::move(gathered));
   const gradc_artifact_entry *entry = session.findEntry(GRADC_MERGED_ENTRY);
   if (!entry)
     return values;
@@ -72,7 +100,7 @@ Status ExportedValues::read(uint32_t state, void *out) const {
   return {};
 }
 
-Status exportOnnx(Session &session, const std::string &path) {
+Status exportOnnx(Session &session, const std::string &path, StateValues gathered) {
   const Artifact &artifact = session.artifact();
   std::span<const std::byte> original = artifact.bytes(artifact.header().model);
   if (original.empty())
@@ -81,7 +109,7 @@ Status exportOnnx(Session &session, const std::string &path) {
     return Status::error(text("cannot export '", path, "': the model computes with what training ",
                               "finds in the data (", missing,
                               "); train first, or take a checkpoint"));
-  auto exported = ExportedValues::compute(session);
+  auto exported = ExportedValues::compute(session, std::move(gathered));
   if (!exported)
     return exported.status();
   std::vector<std::byte> model(original.begin(), original.end());

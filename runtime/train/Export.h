@@ -10,25 +10,35 @@
 
 namespace gradc::runtime {
 
+/// Row-major values of states, by name.
+using StateValues = std::map<std::string, std::vector<std::byte>, std::less<>>;
+
+/// The whole values of the exported states that ranks have in shards. All ranks call it together,
+/// and those that do not export call `joinExport`.
+Result<StateValues> gatherExport(Session &session);
+Status joinExport(Session &session);
+
 /// The values of a session that exports hold: its states, except that the artifact may compute a
 /// value to export in place of one, such as a weight merged with its adapters.
 class ExportedValues {
 public:
-  static Result<ExportedValues> compute(Session &session);
+  /// `gathered`: values to take in place of the session's.
+  static Result<ExportedValues> compute(Session &session, StateValues gathered = {});
   /// As Session::readState.
   Status read(uint32_t state, void *out) const;
 
 private:
-  explicit ExportedValues(Session &session) : session(&session) {}
+  ExportedValues(Session &session, StateValues values)
+      : session(&session), merged(std::move(values)) {}
 
   Session *session;
-  std::map<std::string, std::vector<std::byte>, std::less<>> merged; ///< by state
+  StateValues merged;
 };
 
 /// Writes the ONNX model that was compiled, with its initializers replaced by the session's states.
 /// Atomic. An error where the model computes with what the data's stages find, and none has been
 /// written.
-Status exportOnnx(Session &session, const std::string &path);
+Status exportOnnx(Session &session, const std::string &path, StateValues gathered = {});
 
 /// Writes a model of two files, as the job's `exported_files` cut it, over none that the job reads.
 /// Of programs that have gradc_full.

@@ -182,7 +182,8 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
       return Status::invalid(text(name, " is ", value, ", expected 1 or more"));
 
   // 2. The data.
-  if (options.ranks)
+  job.sharesBatches = spec.child("distribution").string("strategy") != "TENSOR";
+  if (options.ranks && job.sharesBatches)
     job.share = {options.ranks->rank(), options.ranks->size() - options.servers,
                  spec.integer("micro_batches", 1)};
   job.fields = options.fields;
@@ -203,6 +204,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
     if (Status status = job.readOutputs(artifact, options); !status.ok())
       return status;
   job.keepsCheckpoints = !job.checkpointFolder.empty();
+  job.keepsExport = !job.exportPath.empty() || job.exportsToRun;
   if (!isFirst(options)) {
     job.checkpointFolder.clear();
     job.exportPath.clear();

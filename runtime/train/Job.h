@@ -21,7 +21,8 @@ struct Job {
   Config schedule;         ///< of the learning rate; absent: constant
   LossScale lossScale;
 
-  RankShare share; ///< of each batch that this process takes
+  RankShare share;           ///< of each batch that this process takes
+  bool sharesBatches = true; ///< ranks do; false: each has all rows of all batches
   Config data;
   std::vector<SourceArray> fields;                         ///< instead of the files of `data`
   Config evaluationData;                                   ///< absent: no evaluation
@@ -42,6 +43,7 @@ struct Job {
   bool bestIsAsked = false; ///< by the spec: then it is an error that the best states are not there
   bool exportsTwoFiles = false; ///< the weights have their own
   bool exportsToRun = false;    ///< into the checkpoint folder: no file is named
+  bool keepsExport = false;     ///< this process, or the first rank
 
   std::vector<std::string> inputs; ///< the files that it reads, as far as they are there
 

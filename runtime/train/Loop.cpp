@@ -201,8 +201,8 @@ Status Loop::finish() {
   if (keptBest && isFirst(options))
     if (Status status = AtomicFile::sync(checkpoints.best()); !status.ok())
       return status;
-  if (!job.exportPath.empty() && !signalled) {
-    if (Status status = exportNow(); !status.ok())
+  if (job.keepsExport && !signalled) {
+    if (Status status = isFirst(options) ? exportNow() : joinExport(session); !status.ok())
       return status;
   }
 

@@ -5,6 +5,7 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/EvaluationWatch.h"
+#include "runtime/train/Export.h"
 #include "runtime/train/InputWatch.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/Log.h"
@@ -71,7 +72,7 @@ private:
   Status evaluateNow();
   Status drawConclusions();
   Status keepBest();
-  Status restoreBest();
+  Status restoreBest(StateValues &gathered);
   Status exportNow();
   TrainPosition position() const;
   Status withLastWhole(Status written) const;

@@ -3,7 +3,6 @@
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/train/Export.h"
 
 namespace gradc::runtime {
 
@@ -37,7 +36,8 @@ Status Loop::keepBest() {
   });
 }
 
-Status Loop::restoreBest() {
+/// Into the session, and into what has been gathered of all ranks.
+Status Loop::restoreBest(StateValues &gathered) {
   auto best = Checkpoint::open(checkpoints.best());
   if (!best)
     return best.status();
@@ -45,20 +45,27 @@ Status Loop::restoreBest() {
   if (int64_t(best->position().step) != watch->bestStep())
     return Status::error(text("cannot export the best states, of step ", watch->bestStep(), ": '",
                               best->file(), "' is of step ", best->position().step));
-  return best->restore(session);
+  Status restored = best->restore(session);
+  for (const Checkpoint::State &state : best->states())
+    if (auto found = gathered.find(state.name); restored.ok() && found != gathered.end())
+      found->second.assign(state.bytes.begin(), state.bytes.end());
+  return restored;
 }
 
 /// The session's states, or those of the best evaluation.
 Status Loop::exportNow() {
   std::string which;
+  auto gathered = gatherExport(session);
+  if (!gathered)
+    return gathered.status();
   if (job.exportBest && watch->bestStep() >= 0) {
-    Status restored = restoreBest();
+    Status restored = restoreBest(*gathered);
     if (!restored.ok() && job.bestIsAsked)
       return restored;
     which = restored.ok() ? text(" the best states, of step ", watch->bestStep(), ", as")
                           : text(" the last states (", restored.message(), ") as");
   }
-  auto write = [&] { return exportOnnx(session, job.exportPath); };
+  auto write = [&] { return exportOnnx(session, job.exportPath, std::move(*gathered)); };
   if (Status status = traced("export", write); !status.ok())
     return status;
   log.line("export").string("path", job.exportPath);

@@ -120,7 +120,7 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
     std::string name = "evaluate";
     // Entries for whole batches only are evaluated by each rank alone.
     const gradc_artifact_entry *entry = session.findEntry(name);
-    dividesEvaluation = options.ranks && entry && entry->any_rows;
+    dividesEvaluation = options.ranks && job.sharesBatches && entry && entry->any_rows;
     Job shared = job;
     shared.share.unit = 1; // it is in one part
     if (!dividesEvaluation)

@@ -48,6 +48,22 @@ static Status expectWorkers(int ranks, int servers) {
                                         "servers } says, and at least one trains"));
 }
 
+/// The only number of ranks that can train; 0: any.
+static int onlyRanks(const Artifact &artifact) {
+  Config distribution = Config::job(artifact).child("distribution");
+  return distribution.string("strategy") == "TENSOR" ? int(distribution.integer("ranks", 0)) : 0;
+}
+
+static Status expectRanks(int ranks, int only) {
+  return !only || ranks == only
+             ? Status()
+             : Status(Code::usage,
+                      text("found ", ranks, ranks == 1 ? " process" : " ranks", ", expected ", only,
+                           ", for which the spec's distribution { ranks } shards the parameters: "
+                           "start it with --ranks ",
+                           only, ", or compile it for ", ranks));
+}
+
 Result<std::optional<int>> startRanks(const Artifact &artifact, const std::string &file,
                                       const CommandLine &line, std::span<char *const> arguments) {
   int launched = launchedRanks();
@@ -59,6 +75,12 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
                   launched ? "option '--elastic' goes with '--ranks', which starts ranks again; "
                              "mpirun does not"
                            : "option '--elastic' goes with '--ranks', found one process");
+  int only = onlyRanks(artifact);
+  if (line.isElastic && only)
+    return Status(Code::usage, "option '--elastic' goes with strategies that any number of ranks "
+                               "can train with, found strategy: TENSOR");
+  if (Status fits = expectRanks(std::max(launched, line.ranks), only); !fits.ok())
+    return fits;
   if (std::max(launched, line.ranks) > 1)
     if (Status one = expectOneTraining(line); !one.ok())
       return one;

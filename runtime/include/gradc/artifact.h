@@ -63,6 +63,9 @@ typedef struct gradc_artifact_state {
   uint32_t splat;           /* 1: `initial` is one element that fills the tensor */
   gradc_range initial;      /* raw bytes, row-major, at any address: those in the model where it has them */
   gradc_range places;       /* gradc_artifact_place: empty where it is no initializer of the model */
+  /* Above 1: so many ranks share the state, which is [runs, shards, elements of a piece]; rank r stores [:, r, :]. Buffers and
+   * the pack and unpack entries are of what one rank stores, all else is of the whole state. The number is that of all such states. */
+  uint64_t shards, runs;
 } gradc_artifact_state;
 
 /* Where a state's bytes lie in the model (header.model): its initializer, and each tied to it. */
