@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/SequencePorts.h"
 #include "compiler/import/onnx/Subgraph.h"
 
 using namespace mlir;
@@ -140,6 +141,8 @@ static LogicalResult importSplitToSequence(Node &n) {
       return failure();
     if (part->size() != 1 || part->front() < 1)
       return n.error() << "expected parts of at least 1, found " << formatDims(*part);
+    if (int64_t count = llvm::divideCeil(size, part->front()); count > maxTensors)
+      return n.error() << "expected at most " << maxTensors << " parts, found " << count;
     for (int64_t left = size; left > 0; left -= sizes.back())
       sizes.push_back(std::min(left, part->front()));
   }

@@ -10,9 +10,6 @@
 using namespace mlir;
 using namespace gradc;
 
-/// Each tensor is a port with its own name.
-static constexpr int64_t mostTensors = 1024;
-
 const SmallVector<Value> *EntryImport::findSequence(StringRef name) const {
   for (const Scope *at = scope; at && &at->block == &scope->block; at = at->outer)
     if (auto found = at->sequences.find(name); found != at->sequences.end())
@@ -43,11 +40,11 @@ std::optional<int64_t> gradc::sequenceLength(const ImportOptions &options,
     return options.inputs.count(name) || options.shapes.count(name);
   };
   if (auto shape = options.shapes.find(name); shape != options.shapes.end())
-    return shape->second.size() == 1 && shape->second[0] >= 0 && shape->second[0] <= mostTensors
+    return shape->second.size() == 1 && shape->second[0] >= 0 && shape->second[0] <= maxTensors
                ? std::optional(shape->second[0])
                : std::nullopt;
   int64_t length = 0;
-  while (length < mostTensors && has(elementName(name, length)))
+  while (length < maxTensors && has(elementName(name, length)))
     ++length;
   return length ? std::optional(length) : std::nullopt;
 }
@@ -95,7 +92,7 @@ LogicalResult EntryImport::bindGraphInput(const onnx::ValueInfoProto &input, Bin
     return emitError(model.nameLoc(name))
            << "graph input \"" << name
            << "\" is a sequence: expected to be told of how many tensors"
-           << ", at most " << mostTensors << ", by --shape " << name
+           << ", at most " << maxTensors << ", by --shape " << name
            << "=2 or by an --input or --shape for "
            << "each: " << elementName(name, 0) << ", " << elementName(name, 1) << " and so on";
   SmallVector<Value> tensors;

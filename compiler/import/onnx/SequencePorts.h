@@ -6,6 +6,10 @@
 
 namespace gradc {
 
+/// The max number of tensors in a sequence that is an input, where each is a port, or that is split
+/// off a tensor.
+inline constexpr int64_t maxTensors = 1024;
+
 /// For example "s.0", the name of tensor 0 of sequence s.
 std::string elementName(llvm::StringRef sequence, int64_t i);
 /// The number of tensors in the sequence of that name; nullopt if the options do not tell.
