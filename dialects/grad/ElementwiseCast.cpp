@@ -140,10 +140,12 @@ static HostTensor convert(const HostTensor &from, RankedTensorType type) {
   return to;
 }
 
-/// Verification evaluates in f64: bits are those of the op's own types.
+/// Verification evaluates in f64: bits are those of the op's own element types. The shape is that
+/// of the operand, which is a single element when splats are folded.
 void BitCastOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  HostTensor bits = convert(operands[0], getOperand().getType());
-  results[0] = convert(HostTensor(getType(), bits.bytes()), results[0].getType());
+  ArrayRef<int64_t> shape = operands[0].getShape();
+  HostTensor bits = convert(operands[0], getOperand().getType().clone(shape));
+  results[0] = convert(HostTensor(getType().clone(shape), bits.bytes()), results[0].getType());
 }
 
 /// No pointwise loop of the others, which widen 16-bit floats.

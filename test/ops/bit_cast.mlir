@@ -27,6 +27,19 @@ func.func @bits() -> (tensor<4xi32>, tensor<2xf32>, tensor<2xi16>, tensor<1xui8>
   return %0, %1, %2, %3 : tensor<4xi32>, tensor<2xf32>, tensor<2xi16>, tensor<1xui8>
 }
 
+// A splat's bits are those of its one element.
+
+// FOLD-LABEL: @splat
+func.func @splat() -> (tensor<300x7xui32>, tensor<300x7xf64>) {
+  %x = grad.constant dense<1.0> : tensor<300x7xf32>
+  // FOLD-DAG: dense<1065353216> : tensor<300x7xui32>
+  %0 = grad.bit_cast %x : tensor<300x7xf32> -> tensor<300x7xui32>
+  %i = grad.constant dense<4607182418800017408> : tensor<300x7xi64>
+  // FOLD-DAG: dense<1.000000e+00> : tensor<300x7xf64>
+  %1 = grad.bit_cast %i : tensor<300x7xi64> -> tensor<300x7xf64>
+  return %0, %1 : tensor<300x7xui32>, tensor<300x7xf64>
+}
+
 // -----
 
 func.func @c1(%x: tensor<3xf32>) {
