@@ -1,0 +1,79 @@
+// Ranks that divide parameters, have servers, or step apart, against one process.
+#include "test/unit/compiler/RanksTesting.h"
+
+using namespace gradc;
+using namespace gradc::test;
+
+namespace {
+
+const std::string sharded = "distribution { strategy: SHARDED_OPTIMIZER }";
+
+/// Ranks that update parts of parameters follow one process that updates all of them. What a rank
+/// has of other parts is NaN after a scatter here.
+TEST(Ranks, PartsOfParametersTrainAsInOneProcess) {
+  for (const std::string optimizer :
+       {"sgd { learning_rate: 1 }", "adam { learning_rate: 0.01  epsilon: 0.1 }",
+        "nadam { learning_rate: 0.01  epsilon: 0.1 }"}) // with a slot of one number
+    expectTheSame({"digits", dropped, "optimizer { " + optimizer + " }\n" + sharded},
+                  {{32}, {16, 16}, {5, 20, 7}}, 4e-6);
+  expectTheSame({"lenet", dropped, sgd + sharded}, {{16, 16}, {31, 1}}, 2e-6);
+}
+
+TEST(Ranks, RulesOfWholeTensorsDivideParametersWhole) {
+  for (const std::string optimizer :
+       {"lamb { learning_rate: 0.01  epsilon: 0.1 }", "lars { learning_rate: 0.1  momentum: 0.9 }",
+        "muon { learning_rate: 0.01 } }\ngroup { pattern: \"*.bias\" optimizer { sgd { "
+        "learning_rate: 1 } }"})
+    expectTheSame({"digits", dropped, "optimizer { " + optimizer + " }\n" + sharded},
+                  {{16, 16}, {4, 4, 12, 12}}, 2e-5);
+}
+
+TEST(Ranks, PartsOfParametersWithClippingAveragesAndScales) {
+  const std::string more = "ema { decay: 0.5 }\nregularizer { l2: 0.01 }\n";
+  for (const std::string clip : {"global_norm: 0.05", "norm: 0.05"})
+    expectTheSame({"digits", dropped, sgd + more + "clip { " + clip + " }\n" + sharded},
+                  {{16, 16}, {0, 9, 23}}, 2e-6);
+  expectTheSame({"digits", dropped, sgd + "precision: FP16\nloss_scaling {}\n" + sharded},
+                {{16, 16}, {4, 28}}, 2e-3);
+  expectTheSame({"digits", dropped, sgd}, {"digits", dropped, sgd + "micro_batches: 4\n" + sharded},
+                {{16, 16}, {8, 20, 4}}, 2e-6);
+}
+
+TEST(Ranks, ServersUpdateWhatWorkersComputeGradientsOf) {
+  Case wanted{
+      "digits", dropped,
+      "optimizer { adam { learning_rate: 0.01  epsilon: 0.1 } }\nclip { global_norm: 0.5 }\n"
+      "distribution { strategy: PARAMETER_SERVER  servers: 2 }"};
+  wanted.servers = 2;
+  expectTheSame(wanted, {{32, 0, 0}, {16, 16, 0, 0}}, 4e-6);
+}
+
+TEST(Ranks, StaleWorkersTakeStepsOfOneKind) {
+  const std::string server = "strategy: PARAMETER_SERVER ", stale = server + "staleness: 2";
+  const struct {
+    std::string distribution, more, expected;
+  } refused[] = {
+      {"staleness: 2", "",
+       "expected strategy: PARAMETER_SERVER beside staleness, found strategy: MIRRORED"},
+      {"strategy: SHARDED_OPTIMIZER staleness: 0", "",
+       "expected strategy: PARAMETER_SERVER beside staleness, found strategy: SHARDED_OPTIMIZER"},
+      {server + "staleness: -1", "", "expected 0 steps or more, found -1"},
+      {stale + " servers: 2", "", "expected one server beside staleness, found servers: 2"},
+      {stale + " synchronize_batch_norm: true", "",
+       "expected no synchronize_batch_norm beside staleness: workers do not wait"},
+      {stale, "precision: FP16\nloss_scaling {}\n",
+       "expected no loss_scaling beside staleness: each worker would have a scale of its own"},
+      {stale, "train { name: \"a\" }\ntrain { name: \"b\" }\n",
+       "expected at most one train block beside staleness, found 2"},
+      {stale, "group { pattern: \"*.bias\" frozen_until_step: 5 }\n",
+       "expected no frozen_until_step beside staleness, found frozen_until_step: 5"},
+      {stale, "train { name: \"a\" group { pattern: \"*.bias\" frozen_until_step: 7 } }\n",
+       "expected no frozen_until_step beside staleness, found frozen_until_step: 7"}};
+  for (const auto &one : refused) {
+    Case wanted{"digits", dropped, sgd + one.more + "distribution { " + one.distribution + " }"};
+    std::string said = Compiled(specOf(wanted)).said;
+    EXPECT_NE(said.find(one.expected), std::string::npos) << one.expected << "\nfound: " << said;
+  }
+}
+
+} // namespace
