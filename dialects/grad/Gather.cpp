@@ -79,3 +79,12 @@ LogicalResult GatherOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
 
 LoopKind GatherOp::getLoopKind() { return LoopKind::movement; }
 SmallVector<int64_t> GatherOp::getResultDims() { return SmallVector<int64_t>(getDims()); }
+
+/// The positions of the indices come first, in their order, then the data's dims after the first.
+Value GatherOp::getRows() {
+  int64_t positions = getIndexDims().size(), next = positions;
+  bool isRows = getIndices().size() == 1 && getDims().front() < 0 &&
+                llvm::equal(getIndexDims(), llvm::seq<int64_t>(0, positions)) &&
+                llvm::all_of(getDims().drop_front(), [&](int64_t d) { return d == next++; });
+  return isRows ? getIndices().front() : Value();
+}

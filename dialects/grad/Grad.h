@@ -70,6 +70,12 @@ LogicalResult verifyUpdate(Operation *op);
 
 namespace mlir::grad {
 
+/// Whether the op replaces rows of a table.
+inline bool writesRows(Operation *op) {
+  auto rows = dyn_cast<RowsOpInterface>(op);
+  return rows && rows.getNewRows();
+}
+
 /// Folding creates constants of at most this many bytes; larger results stay ops.
 constexpr int64_t foldLimitBytes = 1 << 20;
 

@@ -165,6 +165,23 @@ def MovementOpInterface : OpInterface<"MovementOpInterface"> {
   ];
 }
 
+def RowsOpInterface : OpInterface<"RowsOpInterface"> {
+  let description = [{
+    The op reads or writes whole rows of its first operand, the table: everything at one index of the table's first dim. An
+    update of the parameters in a table then needs only these rows, and a target may write them in place.
+  }];
+  let cppNamespace = "::mlir::grad";
+  let methods = [
+    InterfaceMethod<[{
+        The indices that choose the rows. The dims of what is read or written are those of the indices, then the table's
+        remaining dims. Null: the op addresses elements in another way.
+      }],
+      "::mlir::Value", "getRows", (ins)>,
+    InterfaceMethod<"The values that the op writes to the rows, the others being the table's; null: it reads the rows.",
+      "::mlir::Value", "getNewRows", (ins), "", [{ return {}; }]>,
+  ];
+}
+
 def PermuteOpInterface : OpInterface<"PermuteOpInterface"> {
   let description = [{
     The op over transposed operands: an op with dim attributes renumbers them. Pointwise ops (the
@@ -209,6 +226,11 @@ def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
         parameter may be updated in parts. Otherwise the rule needs the whole tensor.
       }],
       "bool", "isElementwise", (ins), "", [{ return true; }]>,
+    StaticInterfaceMethod<[{
+        Whether the rule changes neither the parameter nor the slots where the gradient is 0. Rows of a table that no
+        gradient reaches may then be skipped.
+      }],
+      "bool", "keepsWithoutGradient", (ins "::mlir::DictionaryAttr":$hyperparameters), "", [{ return false; }]>,
     StaticInterfaceMethod<"The min rank of a parameter for this rule; lower ranks need another rule.",
       "int64_t", "getLeastRank", (ins), "", [{ return 0; }]>,
     StaticInterfaceMethod<[{

@@ -10,7 +10,7 @@ def Grad_ScatterReductionEnum : Grad_Enum<"ScatterReduction", "what an update do
 def Grad_ScatterReduction : EnumAttr<Grad_Dialect, Grad_ScatterReductionEnum, "scatter_reduction">;
 
 def Grad_GatherOp : Grad_Op<"gather", [InferTypeOpAdaptor,
-    DeclareOpInterfaceMethods<MovementOpInterface>]> {
+    DeclareOpInterfaceMethods<MovementOpInterface>, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "elements of `data` at run-time indices";
   let description = [{
     result[d] = data[c], where coordinate c[i] is d[dims[i]] or, if dims[i] is -1 - k, an element of the k-th indices:
@@ -50,6 +50,25 @@ def Grad_ScatterOp : Grad_Op<"scatter", [AllTypesMatch<["init", "result"]>], ["g
     $init `[` $indices `]` $reduction $updates `dims` $dims `index_dims` $index_dims attr-dict
     `:` type($init) `,` type($updates) `,` type($indices)
   }];
+  let hasVerifier = 1;
+}
+
+def Grad_SetRowsOp : Grad_CompositeOp<"set_rows", [AllTypesMatch<["table", "result"]>,
+    DeclareOpInterfaceMethods<RowsOpInterface, ["getNewRows"]>], ["getFlops"]> {
+  let summary = "`table` with the rows at run-time indices replaced";
+  let description = [{
+    result[rows[i], ...] = values[i, ...], and the table's rows elsewhere: a scatter of whole rows. A CPU kernel writes only these
+    rows, over the table; other targets compute the scatter. Negative indices count from the end. Indices out of range have no effect,
+    and the others have to be distinct: with equal ones, the row is one of their values.
+
+    C1: the table has a first dim, and `rows` is a list of i32 or i64. C2: `values` have the list's length and the table's
+    remaining dims.
+
+    Example: `%t = grad.set_rows %table[%rows], %values : tensor<50x8xf32>, tensor<4x8xf32>, tensor<4xi32>`
+  }];
+  let arguments = (ins Grad_Tensor:$table, Grad_IntTensor:$rows, Grad_Tensor:$values);
+  let results = (outs Grad_Tensor:$result);
+  let assemblyFormat = "$table `[` $rows `]` `,` $values attr-dict `:` type($table) `,` type($values) `,` type($rows)";
   let hasVerifier = 1;
 }
 

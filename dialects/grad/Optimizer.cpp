@@ -39,6 +39,13 @@ static double decayOf(Operation *op, StringRef name) {
   return value ? value.getValueAsDouble() : 0;
 }
 
+bool grad::hasDecay(DictionaryAttr hyperparameters) {
+  return llvm::any_of(ArrayRef<StringRef>{"l2", "weight_decay"}, [&](StringRef name) {
+    auto value = hyperparameters.getAs<FloatAttr>(name);
+    return value && !value.getValue().isZero();
+  });
+}
+
 // Evaluation --------------------------------------------------------------------------------------
 
 void grad::evaluateWholeUpdate(Operation *op, ArrayRef<HostTensor> operands,

@@ -55,6 +55,9 @@ struct UpdateExprs {
 SmallVector<Value> decomposeUpdate(OpBuilder &builder, Operation *op,
                                    llvm::function_ref<SmallVector<Expr>(const UpdateExprs &)> rule);
 
+/// Whether every step shrinks the parameter, by `l2` or by `weight_decay`.
+bool hasDecay(DictionaryAttr hyperparameters);
+
 /// 1 - base^step, exact at small steps.
 double biasCorrection(double step, double base);
 Expr biasCorrection(Expr step, double base);

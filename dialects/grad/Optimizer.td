@@ -50,8 +50,8 @@ class Grad_FixedUpdateOp<string mnemonic, list<string> slots, list<string> scala
 
 /// A rule whose slots (number, types or initial values) or scalars depend on its hyperparameters. If a rule has `cycled` and
 /// sets it, the last scalar is the step's `momentum`, which replaces the hyperparameter.
-class Grad_VariableUpdateOp<string mnemonic, list<string> scalars, dag hyperparameters>
-    : Grad_UpdateOp<mnemonic> {
+class Grad_VariableUpdateOp<string mnemonic, list<string> scalars, dag hyperparameters, list<string> answers = []>
+    : Grad_UpdateOp<mnemonic, answers> {
   let arguments = !con((ins Grad_FloatTensor:$parameter, Grad_FloatTensor:$gradient,
                             Variadic<Grad_FloatTensor>:$slots_and_scalars, Grad_BoolScalar:$proceed),
       hyperparameters, decays);
@@ -67,7 +67,7 @@ class Grad_VariableUpdateOp<string mnemonic, list<string> scalars, dag hyperpara
   }];
 }
 
-def Grad_SgdOp : Grad_FixedUpdateOp<"sgd", [], ["learning_rate"], (ins)> {
+def Grad_SgdOp : Grad_FixedUpdateOp<"sgd", [], ["learning_rate"], (ins), ["keepsWithoutGradient"]> {
   let summary = "p = p' - lr g";
 }
 
@@ -125,7 +125,7 @@ def Grad_RmspropOp : Grad_VariableUpdateOp<"rmsprop", ["learning_rate"],
 
 def Grad_AdagradOp : Grad_VariableUpdateOp<"adagrad", ["learning_rate", "step"],
     (ins DefaultValuedAttr<F64Attr, "0.0">:$learning_rate_decay, DefaultValuedAttr<F64Attr, "0.0">:$initial_accumulator,
-         F64Attr:$epsilon, UnitAttr:$keras)> {
+         F64Attr:$epsilon, UnitAttr:$keras), ["keepsWithoutGradient"]> {
   let summary = "the gradient over the root of the sum of its squares; as PyTorch";
   let description = [{
     s = s + g^2, which begins at `initial_accumulator`; p = p' - lr / (1 + (t - 1) learning_rate_decay) g / (sqrt(s) + epsilon);

@@ -153,6 +153,12 @@ SmallVector<UpdateSlot> AdagradOp::getUpdateSlots(RankedTensorType parameter,
   return {{"sum", parameter, initial ? initial.getValueAsDouble() : 0}};
 }
 
+/// The root is above 0 by epsilon.
+bool AdagradOp::keepsWithoutGradient(DictionaryAttr hyperparameters) {
+  auto epsilon = hyperparameters.getAs<FloatAttr>("epsilon");
+  return !hasDecay(hyperparameters) && epsilon && epsilon.getValueAsDouble() > 0;
+}
+
 void AdagradOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   double epsilon = real(getEpsilon()), decay = real(getLearningRateDecay());
   evaluateUpdate(*this, operands, results, [&](UpdateElement &e) {

@@ -6,6 +6,10 @@ using namespace mlir::grad;
 
 // SGD ---------------------------------------------------------------------------------------------
 
+bool SgdOp::keepsWithoutGradient(DictionaryAttr hyperparameters) {
+  return !hasDecay(hyperparameters);
+}
+
 void SgdOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   evaluateUpdate(*this, operands, results,
                  [](UpdateElement &e) { e.parameter -= e.rate * e.gradient; });

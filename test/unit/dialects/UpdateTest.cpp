@@ -19,6 +19,23 @@ TEST_F(Contract, UpdatesKeepEverythingWhereTheStepDoesNotProceed) {
   });
 }
 
+// Rows of a table that no gradient reaches may be skipped where a rule says so, and only there.
+TEST_F(Contract, UpdatesKnowWhetherTheyKeepEverythingWithoutAGradient) {
+  forEachInstance(/*onlyF64=*/true, [](Instance &instance) {
+    auto update = dyn_cast<UpdateOpInterface>(instance.op);
+    if (!update)
+      return;
+    SmallVector<HostTensor> operands = instance.randomOperands(3);
+    for (int64_t i = 0; i < operands[1].size(); ++i)
+      operands[1].setFloat(i, 0);
+    SmallVector<HostTensor> results = evaluateOp(instance.op, operands);
+    bool isKept = true;
+    for (size_t r = 0; r < results.size(); ++r)
+      isKept &= results[r].bytes() == operands[r ? 1 + r : 0].bytes();
+    EXPECT_EQ(update.keepsWithoutGradient(instance.op->getAttrDictionary()), isKept);
+  });
+}
+
 // An elementwise update decomposes into ops of one element each, and copies of scalars.
 TEST_F(Contract, ElementwiseUpdatesTakeNothingOfOtherElements) {
   forEachInstance(/*onlyF64=*/true, [](Instance &instance) {
