@@ -31,7 +31,8 @@ struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeCompo
     bool forCpu = keepForKernels && !(level && level->isCuda());
     auto isKept = [&](Operation *op) {
       return (keepForLibraries && isOfLibrary(op)) ||
-             (forCpu && gradc::isAttentionKernel(op, exec::kernelLimits(/*isCuda=*/false)));
+             (forCpu && (grad::writesRows(op) ||
+                         gradc::isAttentionKernel(op, exec::kernelLimits(/*isCuda=*/false))));
     };
     auto collect = [&] {
       composites.clear();

@@ -11,6 +11,8 @@ using namespace gradc;
 
 /// Whether the op is not decomposed because its kernel computes it as a whole.
 static bool isWhole(exec::KernelOp kernel, Operation &op) {
+  if (kernel.getPatchAttr())
+    return true;
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   return schedule && schedule.isAttention() && isa<grad::AttentionOpInterface>(op);
 }

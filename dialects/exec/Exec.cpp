@@ -166,6 +166,9 @@ static bool inOnePart(ArrayAttr parts, int64_t operand, int64_t result) {
 }
 
 bool KernelOp::mayOverwrite(unsigned operand, unsigned result) {
+  if (PatchAttr patch = getPatchAttr())
+    return operand == patch.getTable() &&
+           getLayout(operand) == getLayout(getBlock().getNumArguments() + result);
   // Libraries do not guarantee to read an operand before they overwrite it.
   return !getLibraryAttr() &&
          llvm::is_contained(getInplace().value_or(ArrayRef<int64_t>()), int64_t(operand)) &&
@@ -174,7 +177,11 @@ bool KernelOp::mayOverwrite(unsigned operand, unsigned result) {
          inOnePart(getPartsAttr(), operand, result);
 }
 
-RankedTensorType KernelOp::getRoot() { return largestOf(getYielded()); }
+RankedTensorType KernelOp::getRoot() {
+  if (PatchAttr patch = getPatchAttr())
+    return cast<RankedTensorType>(getBlock().getArgument(patch.getValues()).getType());
+  return largestOf(getYielded());
+}
 
 int64_t KernelOp::getThreads() {
   if (getParts() && !getParts()->empty())
@@ -307,6 +314,32 @@ static LogicalResult verifyExtents(KernelOp kernel) {
   return success();
 }
 
+static LogicalResult verifyPatch(KernelOp kernel) {
+  PatchAttr patch = kernel.getPatchAttr();
+  if (!patch)
+    return success();
+  int64_t operands = kernel.getBlock().getNumArguments();
+  for (int64_t operand : {patch.getTable(), patch.getRows(), patch.getValues()})
+    if (operand < 0 || operand >= operands)
+      return kernel.emitOpError("expected operands of a patch below ")
+             << operands << ", found " << operand;
+  auto typeOf = [&](int64_t operand) {
+    return cast<RankedTensorType>(kernel.getBlock().getArgument(operand).getType());
+  };
+  RankedTensorType table = typeOf(patch.getTable()), rows = typeOf(patch.getRows()),
+                   values = typeOf(patch.getValues());
+  if (kernel.getYielded().size() != 1 || kernel.getYielded()[0].getType() != table)
+    return kernel.emitOpError("expected a patch to have one result, of type ") << table;
+  if (table.getRank() == 0 || rows.getRank() != 1 || values.getRank() != table.getRank() ||
+      values.getDimSize(0) != rows.getDimSize(0) ||
+      values.getShape().drop_front() != table.getShape().drop_front())
+    return kernel.emitOpError("expected a patch of rows of ")
+           << table << ", found " << values << " at " << rows;
+  if (kernel.getBlocksAttr() || kernel.getParts() || kernel.getLibraryAttr() || kernel.getRows())
+    return kernel.emitOpError("expected a patch on a CPU, with a fixed number of rows");
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   size_t count = getBlock().getNumArguments() + getYielded().size();
   if (getLayouts() && getLayouts()->size() != count)
@@ -318,7 +351,7 @@ LogicalResult KernelOp::verify() {
              << getBlock().getNumArguments() << ", found " << operand;
   if (getYielded().empty())
     return emitOpError("expected at least one result");
-  if (failed(verifyExtents(*this)))
+  if (failed(verifyPatch(*this)) || failed(verifyExtents(*this)))
     return failure();
   if (getParts())
     return verifyParts(*this);

@@ -158,6 +158,16 @@ def Exec_Library : Exec_Attr<"Library", "library"> {
   }];
 }
 
+def Exec_Patch : Exec_Attr<"Patch", "patch"> {
+  let summary = "the operands of a kernel that writes some rows of a table in place";
+  let description = [{
+    The kernel's result is the memory of operand `table`. Row i of operand `values` replaces the table's row at element i of
+    operand `rows`, or none if that is out of range.
+  }];
+  let parameters = (ins "int64_t":$table, "int64_t":$rows, "int64_t":$values);
+  let assemblyFormat = "`<` `table` `=` $table `,` `rows` `=` $rows `,` `values` `=` $values `>`";
+}
+
 def Exec_SpaceEnum : I32EnumAttr<"Space", "where a slice lives", [
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"buffer", 1>, I32EnumAttrCase<"input", 2>,
     I32EnumAttrCase<"output", 3>]> {
@@ -191,7 +201,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     operand, then one per result. `inplace` lists the operands that are only read at the root's own index: a result of the
     same type and layout may reuse the memory of any one of them.
     `blocks` and `library`, the call that may replace the kernel, accompany a GPU schedule. A kernel that does several things
-    at once has `parts` instead of `schedule` and `blocks`. `nodes` names the source nodes; `flops` and `bytes` are the work of one launch.
+    at once has `parts` instead of `schedule` and `blocks`. A kernel with a `patch` writes only some rows of its result, which must have the
+    memory of the table; its root space is that of the new rows. `nodes` names the source nodes; `flops` and `bytes` are the work of one launch.
 
     Types are those of the largest batch. A kernel whose tensors depend on the number of rows n takes n as an argument. It has `extents`,
     a list per operand, and `rows`, the list of the root space. An entry k > 0 means that a run of n rows uses the first
@@ -200,7 +211,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<ArrayAttr>:$layouts,
       OptionalAttr<Exec_Schedule>:$schedule, OptionalAttr<Exec_Blocks>:$blocks,
       OptionalAttr<Exec_Library>:$library, OptionalAttr<TypedArrayAttrBase<Exec_Part, "parts">>:$parts,
-      OptionalAttr<DenseI64ArrayAttr>:$inplace,
+      OptionalAttr<DenseI64ArrayAttr>:$inplace, OptionalAttr<Exec_Patch>:$patch,
       OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "extents">>:$extents,
       OptionalAttr<DenseI64ArrayAttr>:$rows,
       OptionalAttr<ArrayAttr>:$nodes, OptionalAttr<I64Attr>:$flops, OptionalAttr<I64Attr>:$bytes);
@@ -215,7 +226,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     void setLayout(unsigned i, ::mlir::exec::PanelAttr layout);
     /// Whether a result may be written over an operand.
     bool mayOverwrite(unsigned operand, unsigned result);
-    /// The kernel's root space: the type of its largest result.
+    /// The kernel's root space: the type of its largest result, or of the new rows of a patch.
     ::mlir::RankedTensorType getRoot();
     /// The operand's list in `extents`; zeros without `extents`.
     ::llvm::SmallVector<int64_t> getExtentsOf(unsigned operand);

@@ -14,6 +14,8 @@ LoopKind loopKind(Operation *op) {
     return loops.getLoopKind();
   if (isa<AttentionOpInterface>(op))
     return LoopKind::contraction;
+  if (writesRows(op))
+    return LoopKind::assembly;
   // A composite that was kept whole for a library has its loops once it is decomposed.
   return op->hasTrait<grad::Pointwise>() ? LoopKind::elementwise : LoopKind::view;
 }
@@ -162,8 +164,7 @@ private:
     return it == groups.end() ? nullptr : it->second;
   }
 
-  /// Whether some user chain leads from `from` to `to` through anything outside both... or
-  /// directly.
+  /// Whether a chain of users leads from `from` to `to`, directly or through others.
   bool reaches(Group *from, Group *to) const {
     llvm::SmallPtrSet<Operation *, 32> seen;
     SmallVector<Operation *> work(from->ops.begin(), from->ops.end());
@@ -403,8 +404,7 @@ private:
           merge(scalars[i], scalars[j]);
   }
 
-  /// A storage rounding is placed in the kernel of the value that it rounds, because other kernels
-  /// read the rounded value.
+  /// Puts a storage rounding in the kernel of what it rounds: other kernels read the rounded value.
   void storeWithProducers() {
     for (auto cast : block.getOps<CastOp>()) {
       Group *maker = groups.lookup(cast.getOperand().getDefiningOp());

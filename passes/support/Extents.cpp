@@ -61,6 +61,12 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
     return visitScan(scan);
   if (isa<grad::CollectiveOpInterface>(op))
     return visitCollective(op);
+  if (grad::writesRows(op)) {
+    if (llvm::any_of(op->getOperands(), [&](Value v) { return !find(v) || isBatched(v); }))
+      return fail("it writes rows of a table, as many as the batch has");
+    setAll(op->getResult(0), extent::whole);
+    return success();
+  }
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return visitGeneric(generic);
   if (isa<linalg::FillOp, tensor::EmptyOp>(op)) {

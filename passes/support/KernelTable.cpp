@@ -26,7 +26,7 @@ static bool isSame(exec::KernelOp a, exec::KernelOp b) {
   return a.getLayoutsAttr() == b.getLayoutsAttr() && a.getPartsAttr() == b.getPartsAttr() &&
          a.getScheduleAttr() == b.getScheduleAttr() && a.getBlocksAttr() == b.getBlocksAttr() &&
          a.getLibraryAttr() == b.getLibraryAttr() && a.getExtentsAttr() == b.getExtentsAttr() &&
-         inplace(a) == inplace(b) &&
+         inplace(a) == inplace(b) && a.getPatchAttr() == b.getPatchAttr() &&
          OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
                                                     OperationEquivalence::IgnoreLocations);
 }

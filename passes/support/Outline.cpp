@@ -45,6 +45,17 @@ static SmallVector<int64_t> findInplace(exec::KernelOp kernel) {
   return inplace;
 }
 
+/// The operands of a kernel that writes rows of a table; null: it does not, or not only.
+static exec::PatchAttr patchOf(exec::KernelOp kernel) {
+  Block &body = kernel.getBlock();
+  if (!writesRows(&body.front()))
+    return nullptr;
+  auto rows = cast<RowsOpInterface>(body.front());
+  auto operand = [](Value v) { return int64_t(cast<BlockArgument>(v).getArgNumber()); };
+  return exec::PatchAttr::get(kernel.getContext(), operand(rows->getOperand(0)),
+                              operand(rows.getRows()), operand(rows.getNewRows()));
+}
+
 static int64_t tensorBytes(Type t) { return exec::layoutBytes(cast<RankedTensorType>(t), nullptr); }
 
 exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
@@ -73,6 +84,10 @@ exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> o
   for (Operation &op : *body)
     if (auto cost = dyn_cast<CostOpInterface>(op))
       flops += cost.getFlops();
+  if (exec::PatchAttr patch = patchOf(kernel)) {
+    kernel.setPatchAttr(patch);
+    bytes = 2 * tensorBytes(kernel.getRoot());
+  }
   kernel.setInplace(findInplace(kernel));
   kernel.setFlops(flops);
   kernel.setBytes(bytes);

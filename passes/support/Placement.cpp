@@ -69,18 +69,29 @@ LogicalResult Placement::placeBlock(Block &block, Nodes &into) {
 
 void Placement::placeLaunch(exec::LaunchOp launch, Nodes &into) {
   PlacedNode node(launch, launch.getLoc());
+  if (exec::PatchAttr patch = kernelOf(launch).getPatchAttr())
+    placePatch(launch, patch, into);
   for (Value v : launch.getOperands()) {
     node.reads.push_back(tensorOf(v));
     touch(node.reads.back(), /*isWrite=*/false);
   }
   for (OpResult v : launch.getResults()) {
-    places[v] = placeResult(launch, v);
+    if (!places.contains(v))
+      places[v] = placeResult(launch, v);
     node.writes.push_back(tensorOf(v));
   }
   for (const PlacedTensor &tensor : node.writes)
     touch(tensor, /*isWrite=*/true);
   arena.advance();
   into.push_back(std::move(node));
+}
+
+/// The kernel writes some rows of the table, so the result is placed over the table, or over a copy
+/// of it where the table is read later or belongs elsewhere.
+void Placement::placePatch(exec::LaunchOp launch, exec::PatchAttr patch, Nodes &into) {
+  OpResult result = launch->getResult(0);
+  places[result] = placeResult(launch, result);
+  copy(launch.getLoc(), tensorOf(launch.getOperand(patch.getTable())), tensorOf(result), into);
 }
 
 Place Placement::placeResult(exec::LaunchOp launch, OpResult result) {

@@ -59,6 +59,7 @@ private:
 
   mlir::LogicalResult placeBlock(mlir::Block &block, Nodes &into);
   void placeLaunch(mlir::exec::LaunchOp launch, Nodes &into);
+  void placePatch(mlir::exec::LaunchOp launch, mlir::exec::PatchAttr patch, Nodes &into);
   mlir::LogicalResult placeIf(mlir::grad::IfOp branch, Nodes &into);
   mlir::LogicalResult placeBranch(mlir::grad::IfOp branch, mlir::Block &block, Nodes &into);
   mlir::LogicalResult placeScan(mlir::grad::ScanOp scan, Nodes &into);

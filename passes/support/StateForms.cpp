@@ -52,6 +52,9 @@ void StateForms::note(Operation *op) {
     // What ranks gather is as the launch has stored it. Other collectives are row-major.
     Operation *writer = storageRoot(write.getValue()).getDefiningOp();
     storage.fixed |= isa_and_nonnull<CollectiveOpInterface>(writer) && !writerOf(write.getValue());
+    // Rows of a table are adjacent elements.
+    if (auto launch = dyn_cast_or_null<exec::LaunchOp>(writer))
+      storage.fixed |= bool(symbols.lookup<exec::KernelOp>(launch.getKernel()).getPatchAttr());
     for (Operation *user : write.getValue().getUsers())
       storage.fixed |= !isa<WriteOp, exec::LaunchOp, CollectiveOpInterface>(user);
   }

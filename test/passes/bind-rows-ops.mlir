@@ -67,3 +67,23 @@ func.func @joined(%x: tensor<6x8xf32> {grad.batched}) -> tensor<12x8xf32> attrib
   %0 = grad.concatenate %x, %x dim 0 : tensor<6x8xf32>, tensor<6x8xf32>
   return %0 : tensor<12x8xf32>
 }
+
+// A list of rows with a fixed length does not keep an entry from taking any number of rows; one that is the batch does.
+
+// CHECK: func.func @sets
+// CHECK-SAME: grad.rows
+func.func @sets(%x: tensor<6x8xf32> {grad.batched}, %t: tensor<50x8xf32>, %i: tensor<4xi32>, %v: tensor<4x8xf32>) -> (tensor<6x8xf32>, tensor<50x8xf32>)
+    attributes {grad.batch = 6 : i64} {
+  %0 = grad.set_rows %t[%i], %v : tensor<50x8xf32>, tensor<4x8xf32>, tensor<4xi32>
+  %1 = grad.exp %x : tensor<6x8xf32>
+  return %1, %0 : tensor<6x8xf32>, tensor<50x8xf32>
+}
+
+// CHECK: func.func @sets_batch
+// CHECK-NOT: grad.rows
+func.func @sets_batch(%t: tensor<50x8xf32>, %i: tensor<6xi32> {grad.batched}, %v: tensor<6x8xf32> {grad.batched}) -> tensor<50x8xf32>
+    attributes {grad.batch = 6 : i64} {
+  // expected-remark @+1 {{it writes rows of a table, as many as the batch has}}
+  %0 = grad.set_rows %t[%i], %v : tensor<50x8xf32>, tensor<6x8xf32>, tensor<6xi32>
+  return %0 : tensor<50x8xf32>
+}

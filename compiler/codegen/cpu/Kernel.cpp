@@ -2,6 +2,7 @@
 #include "compiler/codegen/cpu/Kernel.h"
 
 #include "compiler/codegen/cpu/Attention.h"
+#include "compiler/codegen/cpu/Patch.h"
 #include "compiler/codegen/cpu/SpaceEmitter.h"
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -187,6 +188,8 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     LLVM::ReturnOp::create(b, location, ValueRange());
     return failure(failed(emitted) || tiles.hasFailed());
   };
+  if (kernel.getPatchAttr())
+    return finish(emitPatch(kernel, nest, tiles, slice(slot, kernel.getYielded()[0]), begin, end));
   if (transformsFilter(kernel)) {
     emitFilterTransform(kernel, nest, tiles, base(slot), begin, end);
     return finish(success());

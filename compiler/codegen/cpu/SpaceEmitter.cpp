@@ -19,7 +19,7 @@ static bool hasWindow(Value value) {
 }
 
 bool SpaceEmitter::add(Value value, const Memory &memory) {
-  Output output{value, memory, {}, 0};
+  Output output{value, memory, {}, 0, nullptr};
   ArrayRef<int64_t> own = cast<RankedTensorType>(value.getType()).getShape();
   if (own.size() > shape.size())
     return false;
@@ -40,6 +40,11 @@ bool SpaceEmitter::add(Value value, const Memory &memory) {
     return false;
   outputs.push_back(output);
   return true;
+}
+
+void SpaceEmitter::add(Value value, StoreValue store) {
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+  outputs.push_back({value, tile::Memory(), dims, order.size(), std::move(store)});
 }
 
 void SpaceEmitter::emitUnits(Value begin, Value end) {
@@ -183,14 +188,17 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
   SmallVector<SmallVector<Value>> strided(here.size());
   auto isStrided = llvm::map_to_vector(llvm::zip(here, points), [&](auto it) {
     auto &[o, at] = it;
-    return llvm::any_of(at, [&](const Point &p) { return o->memory.isStrided(nest, p); });
+    return !o->store &&
+           llvm::any_of(at, [&](const Point &p) { return o->memory.isStrided(nest, p); });
   });
   for (size_t i = 0; i < points[0].size(); ++i) {
     SmallVector<Value> values;
     for (auto [o, at] : llvm::zip(here, points))
       values.push_back(tiles.pull(o->value, at[i]));
     for (auto [o, at, value, apart, later] : llvm::zip(here, points, values, isStrided, strided))
-      if (apart)
+      if (o->store)
+        o->store(at[i], value);
+      else if (apart)
         later.push_back(value);
       else
         o->memory.store(nest, at[i], value);

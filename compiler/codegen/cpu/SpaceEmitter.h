@@ -7,12 +7,16 @@
 
 namespace gradc::cpu {
 
+/// Takes a value at a point of the space.
+using StoreValue = std::function<void(const tile::Point &, mlir::Value)>;
+
 /// A result and its place in the iteration space.
 struct Output {
   mlir::Value value;
   tile::Memory memory;
   llvm::SmallVector<int64_t> dims; // the space's dim of each result dim; -1: of size 1
   size_t depth;                    // number of loops that must be open to know its coordinates
+  StoreValue store;                // null: the elements go to `memory`
 };
 
 /// Emits the loops that compute results over one space.
@@ -27,6 +31,8 @@ public:
 
   /// False if the result's elements are not those of the outermost loops.
   bool add(mlir::Value value, const tile::Memory &memory);
+  /// Adds a value of the space's own type, whose elements `store` takes.
+  void add(mlir::Value value, StoreValue store);
   /// The whole space, or the units [begin, end) of its outermost loop.
   void emit() { emitFrom(0); }
   void emitUnits(mlir::Value begin, mlir::Value end);
