@@ -66,7 +66,7 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // which depends on the contractions that read them.
   pm.addPass(createMixPrecision());
   // A gradient is a request, an op: the step is built on its results before they exist.
-  pm.addPass(createBuildStep());
+  pm.addPass(createBuildStep({isForCuda(options)}));
   // Gradients have constants of their own, such as 1 / n of a mean, which must be computed in f64.
   if (options.retypeF64)
     pm.addPass(createRetypeF64());

@@ -7,6 +7,7 @@
 #include "passes/support/MicroBatches.h"
 #include "passes/support/Ports.h"
 #include "passes/support/Reach.h"
+#include "passes/support/RowUpdates.h"
 #include "passes/support/TrainedStates.h"
 #include "passes/support/Updates.h"
 
@@ -25,8 +26,8 @@ namespace {
 /// Builds one training function's step.
 class StepBuilder {
 public:
-  StepBuilder(func::FuncOp function, gradc::UpdateRule rule)
-      : function(function), exit(function.front().getTerminator()), b(exit),
+  StepBuilder(func::FuncOp function, gradc::UpdateRule rule, bool forCuda)
+      : function(function), exit(function.front().getTerminator()), b(exit), forCuda(forCuda),
         ranks(gradc::DataParallel::of(function)),
         updates(function, rule, /*isCut=*/ranks && ranks->cutsParameters()) {}
 
@@ -35,6 +36,8 @@ public:
   LogicalResult watch();
 
 private:
+  LogicalResult findRowUpdates(ArrayRef<Value> parameters);
+  FailureOr<SmallVector<Value>> requestGradients(ArrayRef<Value> parameters, bool isInParts);
   FailureOr<SmallVector<Value>> findGradients(ArrayRef<Value> parameters, bool isUpdated);
   LogicalResult clip(ArrayRef<Value> parameters, MutableArrayRef<Value> gradients);
   void requireIndices();
@@ -46,13 +49,18 @@ private:
   func::FuncOp function;
   Operation *exit;
   OpBuilder b;
+  bool forCuda;
   std::unique_ptr<gradc::DataParallel> ranks; ///< null: there is one
   gradc::Updates updates;
+  /// Of the parameters of which only rows are updated; `rowGradients` once they are requested.
+  DenseMap<Value, gradc::RowReads> rowReads;
+  DenseMap<Value, gradc::RowGradient> rowGradients;
   Value scale; ///< of the loss; null: none
   Value proceed;
 };
 
 struct BuildStep : gradc::impl::BuildStepBase<BuildStep> {
+  using BuildStepBase::BuildStepBase;
   void runOnOperation() override;
 };
 
@@ -136,7 +144,7 @@ void BuildStep::runOnOperation() {
 
   // 3. The steps.
   for (auto [function, rule] : steps) {
-    StepBuilder builder(function, rule);
+    StepBuilder builder(function, rule, cuda);
     if (failed(function->hasAttr(gradc::watchName) ? builder.watch() : builder.build(trained)))
       return signalPassFailure();
   }
@@ -144,6 +152,7 @@ void BuildStep::runOnOperation() {
     state->removeAttr("grad.optimizer");
     state->removeAttr(gradc::stepsName);
     state->removeAttr(gradc::rateName);
+    state->removeAttr(gradc::lazyName);
   }
 }
 
@@ -154,6 +163,8 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
     FlatSymbolRefAttr symbol = v.getDefiningOp<ReadOp>().getStateAttr();
     return trained.contains(symbol.getAttr()) && gradc::isTrainedBy(function, symbol);
   });
+  if (failed(findRowUpdates(parameters)))
+    return failure();
   FailureOr<SmallVector<Value>> found = findGradients(parameters, /*isUpdated=*/true);
   if (failed(found))
     return failure();
@@ -164,9 +175,12 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
     return failure();
   requireIndices();
   guardStatistics();
-  for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients))
-    if (failed(updates.build(b, parameter.getDefiningOp<ReadOp>(), gradient, proceed)))
+  for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
+    auto rows = rowGradients.find(parameter);
+    if (failed(updates.build(b, parameter.getDefiningOp<ReadOp>(), gradient, proceed,
+                             rows == rowGradients.end() ? nullptr : &rows->second)))
       return failure();
+  }
   addResult(proceed, GRADC_ROLE_PROCEED);
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
@@ -204,6 +218,72 @@ LogicalResult StepBuilder::watch() {
   return success();
 }
 
+/// Finds the parameters of which the step updates only the rows that it reads.
+LogicalResult StepBuilder::findRowUpdates(ArrayRef<Value> parameters) {
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  for (Value parameter : parameters) {
+    auto read = parameter.getDefiningOp<ReadOp>();
+    auto owner = symbols.lookup<StateOp>(read.getState());
+    FailureOr<gradc::UpdateRule> rule = updates.ruleOf(owner);
+    if (failed(rule))
+      return failure();
+    gradc::RowReads reads = gradc::RowReads::of(read);
+    FailureOr<bool> byRows = gradc::updatesByRows(function, owner, *rule, reads, forCuda);
+    if (failed(byRows))
+      return failure();
+    if (*byRows)
+      rowReads.try_emplace(parameter, std::move(reads));
+  }
+  return success();
+}
+
+/// The gradients of the loss, times its scale. For a parameter that is updated by rows, those of
+/// its rows: no gradient of the whole parameter exists.
+FailureOr<SmallVector<Value>> StepBuilder::requestGradients(ArrayRef<Value> parameters,
+                                                            bool isInParts) {
+  SmallVector<Value> whole;
+  gradc::RowsRead reads;
+  for (Value parameter : parameters) {
+    auto byRows = rowReads.find(parameter);
+    if (byRows == rowReads.end()) {
+      whole.push_back(parameter);
+      continue;
+    }
+    for (RowsOpInterface read : byRows->second.ops) {
+      reads.values.push_back(read->getResult(0));
+      reads.rows.push_back(read.getRows());
+    }
+  }
+  FailureOr<SmallVector<Value>> found = SmallVector<Value>();
+  if (isInParts) {
+    found = gradc::accumulateGradients(function, whole, reads, ranks.get());
+  } else {
+    SmallVector<Value> targets = whole;
+    llvm::append_range(targets, reads.values);
+    found = gradc::requestGradients(b, lossOf(function), targets, scale);
+    llvm::copy(ArrayRef(*found).drop_front(whole.size()), reads.values.begin());
+  }
+  if (failed(found))
+    return failure();
+  ArrayRef<Value> sums = *found, rows = reads.rows, values = reads.values;
+  SmallVector<Value> gradients;
+  for (Value parameter : parameters) {
+    auto byRows = rowReads.find(parameter);
+    if (byRows == rowReads.end()) {
+      gradients.push_back(sums.consume_front());
+      continue;
+    }
+    size_t count = byRows->second.ops.size();
+    auto united =
+        gradc::RowGradient::unite(b, parameter, rows.take_front(count), values.take_front(count));
+    rows = rows.drop_front(count);
+    values = values.drop_front(count);
+    rowGradients.try_emplace(parameter, united);
+    gradients.push_back(united.values);
+  }
+  return gradients;
+}
+
 /// The unscaled gradients of the loss over the whole batch. For updates, a rank that updates only
 /// its own parts gets only these parts.
 FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> parameters,
@@ -214,13 +294,13 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
   bool isInParts = function->hasAttr(gradc::microBatchesName);
   FailureOr<SmallVector<Value>> gradients = SmallVector<Value>();
   if (isInParts)
-    gradients = gradc::accumulateGradients(function, parameters, ranks.get());
+    gradients = requestGradients(parameters, isInParts);
   else if (ranks)
     ranks->shareLoss();
   if (ranks && succeeded(gradients))
     ranks->sumResults();
   if (!isInParts)
-    gradients = gradc::requestGradients(b, lossOf(function), parameters, scale);
+    gradients = requestGradients(parameters, isInParts);
   if (ranks && succeeded(gradients)) {
     if (isUpdated && ranks->cutsParameters())
       ranks->scatterGradients(parameters, *gradients);

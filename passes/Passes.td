@@ -170,6 +170,10 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
     `PARAMETER.SLOT`. A state's own `grad.optimizer` overrides the function's, and with `grad.rate` its learning rate is the
     argument with that role and that `grad.field`. `grad.trains` names the parameters that a function updates, if not
     all; a parameter's `grad.steps` names the state that counts these updates and replaces the argument with role "step".
+    Of a parameter that a function reads only in whole rows (RowsOpInterface), an update may be left with these rows: if its state
+    has `grad.lazy`, or if the rule changes nothing where the gradient is 0 (UpdateOpInterface) and the batch reads at most
+    half as many rows as there are. The function then requests the gradients of what it reads, adds up those of equal rows, and writes
+    the new rows of parameter and slots (`grad.set_rows`).
     With `grad.watch` a function updates nothing and returns the gradients of these parameters.
     With `grad.ranks` a function runs on a rank's rows of the batch: the loss is that rank's share, and gradients, loss, metrics
     and statistics are summed over ranks (`grad.all_reduce`) before their first use.
@@ -177,6 +181,7 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
     finite norm). Parameters that the loss does not reach become constants, with a remark. The gradient
     request is an op, so this pass does not need the backward graph.
   }];
+  let options = [Option<"cuda", "cuda", "bool", "false", "all levels are those of GPUs, which do not write rows in place">];
 }
 
 def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
@@ -291,7 +296,7 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
     gradient. The pass runs again after libraries are chosen.
 
     `keep-for-kernels` keeps an attention, or its gradient, if a CPU kernel computes it whole, that is if it has at least as many
-    queries and keys as the kernel limits require. It keeps nothing in a module of a GPU level.
+    queries and keys as the kernel limits require, and ops that write rows of a table. It keeps nothing in a module of a GPU level.
   }];
   let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">,
                  Option<"keepForKernels", "keep-for-kernels", "bool", "false", "leave what a CPU's kernel computes whole">];

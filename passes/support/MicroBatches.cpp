@@ -55,7 +55,7 @@ public:
       : function(function), exit(function.front().getTerminator()), b(exit), ranks(ranks),
         count(count), block(std::make_unique<Block>()), inputs(*block) {}
 
-  SmallVector<Value> run(ArrayRef<Value> parameters);
+  SmallVector<Value> run(ArrayRef<Value> parameters, gradc::RowsRead &reads);
 
 private:
   bool isRole(unsigned result, StringRef role) {
@@ -81,7 +81,8 @@ private:
   void takeInputs(ArrayRef<Value> parameters);
   void numberDraws();
   Value addTerms(OpBuilder &inside, ArrayRef<Value> inverses);
-  SmallVector<Value> buildSums(ArrayRef<Value> parameters, ArrayRef<Value> inverses);
+  SmallVector<Value> buildSums(ArrayRef<Value> parameters, const gradc::RowsRead &reads,
+                               ArrayRef<Value> inverses);
   void takeResults(ScanOp scan);
 
   func::FuncOp function;
@@ -303,7 +304,8 @@ Value Accumulation::addTerms(OpBuilder &inside, ArrayRef<Value> inverses) {
 }
 
 /// What the region yields, behind the body: the next carried values, then steps of stacks.
-SmallVector<Value> Accumulation::buildSums(ArrayRef<Value> parameters, ArrayRef<Value> inverses) {
+SmallVector<Value> Accumulation::buildSums(ArrayRef<Value> parameters, const gradc::RowsRead &reads,
+                                           ArrayRef<Value> inverses) {
   Location at = function.getLoc();
   OpBuilder inside(function.getContext());
   inside.setInsertionPointToEnd(block.get());
@@ -320,11 +322,15 @@ SmallVector<Value> Accumulation::buildSums(ArrayRef<Value> parameters, ArrayRef<
   }
   SmallVector<Value> targets =
       llvm::map_to_vector(parameters, [&](Value v) { return inputs.find(v); });
+  llvm::append_range(targets, reads.values);
   Value scale = gradc::argumentOfRole(function, GRADC_ROLE_LOSS_SCALE);
   SmallVector<Value> found =
       gradc::requestGradients(inside, loss, targets, scale ? inputs.find(scale) : Value());
-  for (auto [sum, gradient] : llvm::zip_equal(gradients, found))
+  for (auto [sum, gradient] : llvm::zip_first(gradients, found))
     next.push_back(Expr(inside, at, sum) + Expr(inside, at, gradient));
+  llvm::append_range(next, ArrayRef(found).drop_front(gradients.size()));
+  for (Value rows : reads.rows)
+    next.push_back(inputs.find(rows));
   for (OpOperand *result : samples)
     next.push_back(inputs.find(result->get()));
   return next;
@@ -353,7 +359,7 @@ void Accumulation::takeResults(ScanOp scan) {
   function.setType(b.getFunctionType(function.front().getArgumentTypes(), types));
 }
 
-SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
+SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters, gradc::RowsRead &reads) {
   SmallVector<Operation *> body;
   for (Operation &op : function.front())
     if (!isa<ReadOp, ConstantOp, WriteOp>(op) && &op != exit && !(ranks && ranks->isOwn(&op)))
@@ -370,11 +376,14 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters) {
   for (Operation *op : body)
     op->moveBefore(block.get(), block->end());
   inputs.isolate();
-  SmallVector<Value> yielded = buildSums(parameters, inverses);
+  SmallVector<Value> yielded = buildSums(parameters, reads, inverses);
   ScanOperands operands{initial, stacks, llvm::to_vector(inputs.getInvariants())};
   ScanOp scan = buildScan(b, function.getLoc(), count, /*reverse=*/false, operands,
                           std::move(block), yielded);
   takeResults(scan);
+  auto stacked = scan.getStackResults().begin();
+  for (Value &v : llvm::concat<Value>(reads.values, reads.rows))
+    v = *stacked++;
   return llvm::to_vector_of<Value>(scan.getLastCarried().take_back(parameters.size()));
 }
 
@@ -400,8 +409,9 @@ SmallVector<Value> gradc::requestGradients(OpBuilder &b, Value loss, ValueRange 
       GradientOp::create(b, loss.getLoc(), objective, targets).getResults());
 }
 
-FailureOr<SmallVector<Value>>
-gradc::accumulateGradients(func::FuncOp function, ArrayRef<Value> parameters, DataParallel *ranks) {
+FailureOr<SmallVector<Value>> gradc::accumulateGradients(func::FuncOp function,
+                                                         ArrayRef<Value> parameters,
+                                                         RowsRead &reads, DataParallel *ranks) {
   auto wanted = function->getAttrOfType<IntegerAttr>(microBatchesName);
   if (!wanted || wanted.getInt() < 1)
     return function.emitError("expected a positive number as ")
@@ -410,7 +420,8 @@ gradc::accumulateGradients(func::FuncOp function, ArrayRef<Value> parameters, Da
     return function.emitError("expected results with roles \"")
            << lossNumeratorRole << "\" and \"" << lossDenominatorRole
            << "\" for a step in several parts, found none";
-  SmallVector<Value> gradients = Accumulation(function, wanted.getInt(), ranks).run(parameters);
+  SmallVector<Value> gradients =
+      Accumulation(function, wanted.getInt(), ranks).run(parameters, reads);
   function->removeAttr(microBatchesName);
   function->removeAttr(mostMicroBatchesName);
   function->setAttr(inPartsName, UnitAttr::get(function.getContext()));

@@ -33,6 +33,11 @@ inline constexpr llvm::StringLiteral inPartsName = "grad.in_parts";
 
 class DataParallel;
 
+/// Reads of tables by rows: what they read, and at which indices.
+struct RowsRead {
+  llvm::SmallVector<mlir::Value> values, rows;
+};
+
 /// Turns a function that was imported for one micro-batch into one for `grad.micro_batches` of
 /// them: arguments that hold rows hold the rows of all micro-batches, and the body becomes a scan.
 /// Returns the gradients of the loss over all rows, times the function's loss scale, with respect
@@ -40,9 +45,11 @@ class DataParallel;
 /// states that the body writes are carried through the scan, and random numbers differ between
 /// micro-batches. `ranks`: the ranks that share the batch, or null. A rank has equally many rows in
 /// every micro-batch, so one row of the entry is one row of each; results are the rank's shares.
+/// `reads`: reads in the body; on return the gradients of what was read and the indices, in all
+/// micro-batches, with one more dim in front.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>>
 accumulateGradients(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> parameters,
-                    DataParallel *ranks);
+                    RowsRead &reads, DataParallel *ranks);
 
 } // namespace gradc
 

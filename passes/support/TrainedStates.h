@@ -13,6 +13,9 @@ inline constexpr llvm::StringLiteral stepsName = "grad.steps";
 
 /// On a parameter with its group's learning rate: the "grad.field" of the functions' argument.
 inline constexpr llvm::StringLiteral rateName = "grad.rate";
+/// On a parameter of which a step updates only the rows that it reads: what slots and decays do
+/// elsewhere in the table is left out.
+inline constexpr llvm::StringLiteral lazyName = "grad.lazy";
 /// On a training function that updates nothing: the parameters whose gradients it returns.
 inline constexpr llvm::StringLiteral watchName = "grad.watch";
 

@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "passes/support/Ports.h"
+#include "passes/support/RowUpdates.h"
 #include "passes/support/TrainedStates.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -161,12 +162,15 @@ FailureOr<SmallVector<Value>> Updates::scalarsOf(OpBuilder &b, StateOp owner, co
   return scalars;
 }
 
-LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed) {
+FailureOr<UpdateRule> Updates::ruleOf(StateOp owner) const {
+  return owner->hasAttr("grad.optimizer") ? UpdateRule::parse(owner) : FailureOr<UpdateRule>(rule);
+}
+
+LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed,
+                             const RowGradient *rows) {
   // 1. The parameter's own rule.
   auto owner = symbols.lookup<StateOp>(parameter.getState());
-  FailureOr<UpdateRule> own = rule;
-  if (owner->hasAttr("grad.optimizer"))
-    own = UpdateRule::parse(owner);
+  FailureOr<UpdateRule> own = ruleOf(owner);
   if (failed(own))
     return failure();
   FailureOr<SmallVector<Value>> scalars = scalarsOf(b, owner, *own, proceed);
@@ -183,16 +187,22 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
     gradient = value.with(gradient).transpose(back);
   }
 
-  // 3. The update.
+  // 3. The update, of all rows or of some.
+  auto isTable = [&](Type type) { return rows && type == value.type(); };
+  auto rowsOf = [&](Value table) {
+    return isTable(table.getType()) ? rows->readFrom(b, table) : table;
+  };
   OperationState state(parameter.getLoc(), own->op);
-  state.addOperands({value, gradient});
+  state.addOperands({rowsOf(value), gradient});
   state.addTypes(state.operands.front().getType());
   SmallVector<FlatSymbolRefAttr> updated = {parameter.getStateAttr()};
+  SmallVector<Value> tables = {value};
   for (const UpdateSlot &wanted : own->rule().getUpdateSlots(value.type(), own->hyperparameters)) {
     FailureOr<ReadOp> read = slot(b, parameter, wanted, stored.empty());
     if (failed(read))
       return failure();
-    state.addOperands(read->getResult());
+    tables.push_back(read->getResult());
+    state.addOperands(rowsOf(tables.back()));
     state.addTypes(state.operands.back().getType());
     updated.push_back(read->getStateAttr());
   }
@@ -203,6 +213,9 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   if (failed(verify(op))) // a hyperparameter that the op needs is not there
     return failure();
   SmallVector<Value> results(op->getResults());
+  for (auto [table, result] : llvm::zip_equal(tables, results))
+    if (isTable(table.getType()))
+      result = rows->writeTo(b, table, result);
   if (!stored.empty())
     results.front() = value.with(results.front()).transpose(stored);
   if (isCut && !own->rule().isElementwise())

@@ -8,6 +8,8 @@
 
 namespace gradc {
 
+struct RowGradient;
+
 /// The content of `grad.optimizer`: the name of an update op, and its attributes.
 struct UpdateRule {
   mlir::OperationName op;
@@ -30,9 +32,12 @@ public:
       : function(function), rule(rule), isCut(isCut),
         module(function->getParentOfType<mlir::ModuleOp>()), symbols(module) {}
 
-  /// Builds the update of `parameter` and its slots, predicated on `proceed`.
+  /// Builds the update of `parameter` and its slots, predicated on `proceed`. With `rows` the
+  /// gradient is that of these rows, and only they are updated.
   mlir::LogicalResult build(mlir::OpBuilder &b, mlir::grad::ReadOp parameter, mlir::Value gradient,
-                            mlir::Value proceed);
+                            mlir::Value proceed, const RowGradient *rows);
+  /// The parameter's own rule, or else the function's.
+  mlir::FailureOr<UpdateRule> ruleOf(mlir::grad::StateOp owner) const;
   /// The function's arguments for the scalars of `rule`, in the rule's order.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> findScalars(const UpdateRule &rule);
   const UpdateRule &common() const { return rule; }
