@@ -121,6 +121,9 @@ FailureOr<DictionaryAttr> Groups::rule(Builder &b, int index, const StepSpec &st
              << "\" trains parameters of the group, has no " << name;
     attributes.set(name, b.getF64FloatAttr(value));
   }
+  // SparseAdam adds epsilon where Keras does: before it corrects the moments.
+  if (group.lazy() && (optimizer.has_adam() || optimizer.has_adamw()))
+    attributes.set("keras", b.getUnitAttr());
   return attributes.getDictionary(b.getContext());
 }
 
@@ -216,6 +219,8 @@ LogicalResult Groups::apply(Imported &imported, const States &states) const {
     auto state = imported.module->lookupSymbol<StateOp>(states.symbol(verdict.initializer));
     if (*own)
       state->setAttr("grad.optimizer", *own);
+    if (group >= 0 && groups[group].block->lazy())
+      state->setAttr(lazyName, b.getUnitAttr());
     if (group >= 0)
       state->setAttr(rateName, b.getStringAttr(groups[group].block->pattern(0)));
     const StepSpec &step =

@@ -119,6 +119,34 @@ static void checkNumbers(Checker &c, const SpecPlace &block, const spec::Group &
   }
 }
 
+/// A lazy group leaves out rows, so nothing may change all of them.
+static void checkLazy(Checker &c, const SpecPlace &place, const spec::Group &group,
+                      const spec::Optimizer &optimizer) {
+  auto refuse = [&](const Twine &why) {
+    c.error(place) << "a lazy group updates only the rows that a step reads, but " << why;
+  };
+  for (auto [name, given, own] :
+       {std::tuple("l2", group.has_l2(), group.l2()),
+        std::tuple("weight_decay", group.has_weight_decay(), group.weight_decay())}) {
+    std::string kind = optimizerName(optimizer);
+    const auto *field = kind.empty() ? nullptr : findHyperparameter(optimizer, name);
+    if (!field)
+      continue;
+    const google::protobuf::Message &rule = optimizerRule(optimizer);
+    double value = given ? own : rule.GetReflection()->GetDouble(rule, field);
+    if (value != 0)
+      refuse("the " + Twine(name) + " " + numberText(value) + " of " + kind +
+             " changes all rows: set it to 0");
+  }
+  const spec::Training &training = c.file.get();
+  if (group.frozen())
+    refuse("a frozen group has no updates");
+  if (training.has_ema())
+    refuse("`ema` averages all rows");
+  if (training.has_distribution())
+    refuse("ranks add up gradients of all rows");
+}
+
 static void checkGroup(Checker &c, const SpecPlace &place, const spec::Group &group,
                        const StepSpec &step) {
   c.require(group.pattern_size() > 0, place, "the group's pattern", "pattern: \"*.bias\"");
@@ -133,6 +161,9 @@ static void checkGroup(Checker &c, const SpecPlace &place, const spec::Group &gr
       c.error(place + "frozen_until_step")
           << "a frozen group stays so: leave frozen or frozen_until_step out";
   }
+  if (group.lazy())
+    checkLazy(c, place + "lazy", group,
+              group.has_optimizer() ? group.optimizer() : step.optimizer());
   if (!group.has_optimizer())
     return;
   if (group.frozen())

@@ -60,3 +60,43 @@ def infinite_rate(job):
 def batch_beyond_the_budget(job):
     job.edit("size: 4  drop_remainder: true", "size: 1000000000")
     return [program("gradc"), "train", job.spec]
+
+
+def lazy_group(job, more, rule="sgd {}"):
+    job.edit("adam {}", rule)
+    with open(job.spec, "a") as file:
+        file.write(f'group {{ pattern: "fc1.weight"  lazy: true }}\n{more}\n')
+    return job.check()
+
+
+@case(INVALID, "mlp.textproto:8:", "a lazy group updates only the rows that a step reads", "the l2 0.1 of sgd changes all rows: set it to 0")
+def lazy_with_l2(job):
+    return lazy_group(job, "", "sgd { l2: 0.1 }")
+
+
+@case(INVALID, "a lazy group updates only the rows that a step reads", "the weight_decay 0.01 of adamw changes all rows: set it to 0")
+def lazy_with_default_decay(job):
+    return lazy_group(job, "", "adamw {}")
+
+
+@case(INVALID, "a lazy group updates only the rows that a step reads", "`ema` averages all rows")
+def lazy_with_average(job):
+    return lazy_group(job, "ema {}")
+
+
+@case(INVALID, "a lazy group updates only the rows that a step reads", "ranks add up gradients of all rows")
+def lazy_with_ranks(job):
+    return lazy_group(job, "distribution {}")
+
+
+@case(INVALID, "a lazy group updates only the rows that a step reads", "a frozen group has no updates")
+def lazy_and_frozen(job):
+    job.edit("adam {}", "sgd {}")
+    with open(job.spec, "a") as file:
+        file.write('group { pattern: "fc1.weight"  lazy: true  frozen: true }\n')
+    return job.check()
+
+
+@case(INVALID, 'expected the steps to read only rows of "fc1.weight", which is lazy', "this grad.")
+def lazy_without_rows(job):
+    return lazy_group(job, "")
