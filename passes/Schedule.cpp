@@ -209,9 +209,10 @@ private:
     });
   }
 
-  /// Transforms the nine taps of each filter at once; a unit is a panel of filters.
+  /// Transforms the nine taps of each filter at once; a unit is a panel of filters. Transposes go
+  /// through registers, a square at a time.
   void filterTransform() {
-    tile = {3, 3, lanes, lanes * level.tileVectors};
+    tile = {3, 3, isTransposed() ? lanes : 1, lanes * level.tileVectors};
     order = {3, 2, 0, 1};
   }
 

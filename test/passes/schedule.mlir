@@ -352,13 +352,15 @@ exec.kernel @groups(%x: tensor<8x8x32x3x16xf32>, %w: tensor<1x1x3x16x32xf32>) at
 }
 
 // A filter that is kept transformed: windows of two by two results, as many together as stay in a
-// cache with their transforms; the filter itself a panel at a time.
+// cache with their transforms; the filter itself a panel at a time, and as many channels as a transpose in registers needs.
 
 // V3-LABEL: exec.kernel @transformed(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1, winograd>
 // V3-LABEL: exec.kernel @fewer(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [2, 8, 16, 16], order = [0, 1, 2, 3], grain = 1, winograd>
 // V3-LABEL: exec.kernel @filter(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 1, 16], order = [3, 2, 0, 1], grain = 1>
+// V3-LABEL: exec.kernel @filter_transposed(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1>
 exec.kernel @transformed(%x: tensor<16x16x64x64xf32>, %w: tensor<3x3x64x64xf32>) attributes {flops = 1151336448 : i64, bytes = 8683520 : i64,
     layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
@@ -373,6 +375,11 @@ exec.kernel @fewer(%x: tensor<8x8x16x32xf32>, %w: tensor<3x3x32x32xf32>) attribu
 exec.kernel @filter(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 : i64, bytes = 409600 : i64,
     layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]} {
   exec.yield %w : tensor<3x3x64x64xf32>
+}
+exec.kernel @filter_transposed(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 : i64, bytes = 409600 : i64,
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]} {
+  %0 = grad.transpose %w permutation [0, 1, 3, 2] : tensor<3x3x64x64xf32>
+  exec.yield %0 : tensor<3x3x64x64xf32>
 }
 
 // Where all tensors of an elementwise kernel lie in the same panels, a unit is a panel, walked from end to end. With another

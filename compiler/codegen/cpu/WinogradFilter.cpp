@@ -25,7 +25,8 @@ public:
   FilterTransform(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, Value transformed)
       : nest(nest), tiles(tiles), value(kernel.getYielded().front()),
         shape(cast<RankedTensorType>(value.getType()).getShape()),
-        panel(kernel.getScheduleAttr().getTile().back()),
+        panel(kernel.getScheduleAttr().getTile()[3]),
+        together(kernel.getScheduleAttr().getTile()[2]),
         memory(transformed,
                RankedTensorType::get({shape[3] / panel, slots, shape[2], panel},
                                      nest.builder.getF32Type()),
@@ -34,28 +35,30 @@ public:
 
   void emit(Value begin, Value end) {
     nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
-      forAll(nest, shape[2] / nest.lanes, [&](LinearExpr block) {
-        for (int64_t vector = 0; vector < panel / nest.lanes; ++vector)
-          emitSquare(unit, block * nest.lanes, vector * nest.lanes);
+      forAll(nest, shape[2] / together, [&](LinearExpr block) {
+        forAll(nest, panel / nest.lanes, [&](LinearExpr vector) {
+          emitChannels(unit, block * together, vector * nest.lanes);
+        });
       });
       return SmallVector<Value>();
     });
   }
 
 private:
-  /// A square of channels, so that a filter stored the other way is transposed in registers.
-  void emitSquare(const LinearExpr &unit, const LinearExpr &channel, int64_t column) {
+  /// A vector of filters for a few channels: a square of channels where a filter that is stored the
+  /// other way is transposed in registers, else one channel.
+  void emitChannels(const LinearExpr &unit, const LinearExpr &channel, const LinearExpr &column) {
     auto pointAt = [&](int64_t i, int64_t j, int64_t k) {
-      return Point{{LinearExpr(i), LinearExpr(j), channel + LinearExpr(k),
-                    lanesFrom(unit * panel + LinearExpr(column))},
-                   nest.lanes};
+      return Point{
+          {LinearExpr(i), LinearExpr(j), channel + LinearExpr(k), lanesFrom(unit * panel + column)},
+          nest.lanes};
     };
-    auto inSquare = llvm::seq<int64_t>(0, nest.lanes);
+    auto channels = llvm::seq<int64_t>(0, together);
     for (int64_t i = 0; i < taps; ++i)
       for (int64_t j = 0; j < taps; ++j)
         tiles.prepare(value,
-                      llvm::map_to_vector(inSquare, [&](int64_t k) { return pointAt(i, j, k); }));
-    for (int64_t k : inSquare) {
+                      llvm::map_to_vector(channels, [&](int64_t k) { return pointAt(i, j, k); }));
+    for (int64_t k : channels) {
       std::array<Line, taps> lines;
       for (int64_t i = 0; i < taps; ++i) {
         std::array<Value, taps> g;
@@ -66,11 +69,11 @@ private:
       for (int64_t j = 0; j < patch; ++j) {
         Line values = transformed({lines[0][j], lines[1][j], lines[2][j]});
         for (int64_t i = 0; i < patch; ++i)
-          memory.store(nest,
-                       {{unit, LinearExpr(slotOf(i, j)), channel + LinearExpr(k),
-                         lanesFrom(LinearExpr(column))},
-                        nest.lanes},
-                       values[i]);
+          memory.store(
+              nest,
+              {{unit, LinearExpr(slotOf(i, j)), channel + LinearExpr(k), lanesFrom(column)},
+               nest.lanes},
+              values[i]);
       }
     }
   }
@@ -84,7 +87,7 @@ private:
   TileEmitter &tiles;
   Value value;
   ArrayRef<int64_t> shape;
-  int64_t panel;
+  int64_t panel, together; // filters of a unit, channels in registers
   Memory memory;
   Value half;
 };

@@ -125,11 +125,12 @@ TEST(Convolution, WinogradKeepsNaN) {
 
 TEST(Convolution, FilterTransform) {
   for (const char *layout : {"unit", "#exec.panel<dim = 3, width = 16>"})
-    expectRight(formatv(R"(exec.kernel @k(%w: tensor<3x3x8x32xf32>) attributes {{
-      layouts = [{0}, #exec.panel<dim = 3, width = 16, winograd>],
-      schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {{
-        exec.yield %w : tensor<3x3x8x32xf32> })",
-                        layout));
+    for (int channels : {1, 8})
+      expectRight(formatv(R"(exec.kernel @k(%w: tensor<3x3x8x32xf32>) attributes {{
+        layouts = [{0}, #exec.panel<dim = 3, width = 16, winograd>],
+        schedule = #exec.schedule<lanes = 8, tile = [3, 3, {1}, 16], order = [3, 2, 0, 1], grain = 1> } {{
+          exec.yield %w : tensor<3x3x8x32xf32> })",
+                          layout, channels));
   expectRight(R"(exec.kernel @k(%w: tensor<3x3x32x16xf32>) attributes {
     layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>],
     schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {
