@@ -1,5 +1,5 @@
 // The planned form: the accesses of its nodes, and verification that the runtime can execute it.
-#include "dialects/exec/Exec.h"
+#include "dialects/exec/Transfer.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -43,6 +43,8 @@ SmallVector<Access> exec::accessesOf(Operation *node, SymbolTableCollection &tab
     for (bool isWrite : {false, true})
       for (auto slice : collective.getSlices().getAsRange<SliceAttr>())
         accesses.push_back({slice, nullptr, isWrite});
+  } else if (auto transfer = dyn_cast<TransferOp>(node)) {
+    accesses = {{transfer.getSlice(), nullptr, !transfer.getSend()}};
   } else if (auto branch = dyn_cast<IfOp>(node)) {
     accesses = {{branch.getCondition(), nullptr, false}};
   } else if (auto loop = dyn_cast<LoopOp>(node); loop && loop.getCountAttr()) {
@@ -258,8 +260,9 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &tables) {
       if (failed(slices.verify(*this, {slice, nullptr}, {})))
         return failure();
   for (Operation *node : nodesOf(*this)) {
-    if (!isa<DispatchOp, CopyOp, CollectiveOp, IfOp, LoopOp>(node))
-      return node->emitOpError("expected a dispatch, copy, collective, if or loop in an entry");
+    if (!isa<DispatchOp, CopyOp, CollectiveOp, TransferOp, IfOp, LoopOp>(node))
+      return node->emitOpError(
+          "expected a dispatch, copy, collective, transfer, if or loop in an entry");
     if (auto dispatch = dyn_cast<DispatchOp>(node))
       if (failed(dispatch.verifySymbolUses(tables))) // the accesses below need it
         return failure();

@@ -1,6 +1,7 @@
 // Verifiers, accessors and syntax of the exec dialect.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Blocks.h"
+#include "dialects/exec/Transfer.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 
@@ -75,6 +76,10 @@ void ExecDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/exec/ExecOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/exec/ExecTransferOps.cpp.inc"
       >();
 }
 

@@ -32,6 +32,25 @@ void Backward::add(OpBuilder &b, Value value, Value gradient) {
   sum = sum ? b.createOrFold<AddOp>(gradient.getLoc(), sum, gradient) : gradient;
 }
 
+/// Hands the stage of `from` to the ops that `b` has built since `last`, the op in front of them.
+static void passStage(Operation *from, OpBuilder &b, Operation *last) {
+  Attribute stage = from->getAttr(stageName);
+  if (!stage)
+    return;
+  Block *block = b.getInsertionBlock();
+  auto op = last ? std::next(last->getIterator()) : block->begin();
+  for (; op != b.getInsertionPoint(); ++op) {
+    op->setAttr(stageName, stage);
+    op->setAttr(backwardName, b.getUnitAttr());
+  }
+}
+
+/// The op in front of the insertion point; null: there is none.
+static Operation *lastOf(OpBuilder &b) {
+  bool isFirst = b.getInsertionPoint() == b.getInsertionBlock()->begin();
+  return isFirst ? nullptr : &*std::prev(b.getInsertionPoint());
+}
+
 void Backward::run(OpBuilder &b, ArrayRef<Operation *> ops, ValueRange targets) {
   DenseSet<Value> active(targets.begin(), targets.end());
   auto isActive = [&](Value v) { return isDifferentiable(v) && active.contains(v); };
@@ -47,6 +66,7 @@ void Backward::run(OpBuilder &b, ArrayRef<Operation *> ops, ValueRange targets) 
       arrived.push_back(lookup(result));
     if (llvm::none_of(arrived, [](Value v) { return bool(v); }))
       continue;
+    Operation *last = lastOf(b);
     auto differentiable = dyn_cast<GradientOpInterface>(op);
     if (!differentiable || failed(differentiable.buildGradient(b, arrived, sent))) {
       missing.push_back(op);
@@ -57,6 +77,7 @@ void Backward::run(OpBuilder &b, ArrayRef<Operation *> ops, ValueRange targets) 
     for (auto [gradient, operand] : llvm::zip_equal(sent, op->getOperands()))
       if (gradient && isActive(operand))
         add(b, operand, gradient);
+    passStage(op, b, last);
   }
 }
 

@@ -27,6 +27,10 @@ private:
   SmallVector<Operation *> missing;
 };
 
+/// On an op: the stage of a pipeline that runs it. The ops that compute its gradient inherit the
+/// attribute, and have `backwardName` beside it.
+inline constexpr llvm::StringLiteral stageName = "grad.stage", backwardName = "grad.backward";
+
 /// Whether gradients flow through the type of `value`.
 bool isDifferentiable(Value value);
 

@@ -5,6 +5,7 @@
 #include "dialects/grad/OverSteps.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
+#include "dialects/grad/Transfer.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -25,6 +26,10 @@ void GradDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/grad/GradOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/grad/GradTransferOps.cpp.inc"
       >();
   attachOverSteps(getContext());
 }

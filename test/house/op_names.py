@@ -9,8 +9,8 @@ import re
 import sys
 
 FOLDERS = ("passes", "compiler/codegen")
-# Ops of programs, not of tensors: state, requests, constants, views, control flow, sums over ranks.
-STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp", "AllReduceOp"}
+# Ops of programs, not of tensors: state, requests, constants, views, control flow, sums over ranks and transfers between them.
+STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp", "AllReduceOp", "SendOp", "ReceiveOp"}
 REASONS = {
     "passes/RaiseComposites.cpp": "roots of rows are repeated by broadcasts",
     "passes/raise/Match.cpp": "means and polynomials are algebra of ops",

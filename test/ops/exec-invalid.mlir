@@ -376,7 +376,7 @@ exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}]
 // -----
 
 exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
-  // expected-error @+1 {{expected a dispatch, copy, collective, if or loop in an entry}}
+  // expected-error @+1 {{expected a dispatch, copy, collective, transfer, if or loop in an entry}}
   %0 = grad.constant dense<1.0> : tensor<f32>
 }
 

@@ -14,8 +14,8 @@ using namespace gradc::test;
 namespace {
 
 /// Ops of programs rather than tensors: they have no value of their own to check.
-const std::set<StringRef> structural = {"grad.state", "grad.read", "grad.write", "grad.gradient",
-                                        "grad.yield"};
+const std::set<StringRef> structural = {"grad.state", "grad.read", "grad.write",  "grad.gradient",
+                                        "grad.yield", "grad.send", "grad.receive"};
 
 /// The ops without a gradient, by kind, beside optimizer updates. No other op may join this list.
 const std::set<StringRef> withoutGradient = {
