@@ -1,6 +1,7 @@
 // Collects the figures of a planned module.
 #include "compiler/Plan.h"
 
+#include "dialects/exec/Transfer.h"
 #include "passes/support/Lifetimes.h"
 
 using namespace mlir;
@@ -169,6 +170,10 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
                                      "gather over ranks"};
     node.what = names[unsigned(collective.getKind())];
     node.bytes = payloadBytes(collective);
+  } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
+    node.what = (transfer.getSend() ? "send to rank " : "receive from rank ") +
+                std::to_string(transfer.getPeer());
+    node.bytes = exec::layoutBytes(transfer.getSlice().getType(), nullptr);
   } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
     node.what =
         (loop.getCountAttr() ? "loop of at most " : "loop of ") + std::to_string(loop.getTrips());
@@ -193,6 +198,8 @@ int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
       ++(isGather ? plan.gathers : plan.collectives);
       (isGather ? plan.gathered : plan.summed) += plan.nodes.back().bytes;
     }
+    if (auto transfer = dyn_cast<exec::TransferOp>(op); transfer && transfer.getSend())
+      plan.sent += plan.nodes.back().bytes;
     flops += plan.nodes.back().flops;
     if (auto branch = dyn_cast<exec::IfOp>(op)) {
       int64_t body = describeBody(branch.getBody(), plan, entry, tables);

@@ -33,6 +33,7 @@ struct EntryPlan {
           summed = 0; ///< sums over ranks among them, and the bytes of a rank in these
   int64_t gathers = 0,
           gathered = 0; ///< and what ranks gather of each other
+  int64_t sent = 0;     ///< bytes that a stage of a pipeline sends to others
   int64_t flops =
       0; ///< of a run that takes the body of an if that has more, and loops as often as may be
   int64_t arenaBytes = 0;

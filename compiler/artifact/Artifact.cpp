@@ -5,12 +5,14 @@
 #include "compiler/artifact/Job.h"
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Blocks.h"
-#include "dialects/grad/Grad.h"
+#include "dialects/exec/Transfer.h"
 #include "passes/support/Averages.h"
 #include "passes/support/KernelScratch.h"
 #include "passes/support/LibraryForm.h"
 #include "passes/support/Ports.h"
+#include "passes/support/Stages.h"
 #include "runtime/include/gradc/hash.h"
+#include "runtime/include/gradc/transfer.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -18,6 +20,8 @@ using namespace mlir::grad;
 static_assert(exec::maxDepth == GRADC_MAX_DEPTH && exec::maxLoops == GRADC_MAX_LOOPS &&
               exec::maxIterations == GRADC_MAX_ITERATIONS);
 static_assert(std::string_view(gradc::averageSuffix) == GRADC_AVERAGE_SUFFIX);
+static_assert(std::string_view(gradc::stageInfix) == GRADC_STAGE_INFIX &&
+              gradc::maxTransfers == GRADC_MAX_TRANSFERS);
 
 namespace gradc {
 namespace {
@@ -360,6 +364,10 @@ private:
       node.as.collective = {collective.getBf16() ? uint32_t(GRADC_WIRE_BF16) : GRADC_WIRE_FULL,
                             uint32_t(collective.getKind()), collective.getZeros(),
                             blob.append(ArrayRef(cuts))};
+    } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
+      node.kind = GRADC_NODE_COLLECTIVE;
+      node.as.collective.kind = transfer.getSend() ? GRADC_TRANSFER_SEND : GRADC_TRANSFER_RECEIVE;
+      node.as.collective.zeros = gradc_transfer_zeros(transfer.getPeer(), transfer.getNumber());
     } else {
       node.kind = isa<exec::CopyOp>(op) ? GRADC_NODE_COPY : GRADC_NODE_IF;
     }

@@ -4,6 +4,7 @@
 #include "passes/support/Placement.h"
 
 #include "dialects/grad/Control.h"
+#include "dialects/grad/Transfer.h"
 #include "passes/support/NodeOrder.h"
 
 using namespace mlir;
@@ -62,6 +63,8 @@ LogicalResult Placement::placeBlock(Block &block, Nodes &into) {
       return failure();
     else if (isa<CollectiveOpInterface>(node))
       placeCollective(node, into);
+    else if (isTransfer(node))
+      placeTransfer(node, into);
     placed.insert(node);
   }
   return success();
@@ -228,6 +231,22 @@ void Placement::placeCollective(Operation *op, Nodes &into) {
     touch(tensor, /*isWrite=*/false);
     touch(tensor, /*isWrite=*/true);
   }
+  arena.advance();
+  into.push_back(std::move(node));
+}
+
+/// A send reads its operand, and a receive writes its result.
+void Placement::placeTransfer(Operation *op, Nodes &into) {
+  PlacedNode node(op, op->getLoc());
+  bool isSend = isa<SendOp>(op);
+  if (isSend) {
+    node.reads.push_back(tensorOf(op->getOperand(0)));
+  } else {
+    OpResult result = op->getResult(0);
+    places[result] = placeFor(result);
+    node.writes.push_back(tensorOf(result));
+  }
+  touch(isSend ? node.reads[0] : node.writes[0], /*isWrite=*/!isSend);
   arena.advance();
   into.push_back(std::move(node));
 }

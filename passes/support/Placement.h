@@ -32,7 +32,7 @@ struct PlacedTensor {
 
 /// One node of the schedule. A launch reads its operands and writes its results; a copy (which has
 /// no `op`) has one read and one write; an if reads its condition; a collective writes the tensors
-/// that it changes.
+/// that it changes; a transfer reads or writes one.
 struct PlacedNode {
   PlacedNode(mlir::Operation *op, mlir::Location location) : op(op), location(location) {}
 
@@ -64,6 +64,7 @@ private:
   mlir::LogicalResult placeBranch(mlir::grad::IfOp branch, mlir::Block &block, Nodes &into);
   mlir::LogicalResult placeScan(mlir::grad::ScanOp scan, Nodes &into);
   void placeCollective(mlir::Operation *op, Nodes &into);
+  void placeTransfer(mlir::Operation *op, Nodes &into);
   void placeArguments(mlir::grad::ScanOp scan);
   void copyYielded(mlir::grad::ScanOp scan, Nodes &into);
   void findOutputs();

@@ -120,7 +120,9 @@ std::string_view gradc::runtime::nodeTitle(const Artifact &artifact,
                                          "loop",
                                          "sum over ranks",
                                          "scatter of sums over ranks",
-                                         "gather over ranks"};
+                                         "gather over ranks",
+                                         "send to a rank",
+                                         "receive from a rank"};
   if (node.kind == GRADC_NODE_LAUNCH)
     return artifact.string(kernels[node.as.launch.kernel].title);
   return titles[node.kind + (node.kind == GRADC_NODE_COLLECTIVE ? node.as.collective.kind : 0)];

@@ -2,6 +2,7 @@
 #include "runtime/core/Program.h"
 #include "runtime/base/DataType.h"
 #include "runtime/core/Waits.h"
+#include "runtime/include/gradc/transfer.h"
 
 #include <algorithm>
 
@@ -152,14 +153,20 @@ void Program::takeOwnUnits(Launch &launch, const gradc_artifact_node &node) {
 
 const Collective *Program::addCollective(const gradc_artifact_node &node) {
   const auto &record = node.as.collective;
-  auto slices = artifact.elements<gradc_artifact_slice>(node.slices).first(node.operands);
+  bool isTransfer = record.kind >= GRADC_TRANSFER_SEND;
+  auto slices = artifact.elements<gradc_artifact_slice>(node.slices)
+                    .first(isTransfer ? node.slices.count : node.operands);
   auto ofSlices = artifact.elements<uint32_t>(record.cuts);
   auto type = gradc_dtype(slices.front().dtype);
   uint64_t width = findDataType(type)->bytes;
   Collective &made = collectives.emplace_back();
   made.exchange = {Communicator::Kind(record.kind), type, Communicator::Wire(record.wire),
-                   record.zeros != 0};
-  bool isDivided = record.kind != GRADC_COLLECTIVE_SUM && spaces.division;
+                   !isTransfer && record.zeros != 0};
+  if (isTransfer) {
+    made.exchange.peer = int(gradc_transfer_peer(record.zeros));
+    made.exchange.number = int(gradc_transfer_number(record.zeros));
+  }
+  bool isDivided = record.kind != GRADC_COLLECTIVE_SUM && !isTransfer && spaces.division;
   int64_t total = 0;
   for (int rank = 0; rank < (isDivided ? spaces.division->ranks : 1); ++rank) {
     made.begins.push_back(total);

@@ -2,6 +2,7 @@
 // checked schedule can loop forever or leave it.
 #include "runtime/core/ScheduleCheck.h"
 #include "runtime/base/DataType.h"
+#include "runtime/include/gradc/transfer.h"
 
 #include <algorithm>
 
@@ -40,6 +41,7 @@ private:
   bool checkCopy(const Node &node, const Loops &loops);
   bool checkCollective(const Node &node, const Loops &loops);
   bool checkCuts(const Node &node, Slices slices);
+  bool checkTransfer(const Node &node, Slices slices);
   bool checkIf(uint32_t index, const Loops &loops, unsigned depth);
   bool checkLoop(uint32_t index, const Loops &loops, unsigned depth);
   bool checkCall(const gradc_artifact_kernel &kernel, Slices slices);
@@ -136,10 +138,28 @@ bool ScheduleChecker::checkCopy(const Node &node, const Loops &loops) {
          view.failCount("a copy to a slice", slices[0].bytes, slices[1].bytes);
 }
 
+/// One half of a transfer between two ranks.
+bool ScheduleChecker::checkTransfer(const Node &node, Slices slices) {
+  const auto &record = node.as.collective;
+  bool isSend = record.kind == GRADC_TRANSFER_SEND;
+  if (slices.size() != 1 || node.operands != uint32_t(isSend))
+    return view.fail("expected a transfer of one slice, found ", node.operands, " and ",
+                     slices.size() - node.operands);
+  if (record.wire != GRADC_WIRE_FULL || record.cuts.count)
+    return view.fail("a transfer of cuts or on wire ", record.wire);
+  constexpr uint32_t mostRanks = 4096;
+  uint32_t peer = gradc_transfer_peer(record.zeros), number = gradc_transfer_number(record.zeros);
+  return (peer < mostRanks && number < GRADC_MAX_TRANSFERS) ||
+         view.fail("transfer ", number, " with rank ", peer);
+}
+
 bool ScheduleChecker::checkCollective(const Node &node, const Loops &loops) {
   Slices slices;
   if (!checkSlices(node, loops, "a collective", slices))
     return false;
+  if (uint32_t kind = node.as.collective.kind;
+      kind == GRADC_TRANSFER_SEND || kind == GRADC_TRANSFER_RECEIVE)
+    return checkTransfer(node, slices);
   if (node.operands == 0 || slices.size() != 2 * size_t(node.operands))
     return view.fail("expected a collective to read and write the same slices, found ",
                      node.operands, " and ", slices.size() - node.operands);

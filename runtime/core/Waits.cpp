@@ -52,7 +52,7 @@ void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_a
     if (launch.kind == Launch::Kind::collective) {
       ++sums;
       for (const Access &mine : own)
-        if (mine.writes)
+        if (mine.writes) // what is sent is copied
           summed.push_back({mine, sums});
     }
 

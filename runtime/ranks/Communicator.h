@@ -31,7 +31,9 @@ public:
   enum class Kind : uint8_t {
     sum,     ///< every rank gets all sums (all-reduce)
     scatter, ///< each rank gets the sums of the values that it owns (reduce-scatter)
-    gather   ///< every rank gets each value from its owner (all-gather)
+    gather,  ///< every rank gets each value from its owner (all-gather)
+    send,    ///< a transfer: `peer` gets the values, which may change once `start` returns
+    receive  ///< the other half of a transfer
   };
   struct Exchange {
     Kind kind = Kind::sum;
@@ -41,6 +43,9 @@ public:
     /// Offsets at which each rank's values begin, in rank order, then the end of the last rank's.
     /// Empty: equal parts.
     std::span<const int64_t> begins = {};
+    int peer = 0;   ///< transfers: the other rank
+    int number = 0; ///< transfers: of the step, the same on both ranks
+    bool isTransfer() const { return kind == Kind::send || kind == Kind::receive; }
   };
 
   /// Something that must be the same on all ranks.
@@ -54,15 +59,20 @@ public:
 
   /// Starts an exchange in place over the pieces, which together form one array. Sums are added in
   /// rank order: the same bits on every rank, run after run. The pieces must stay valid until
-  /// `waitFor` returns. Any number of exchanges may be in flight. Returns the exchange's number.
+  /// `waitFor` returns. A transfer involves two ranks; all other exchanges involve all of them. Any
+  /// number of exchanges may be in flight. Returns the exchange's number.
   virtual Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) = 0;
   Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) {
     return start(pieces, {Kind::sum, type, wire});
   }
   /// Advances exchanges without waiting; called between launches.
   virtual Status progress() = 0;
-  /// Returns when that exchange has ended, or a rank is known to be lost.
+  /// Returns when that exchange has ended, or a rank is known to be lost. A send may still be on
+  /// its way.
   virtual Status waitFor(uint64_t exchange) = 0;
+  /// Returns when all sends have arrived; called at the end of a run, outside of which nothing
+  /// advances them.
+  virtual Status settle() { return {}; }
   /// The division of each cut among ranks: each rank's first element, then the end of the last
   /// rank; size() + 1 numbers per cut.
   virtual std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const = 0;

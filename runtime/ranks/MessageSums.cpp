@@ -47,7 +47,7 @@ struct MessageSums::Sum {
   }
 };
 
-MessageSums::MessageSums(Messages &messages) : messages(messages) {}
+MessageSums::MessageSums(Messages &messages) : messages(messages), transfers(messages) {}
 MessageSums::~MessageSums() = default;
 
 /// The spare sum with the smallest buffers that are large enough; else the one with the largest
@@ -84,6 +84,8 @@ static int tagOf(uint64_t sum, bool isGathering) {
 }
 
 Result<uint64_t> MessageSums::start(std::span<const Piece> pieces, const Exchange &exchange) {
+  if (exchange.isTransfer())
+    return transfers.start(pieces, exchange);
   int64_t count = 0;
   for (const Piece &piece : pieces)
     count += piece.count;
@@ -166,10 +168,12 @@ Status MessageSums::progress() {
       return status;
     i += active.size() == before;
   }
-  return {};
+  return transfers.progress();
 }
 
 Status MessageSums::waitFor(uint64_t sum) {
+  if (Transfers::isOne(sum))
+    return transfers.waitFor(sum);
   auto isActive = [&] {
     return std::ranges::any_of(active, [&](const auto &one) { return one->number == sum; });
   };

@@ -5,6 +5,7 @@
 #include "runtime/ranks/Communicator.h"
 #include "runtime/ranks/Division.h"
 #include "runtime/ranks/Messages.h"
+#include "runtime/ranks/Transfers.h"
 
 #include <memory>
 
@@ -15,7 +16,7 @@ namespace gradc::runtime {
 /// 2. It sends the sum of its part to all other ranks.
 ///
 /// Each rank sends 2 (n-1)/n of the array, and all ranks have the bits that the owner computed. A
-/// scatter is the first half only, a gather the second half only.
+/// scatter is the first half only, a gather the second half only. Transfers are as in Transfers.h.
 ///
 /// Buffers are reused: a step that starts the same sums as the previous step allocates nothing.
 class MessageSums final : public Communicator {
@@ -29,12 +30,13 @@ public:
   Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override;
   Status progress() override;
   Status waitFor(uint64_t sum) override;
+  Status settle() override { return transfers.settle(); }
   std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
     return divideCuts(cuts, size());
   }
   Result<std::vector<std::string>> share(const std::string &mine) override;
   Status agree(const Status &mine, std::span<const Fact> facts) override;
-  uint64_t sentBytes() const override { return sent; }
+  uint64_t sentBytes() const override { return sent + transfers.sentBytes(); }
 
 private:
   struct Sum;
@@ -48,6 +50,7 @@ private:
   Status complete(std::vector<Messages::Request> &requests);
 
   Messages &messages;
+  Transfers transfers;
   std::vector<std::unique_ptr<Sum>> active, spare;
   uint64_t started = 0, sent = 0;
 };

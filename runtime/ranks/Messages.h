@@ -14,7 +14,7 @@ namespace gradc::runtime {
 class Messages {
 public:
   using Request = void *;
-  /// Valid tags are 0 <= tag < tags.
+  /// Valid tags are 0 <= tag < tags, and as many from there on for transfers.
   static constexpr int tags = 1 << 14;
 
   virtual ~Messages() = default;

@@ -47,6 +47,7 @@ public:
   Status waitFor(uint64_t sum) override {
     return isApart() ? stale->waitFor(sum) : sums->waitFor(sum);
   }
+  Status settle() override { return sums->settle(); }
   Result<std::vector<std::string>> share(const std::string &mine) override {
     return sums->share(mine);
   }

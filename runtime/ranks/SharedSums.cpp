@@ -73,6 +73,8 @@ std::byte *SharedSums::slot(int ofRank, uint64_t chunk, int part) const {
 }
 
 Result<uint64_t> SharedSums::start(std::span<const Piece> pieces, const Exchange &exchange) {
+  if (exchange.isTransfer())
+    return agreements.start(pieces, exchange);
   std::unique_ptr<Sum> sum;
   if (spare.empty()) {
     sum = std::make_unique<Sum>();
@@ -183,7 +185,7 @@ bool SharedSums::canMove() { return nextOf(packing) || nextOf(adding) || nextOf(
 Status SharedSums::progress() {
   if (!active.empty())
     advance();
-  return {};
+  return agreements.progress();
 }
 
 static long futex(std::atomic<uint32_t> &word, int operation, uint32_t value,
@@ -211,6 +213,8 @@ void SharedSums::sleep() {
 }
 
 Status SharedSums::waitFor(uint64_t sum) {
+  if (Transfers::isOne(sum))
+    return agreements.waitFor(sum);
   using Clock = std::chrono::steady_clock;
   // Shorter than a wake-up.
   constexpr std::chrono::microseconds patience(50);

@@ -20,7 +20,8 @@ namespace gradc::runtime {
 /// 3. Once all ranks have added, each copies the other ranks' sums from their slots, which are then
 ///    free.
 ///
-/// A scatter omits the work of step 3, a gather that of step 1. Owners, and therefore bits, are the
+/// A scatter omits the work of step 3, a gather that of step 1. Transfers between two ranks are
+/// messages. Owners, and therefore bits, are the
 /// same as in MessageSums. Slots are read from the cache that ranks share, unless a rank is far
 /// behind.
 class SharedSums final : public Communicator {
@@ -38,6 +39,7 @@ public:
   Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override;
   Status progress() override;
   Status waitFor(uint64_t sum) override;
+  Status settle() override { return agreements.settle(); }
   std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
     return agreements.divide(cuts);
   }
@@ -48,7 +50,7 @@ public:
     return agreements.agree(mine, facts);
   }
   /// Bytes that other ranks have read from this rank's segment.
-  uint64_t sentBytes() const override { return sent; }
+  uint64_t sentBytes() const override { return sent + agreements.sentBytes(); }
 
 private:
   enum Stage : uint8_t { packing, adding, taking, stages };

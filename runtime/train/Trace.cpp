@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/device/Device.h"
+#include "runtime/include/gradc/transfer.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -104,6 +105,8 @@ const std::vector<std::string> &Trace::describe(const Session &session,
       for (const auto &slice :
            artifact.elements<gradc_artifact_slice>(node.slices).first(node.operands))
         bytes += slice.bytes;
+      if (node.as.collective.kind == GRADC_TRANSFER_RECEIVE)
+        bytes = artifact.elements<gradc_artifact_slice>(node.slices)[0].bytes;
       args = text("\"bytes\":", bytes);
     }
     known.push_back(text(beginning(name, "kernel"), ",\"args\":{", args));

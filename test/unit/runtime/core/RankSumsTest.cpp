@@ -1,5 +1,6 @@
 // Schedules that sum over ranks; each rank is a session in a thread.
 #include "runtime/core/Session.h"
+#include "runtime/include/gradc/transfer.h"
 #include "test/unit/runtime/ArtifactBuilder.h"
 #include "test/unit/runtime/ThreadRanks.h"
 
@@ -275,8 +276,8 @@ TEST(RankSums, BrokenCutsAreRefused) {
             "kernel add_numbers: 16 units, expected 6 pieces of 2");
   EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[4].as.launch.per = 0; }),
             "kernel add_numbers: 16 units, expected 6 pieces of 0");
-  EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[2].as.collective.kind = 3; }),
-            "a collective of unknown kind 3");
+  EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[2].as.collective.kind = 5; }),
+            "a collective of unknown kind 5");
   EXPECT_EQ(
       errorOf([](auto &writer, auto &nodes) { nodes[2].as.collective.cuts = writer.cuts(1); }),
       "expected cuts of a collective of 2, found 1");
@@ -295,6 +296,42 @@ TEST(RankSums, BrokenCutsAreRefused) {
     EXPECT_EQ(message, "corrupt artifact: level x86-64-v3: an impossible cut of " +
                            std::to_string(elements) + " elements by " + std::to_string(unit));
   }
+}
+
+TEST(RankSums, BrokenTransfersAreRefused) {
+  auto errorOf = [](const std::function<void(Writer::Nodes &, Writer::Slices &)> &change) {
+    Writer writer;
+    auto broken = writer.write([&](Writer::Nodes &nodes, Writer::Slices &slices) {
+      nodes[5].as.collective = {
+          GRADC_WIRE_FULL, GRADC_TRANSFER_SEND, gradc_transfer_zeros(1, 7), {}};
+      slices[5].pop_back();
+      change(nodes, slices);
+    });
+    std::string message = Artifact::fromMemory(broken).status().message();
+    const std::string prefix = "corrupt artifact: level x86-64-v3: entry sum: ";
+    return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+  };
+  EXPECT_EQ(errorOf([](auto &, auto &) {}), "");
+  EXPECT_EQ(errorOf([](auto &nodes, auto &) {
+              nodes[5].operands = 0;
+              nodes[5].as.collective.kind = GRADC_TRANSFER_RECEIVE;
+            }),
+            "");
+  EXPECT_EQ(
+      errorOf([](auto &nodes, auto &) { nodes[5].as.collective.kind = GRADC_TRANSFER_RECEIVE; }),
+      "expected a transfer of one slice, found 1 and 0");
+  EXPECT_EQ(errorOf([](auto &, auto &slices) { slices[5].push_back(slices[5][0]); }),
+            "expected a transfer of one slice, found 1 and 1");
+  EXPECT_EQ(errorOf([](auto &nodes, auto &) { nodes[5].as.collective.wire = GRADC_WIRE_BF16; }),
+            "a transfer of cuts or on wire 1");
+  EXPECT_EQ(errorOf([](auto &nodes, auto &) {
+              nodes[5].as.collective.zeros = gradc_transfer_zeros(4096, 7);
+            }),
+            "transfer 7 with rank 4096");
+  EXPECT_EQ(errorOf([](auto &nodes, auto &) {
+              nodes[5].as.collective.zeros = gradc_transfer_zeros(1, GRADC_MAX_TRANSFERS);
+            }),
+            "transfer 16383 with rank 1");
 }
 
 TEST(RankSums, BrokenCollectivesAreRefused) {
