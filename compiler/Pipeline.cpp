@@ -72,7 +72,10 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
     pm.addPass(createRetypeF64());
   // A decay of 0.9999 would lose most of its digits as an f32 constant.
   pm.addPass(createAverageWeights());
+  // The ops of gradients take over the stages of the forward, until functions are made of these.
+  pm.addPass(createAssignStages());
   pm.addPass(createDifferentiate());
+  pm.addPass(createCutStages());
   pm.addPass(createReadStored());
   pm.addPass(createBindRows());
   simplify(pm);

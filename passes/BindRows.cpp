@@ -5,6 +5,7 @@
 #include "passes/support/DataParallel.h"
 #include "passes/support/Extents.h"
 #include "passes/support/Ports.h"
+#include "passes/support/Stages.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -58,8 +59,8 @@ public:
     bool hasBatch = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
       return function.getArgAttr(i, "grad.batched") != nullptr;
     });
-    if (!batch || *batch < 2 || !hasBatch)
-      return std::nullopt;
+    if (!batch || *batch < 2 || !hasBatch || function->hasAttr(ownStageName))
+      return std::nullopt; // stages of a pipeline send each other values of whole batches
     return Entry(function, *batch);
   }
 

@@ -1,8 +1,10 @@
 // Runs a launch as soon as that frees memory, instead of at the position of its node.
 #include "dialects/exec/Exec.h"
-#include "dialects/grad/Grad.h"
+#include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"
 #include "passes/support/NodeOrder.h"
+
+#include <set>
 
 using namespace mlir;
 
@@ -17,7 +19,7 @@ class Order {
 public:
   Order(Block &block, const SymbolTable &symbols)
       : block(block), symbols(symbols), before(nodesBefore(block)),
-        beforeSums(opsBeforeSums(block)) {
+        beforeSums(opsBeforeSums(block)), turns(turnsOf(before)) {
     for (const auto &[node, set] : before) {
       waits[node] = set.size();
       for (Operation *earlier : set)
@@ -29,9 +31,36 @@ public:
     }
   }
 
-  void run() {
+  /// Fails if a turn would send what only a later one computes: ranks would wait for each other
+  /// forever.
+  LogicalResult run() {
     for (const auto &[node, set] : before)
-      if (isReady(node) && (isScalar(node) || isa<grad::CollectiveOpInterface>(node)))
+      for (Operation *earlier : set)
+        if (turnOf(earlier) > turnOf(node))
+          return node->emitOpError("compiler bug: turn ")
+                 << turnOf(node) << " of a pipeline needs a value of turn " << turnOf(earlier);
+    std::set<int64_t> all = {0};
+    for (auto [node, turn] : turns)
+      all.insert(turn);
+    for (int64_t now : all) {
+      turn = now;
+      runTurn();
+    }
+    if (order.size() == before.size()) // otherwise memory planning reports the error
+      rewrite();
+    return success();
+  }
+
+private:
+  /// Runs the nodes of a turn. What the next turn receives is on its way meanwhile.
+  void runTurn() {
+    for (int64_t from : {turn, turn + 1})
+      for (const auto &[node, set] : before)
+        if (isa<grad::ReceiveOp>(node) && turnOf(node) == from && !done.contains(node) &&
+            waits.lookup(node) == 0)
+          take(node);
+    for (const auto &[node, set] : before)
+      if (isReady(node) && (isScalar(node) || isExchange(node)))
         take(node);
     for (size_t count = ~size_t(0); count != order.size();) { // repeat for nodes that had to wait
       count = order.size();
@@ -42,11 +71,15 @@ public:
         if (Operation *node = firstAwaiting())
           take(node);
     }
-    if (order.size() == before.size()) // otherwise memory planning reports the error
-      rewrite();
   }
 
-private:
+  /// Whether a node begins to exchange values with other ranks, while others run.
+  static bool isExchange(Operation *node) {
+    return isa<grad::CollectiveOpInterface>(node) || grad::isTransfer(node);
+  }
+
+  int64_t turnOf(Operation *node) const { return turns.lookup(node); }
+
   /// The storages that a node reads, without repetition.
   llvm::SmallSetVector<Value, 8> storagesOf(Operation *node) const {
     llvm::SmallSetVector<Value, 8> storages;
@@ -64,7 +97,9 @@ private:
     return isa<exec::LaunchOp>(node) && bytes > 0 && bytes <= scalarBytes;
   }
 
-  bool isReady(Operation *node) const { return !done.contains(node) && waits.lookup(node) == 0; }
+  bool isReady(Operation *node) const {
+    return !done.contains(node) && waits.lookup(node) == 0 && turnOf(node) <= turn;
+  }
 
   /// The number of the last sum over ranks that a node has to wait for, counted from 1 in the order
   /// of their starts; 0: none.
@@ -110,7 +145,7 @@ private:
         continue;
       order.push_back(node);
       endedSums = std::max(endedSums, awaitedBy(node));
-      if (isa<grad::CollectiveOpInterface>(node)) {
+      if (isExchange(node)) {
         size_t number = sums.size() + 1;
         sums[node] = number;
       }
@@ -125,7 +160,7 @@ private:
       }
       for (Operation *later : llvm::reverse(near))
         if (isReady(later) && !awaitedBy(later) &&
-            (isScalar(later) || isa<grad::CollectiveOpInterface>(later) || freedBy(later) > 0))
+            (isScalar(later) || isExchange(later) || freedBy(later) > 0))
           stack.push_back(later);
     }
   }
@@ -163,7 +198,9 @@ private:
   const SymbolTable &symbols;
   NodesBefore before;
   llvm::DenseSet<Operation *> beforeSums;
-  llvm::DenseMap<Operation *, size_t> waits; ///< number of nodes that must run before a node
+  llvm::DenseMap<Operation *, int64_t> turns; ///< of the stage of a pipeline; empty: it is none
+  int64_t turn = 0;                           ///< whose nodes are being run
+  llvm::DenseMap<Operation *, size_t> waits;  ///< number of nodes that must run before a node
   llvm::DenseMap<Operation *, SmallVector<Operation *>> after;
   llvm::DenseMap<Value, SmallVector<Operation *>> readers; ///< by storage, in block order
   llvm::DenseMap<Value, int64_t> uses; ///< by storage: number of nodes that have yet to read it
@@ -185,7 +222,8 @@ struct OrderLaunches : impl::OrderLaunchesBase<OrderLaunches> {
             blocks.push_back(&region.front());
       });
       for (Block *block : blocks)
-        Order(*block, symbols).run();
+        if (failed(Order(*block, symbols).run()))
+          return signalPassFailure();
     }
   }
 };

@@ -230,6 +230,21 @@ def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
   }];
 }
 
+def AssignStages : Pass<"gradc-assign-stages", "::mlir::ModuleOp"> {
+  let summary = "Choose the stage of a pipeline for each op of a training step's forward";
+  let description = [{
+    In functions with `grad.stages`, the ops that the loss depends on are cut, in program order, into that many runs. The cost of a run
+    is that of its ops, of the updates of the parameters that it reads first, and of the bytes that cross its beginning; the most
+    expensive run is as cheap as possible. An op that only depends on inputs belongs to no stage unless it is expensive. Differentiation
+    hands an op's stage to the ops of its gradient.
+
+    ```mlir
+    %0 = grad.matmul %x, %w0 {grad.stage = 0 : i64} : tensor<8x4xf32>, tensor<4x4xf32>
+    %1 = grad.matmul %0, %w1 {grad.stage = 1 : i64} : tensor<8x4xf32>, tensor<4x2xf32>
+    ```
+  }];
+}
+
 def Differentiate : Pass<"gradc-differentiate", "::mlir::ModuleOp"> {
   let summary = "Replace every grad.gradient by reverse-mode differentiation";
   let description = [{
@@ -247,6 +262,26 @@ def Differentiate : Pass<"gradc-differentiate", "::mlir::ModuleOp"> {
     ```mlir
     %s = grad.mul %x, %one : tensor<4xf32>
     %g = grad.add %s, %s : tensor<4xf32>
+    ```
+  }];
+}
+
+def CutStages : Pass<"gradc-cut-stages", "::mlir::ModuleOp"> {
+  let summary = "Make a function of each stage of a pipeline";
+  let description = [{
+    Beside a function with `grad.stages`, adds one function per stage, for the rank of that number. Parts of the batch (`grad.scan`) are
+    unrolled. An op runs on its stage; an op without one on that of its largest operand. If all operands are small, and of several
+    stages, every stage that needs the results computes them. A state belongs to the stage that reads it first. A value that
+    another stage needs is sent once, and results of the function are sent to all stages. Parts are ordered one forward, one backward:
+    `turn` is the position in that order.
+
+    ```mlir
+    func.func @train.stage.0(%x: tensor<8x4xf32>) {
+      %w = grad.read @w0 : tensor<4x4xf32>
+      %0 = grad.matmul %x, %w : tensor<8x4xf32>, tensor<4x4xf32>
+      grad.send %0 to 1 number 0 turn 1 : tensor<8x4xf32>
+      %g = grad.receive from 1 after(%0) number 1 turn 2 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      ...
     ```
   }];
 }

@@ -1,12 +1,13 @@
 // Follows operands through views, and buffers from their loads to their stores.
 #include "passes/support/NodeOrder.h"
 
-#include "dialects/grad/Grad.h"
+#include "dialects/grad/Transfer.h"
 
 using namespace mlir;
 
 bool gradc::isNode(Operation *op) {
-  return isa<exec::LaunchOp, grad::IfOp, grad::ScanOp, grad::CollectiveOpInterface>(op);
+  return isa<exec::LaunchOp, grad::IfOp, grad::ScanOp, grad::CollectiveOpInterface>(op) ||
+         grad::isTransfer(op);
 }
 
 Value gradc::storageRoot(Value v) {
@@ -131,6 +132,44 @@ gradc::NodesBefore gradc::nodesBefore(Block &block) {
           if (reader != node)
             set.insert(reader);
   return before;
+}
+
+llvm::DenseMap<Operation *, int64_t> gradc::turnsOf(const NodesBefore &before) {
+  llvm::DenseMap<Operation *, int64_t> turns, latest;
+  int64_t last = -1;
+  for (const auto &[node, set] : before)
+    if (std::optional<int64_t> turn = grad::turnOfTransfer(node)) {
+      turns[node] = *turn;
+      last = std::max(last, *turn);
+    }
+  auto order = last < 0 ? std::nullopt : orderNodes(before);
+  if (!order) {
+    turns.clear();
+    return turns;
+  }
+  llvm::DenseSet<Operation *> dependent; // on what is received
+  for (Operation *node : *order) {
+    bool isTransfer = turns.contains(node);
+    for (Operation *earlier : before.find(node)->second)
+      if (dependent.contains(earlier)) {
+        dependent.insert(node);
+        if (!isTransfer)
+          turns[node] = std::max(turns.lookup(node), turns.lookup(earlier));
+      }
+    if (isTransfer && node->getNumResults() > 0)
+      dependent.insert(node);
+  }
+  for (Operation *node : llvm::reverse(*order)) {
+    auto [turn, isNew] = turns.try_emplace(node, last);
+    if (isNew)
+      if (auto limit = latest.find(node); limit != latest.end())
+        turn->second = limit->second;
+    for (Operation *earlier : before.find(node)->second) {
+      auto [limit, isFirst] = latest.try_emplace(earlier, turns.lookup(node));
+      limit->second = std::min(limit->second, turns.lookup(node));
+    }
+  }
+  return turns;
 }
 
 std::optional<std::vector<Operation *>> gradc::orderNodes(const NodesBefore &before) {

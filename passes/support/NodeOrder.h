@@ -42,6 +42,11 @@ int64_t arenaBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);
 using NodesBefore = llvm::MapVector<mlir::Operation *, llvm::SetVector<mlir::Operation *>>;
 NodesBefore nodesBefore(mlir::Block &block);
 
+/// In the block of a pipeline's stage: the turn of each node. What depends on received values runs
+/// in the last of their turns, and other nodes run before the first turn that sends what they
+/// compute. Empty in other blocks.
+llvm::DenseMap<mlir::Operation *, int64_t> turnsOf(const NodesBefore &before);
+
 /// The nodes in a topological order close to the block's order; none if dependences are cyclic.
 std::optional<std::vector<mlir::Operation *>> orderNodes(const NodesBefore &before);
 
