@@ -1,12 +1,15 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/Distribution.h"
+#include "compiler/import/TrainEntries.h"
 #include "compiler/import/spec/StepSpec.h"
 
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/Grad.h"
 #include "passes/support/DataParallel.h"
+#include "passes/support/MicroBatches.h"
 #include "passes/support/Ports.h"
+#include "passes/support/Stages.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -60,6 +63,47 @@ static bool checkStaleness(const SpecFile &spec) {
   return ok;
 }
 
+/// Checks that a step can be cut into stages, each of which runs on all rows of a batch.
+static bool checkPipeline(const SpecFile &spec) {
+  const spec::Training &training = spec.get();
+  const spec::Distribution &distribution = training.distribution();
+  bool isPipeline = distribution.strategy() == spec::Distribution::PIPELINE, ok = true;
+  auto refuse = [&](const char *field, const Twine &expected) {
+    emitError(spec.at({"distribution", field})) << "expected " << expected;
+    ok = false;
+  };
+  constexpr int64_t most = 64;
+  if (distribution.has_stages() &&
+      (!isPipeline || distribution.stages() < 2 || distribution.stages() > most))
+    refuse("stages", (isPipeline ? "from 2 to 64 stages, found "
+                                 : "strategy: PIPELINE beside stages, found stages: ") +
+                         Twine(distribution.stages()));
+  if (!isPipeline)
+    return ok;
+  if (distribution.synchronize_batch_norm())
+    refuse("synchronize_batch_norm",
+           "no synchronize_batch_norm beside strategy: PIPELINE: a stage normalizes each part of "
+           "the batch by itself");
+  if (distribution.wire() == spec::Distribution::BF16)
+    refuse("wire", "wire: F32 beside strategy: PIPELINE: stages send values at their precision");
+  if (!SpecFile::batchOf(training.data()).drop_remainder())
+    refuse("strategy", "batch { drop_remainder: true } beside strategy: PIPELINE: its stages are "
+                       "compiled for batches of one size");
+  if (training.train_size() > 1)
+    refuse("strategy", "at most one train block beside strategy: PIPELINE, found " +
+                           Twine(training.train_size()));
+  if (int64_t thaw = thawOf(training))
+    refuse("strategy", "no frozen_until_step beside strategy: PIPELINE, found frozen_until_step: " +
+                           Twine(thaw));
+  if (int buckets = SpecFile::batchOf(training.data()).bucket_size())
+    refuse("strategy", "batches of one length beside strategy: PIPELINE, found " + Twine(buckets) +
+                           " batch { bucket }");
+  if (watchesGradients(training))
+    refuse("strategy",
+           "no watch { gradients } beside strategy: PIPELINE: no stage has all of them");
+  return ok;
+}
+
 bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
   if (!spec.get().has_distribution())
     return true;
@@ -70,7 +114,8 @@ bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
     ok = false;
   }
   const spec::Distribution &distribution = spec.get().distribution();
-  if (int64_t parts = spec.get().micro_batches(); parts > 1) {
+  bool isPipeline = distribution.strategy() == spec::Distribution::PIPELINE;
+  if (int64_t parts = spec.get().micro_batches(); parts > 1 && !isPipeline) {
     auto refuse = [&](const Twine &expected) {
       emitError(spec.at({"micro_batches"})) << "beside distribution, expected " << expected;
       ok = false;
@@ -84,6 +129,7 @@ bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
       refuse("no synchronize_batch_norm: ranks exchange nothing before the last part");
   }
   ok = checkStaleness(spec) && ok;
+  ok = checkPipeline(spec) && ok;
   bool hasServers = distribution.strategy() == spec::Distribution::PARAMETER_SERVER;
   if (distribution.has_servers() && (!hasServers || distribution.servers() < 1)) {
     emitError(spec.at({"distribution", "servers"}))
@@ -105,6 +151,12 @@ void gradc::setRanks(func::FuncOp function, const SpecFile &spec) {
   if (!spec.get().has_distribution())
     return;
   Builder b(function.getContext());
+  if (spec.get().distribution().strategy() == spec::Distribution::PIPELINE) {
+    int64_t stages =
+        spec.get().distribution().has_stages() ? spec.get().distribution().stages() : 2;
+    function->setAttr(stagesName, b.getI64IntegerAttr(stages));
+    return;
+  }
   SmallVector<NamedAttribute> ranks;
   if (spec.get().distribution().wire() == spec::Distribution::BF16)
     ranks.push_back(b.getNamedAttr("bf16", b.getUnitAttr()));
@@ -126,15 +178,34 @@ static bool has(func::FuncOp function, llvm::function_ref<bool(Operation *)> mat
       .wasInterrupted();
 }
 
+/// Whether an op normalizes rows of the batch by the statistics of some of them.
+static bool isBatchNorm(Operation *op) {
+  auto norm = dyn_cast<NormalizeOp>(op);
+  return norm && !norm.getCount() && llvm::is_contained(norm.getDims(), 0);
+}
+
+/// Where a step in parts is another one than a step on the whole batch.
+static void remarkOnParts(func::FuncOp function, const SpecFile &spec) {
+  Location where = spec.at({"distribution"});
+  int64_t parts = spec.get().micro_batches();
+  if (parts == 1)
+    emitRemark(where) << "the stages of a pipeline wait for each other without micro_batches: only "
+                         "one of them computes at a time";
+  else if (has(function, isBatchNorm))
+    emitRemark(where) << "batch normalization normalizes each of the " << parts
+                      << " micro-batches by itself, and running statistics follow all of them in "
+                         "turn: other values than on the whole batch, and those of one process "
+                         "with the same micro_batches";
+}
+
 void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
   std::string first = stepsOf(spec.get()).front().entryName(); // others are like it
+  if (function->hasAttr(stagesName) && function.getSymName() == first)
+    return remarkOnParts(function, spec);
   if (!function->hasAttr(ranksName) || function.getSymName() != first)
     return;
   Location where = spec.at({"distribution"});
-  if (has(function, [](Operation *op) {
-        auto norm = dyn_cast<NormalizeOp>(op);
-        return norm && !norm.getCount() && llvm::is_contained(norm.getDims(), 0);
-      }))
+  if (has(function, isBatchNorm))
     emitRemark(where) << "batch normalization normalizes the rows of each rank by themselves, and "
                          "running statistics are the ranks' means: other values than in one "
                          "process, unless synchronize_batch_norm: true";

@@ -103,7 +103,8 @@ void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t mic
       function->setAttr(mostMicroBatchesName, b.getI64IntegerAttr(most));
     // The parts are of one size. Nobody needs to hear that: the spec asks for it. Ranks have some
     // rows of each part.
-    if (!spec.get().has_distribution()) {
+    if (!spec.get().has_distribution() ||
+        spec.get().distribution().strategy() == spec::Distribution::PIPELINE) {
       function->setAttr("grad.exact", b.getStringAttr("it is computed in parts"));
       function->setAttr("grad.said", b.getUnitAttr());
     }

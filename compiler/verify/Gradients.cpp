@@ -2,6 +2,7 @@
 #include "compiler/Session.h"
 #include "compiler/verify/Verify.h"
 #include "dialects/grad/Build.h"
+#include "passes/support/Stages.h"
 #include "passes/support/TrainedStates.h"
 
 #include <chrono>
@@ -26,6 +27,7 @@ SmallVector<std::string> requestGradients(ModuleOp module, StringRef entry, Stri
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
   function->removeAttr("grad.average");
+  function->removeAttr(stagesName);
   Operation *exit = function.front().getTerminator();
   OpBuilder b(exit);
   SmallVector<Value> reads, results = {exit->getOperand(0)};

@@ -55,6 +55,7 @@ public:
   Status readState(uint32_t state, void *out) override { return states.read(state, out); }
   bool dividesStates() const override { return states.division(); }
   bool dividesState(uint32_t state) const override { return states.isDivided(state); }
+  Status holdWholeStates(bool whole) override { return states.holdWhole(whole); }
   Status writeState(uint32_t state, const void *value) override {
     Status owned = ownStates();
     return owned.ok() ? states.write(state, value) : owned;
@@ -157,7 +158,7 @@ Status DeviceSession::prepare(Communicator *all, bool onlyConstants) {
 Status DeviceSession::setRanks(Communicator *all) {
   ranks = all && all->size() > 1 ? all : nullptr;
   Status owned = expectShards(*theArtifact, all);
-  if (owned.ok() && theLevel.cuts.count)
+  if (owned.ok() && states.isDivisible(ranks))
     owned = ownStates();
   if (owned.ok() && states.setRanks(ranks))
     unbind(); // from the parts of other ranks
@@ -352,8 +353,7 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   auto bound = bindToRun(entry);
   if (!bound)
     return bound.status();
-  size_t results = countGiven(ports(entry.outputs));
-  if (outputs.size() != results)
+  if (size_t results = countGiven(ports(entry.outputs)); outputs.size() != results)
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results,
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
@@ -367,9 +367,10 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   profiledRun.clear();
   Schedule schedule = program.schedule();
   schedule.ranks = ranks;
-  if (Status s = device->launch(schedule, profiled ? &profiledRun : nullptr); !s.ok())
-    return s;
-  Status copied = copyOutputs(entry, **bound, outputs, rows);
+  Status launched = device->launch(schedule, profiled ? &profiledRun : nullptr);
+  if (launched.ok() && ranks && program.hasCollectives())
+    launched = ranks->settle();
+  Status copied = launched.ok() ? copyOutputs(entry, **bound, outputs, rows) : launched;
   running = &entry;
   if (!copied.ok())
     (void)device->synchronize(); // outputs must outlive pending copies

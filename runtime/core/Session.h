@@ -91,6 +91,9 @@ public:
   /// Whether ranks divide any states.
   virtual bool dividesStates() const = 0;
   virtual bool dividesState(uint32_t state) const = 0;
+  /// If ranks are the stages of a pipeline: between `true` and `false` every rank has all states
+  /// but optimizer slots, so that it can run any entry. A collective call; does nothing otherwise.
+  virtual Status holdWholeStates(bool whole) = 0;
   /// Resets every state to the artifact's initial value.
   virtual Status resetStates() = 0;
 

@@ -4,7 +4,9 @@
 
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
+#include "runtime/include/gradc/transfer.h"
 
+#include <charconv>
 #include <cstring>
 
 namespace gradc::runtime {
@@ -34,7 +36,9 @@ void StateMemory::layOut() {
     offsets.push_back(place(record.bytes));
     stored[record.state] = true;
     Storage &kept = storage[record.state];
-    if (record.kind != GRADC_BUFFER_MIRROR) {
+    if (record.kind == GRADC_BUFFER_MIRROR) {
+      kept.mirrors.emplace_back(offsets.back(), record.bytes);
+    } else {
       kept.offset = offsets.back();
       kept.bytes = record.bytes;
       kept.cut = record.cut;
@@ -121,6 +125,8 @@ Result<std::shared_ptr<std::byte>> StateMemory::own() {
 /// The offset of the first byte of a rank's part of the primary.
 uint64_t StateMemory::beginOf(uint32_t state, int rank) const {
   const Storage &kept = storage[state];
+  if (hasOwner(state))
+    return rank > owners[state] ? kept.bytes : 0;
   const auto &cut = artifact.elements<gradc_artifact_cut>(level.cuts)[kept.cut - 1];
   auto element = uint64_t(divided.begin(kept.cut - 1, rank));
   // Padding belongs to the last element.
@@ -130,21 +136,73 @@ uint64_t StateMemory::beginOf(uint32_t state, int rank) const {
 /// Releases the memory of parts that other ranks own.
 void StateMemory::forgetOthers(uint32_t state) {
   const Storage &kept = storage[state];
-  if (!ranks || kept.cut == 0)
+  if (!isDivided(state) || isSharded(artifact.states()[state]))
     return;
   uint64_t begin = beginOf(state, divided.rank), end = beginOf(state, divided.rank + 1);
   std::byte *first = memory.get() + kept.offset;
   device.forgetPages(first, begin);
   device.forgetPages(first + end, kept.bytes - end);
+  if (hasOwner(state) && owners[state] != divided.rank)
+    for (auto [offset, size] : kept.mirrors)
+      device.forgetPages(memory.get() + offset, size);
+}
+
+/// The number of a stage's entry; -1: it is none.
+static int stageOf(std::string_view entry) {
+  constexpr std::string_view infix = GRADC_STAGE_INFIX;
+  size_t at = entry.find(infix);
+  int stage = -1;
+  if (at != entry.npos)
+    std::from_chars(entry.data() + at + infix.size(), entry.data() + entry.size(), stage);
+  return stage;
+}
+
+static int countStages(const Artifact &artifact, const gradc_artifact_level &level) {
+  int stages = 0;
+  for (const auto &entry : artifact.elements<gradc_artifact_entry>(level.entries))
+    stages = std::max(stages, stageOf(artifact.string(entry.name)) + 1);
+  return stages;
+}
+
+bool StateMemory::isDivisible(const Communicator *all) const {
+  return level.cuts.count || (all && all->size() == countStages(artifact, level));
+}
+
+/// A state belongs to the stage that writes it. What several stages write, such as the number of
+/// steps, all of them have.
+void StateMemory::findOwners(int stages) {
+  owners.clear();
+  if (countStages(artifact, level) != stages)
+    return;
+  owners.assign(artifact.states().size(), nobody);
+  auto buffers = artifact.elements<gradc_artifact_buffer>(level.buffers);
+  for (const auto &entry : artifact.elements<gradc_artifact_entry>(level.entries)) {
+    int stage = stageOf(artifact.string(entry.name));
+    if (stage < 0)
+      continue;
+    for (const auto &node : artifact.elements<gradc_artifact_node>(entry.nodes))
+      for (const auto &slice :
+           artifact.elements<gradc_artifact_slice>(node.slices).subspan(node.operands))
+        if (slice.space == GRADC_SPACE_BUFFER) {
+          int &owner = owners[buffers[slice.index].state];
+          owner = owner == nobody || owner == stage ? stage : several;
+        }
+  }
+  for (int &owner : owners)
+    if (owner == several)
+      owner = nobody;
 }
 
 bool StateMemory::setRanks(Communicator *all) {
   auto cuts = artifact.elements<gradc_artifact_cut>(level.cuts);
-  if ((cuts.empty() && shardsOf(artifact) == 1) || all == ranks)
+  bool hasShards = shardsOf(artifact) > 1;
+  if (all == ranks || !(hasShards || isDivisible(all ? all : ranks)))
     return false;
   ranks = all;
-  if (ranks)
+  if (ranks) {
     divided = {ranks->rank(), ranks->size(), ranks->divide(cuts)};
+    findOwners(ranks->size());
+  }
   for (uint32_t state = 0; state < storage.size(); ++state)
     forgetOthers(state);
   return true;
@@ -190,6 +248,32 @@ Status StateMemory::readShards(uint32_t state, std::byte *out) {
   for (uint64_t rank = 0; gathered.ok() && out && rank < record.shards; ++rank)
     putShard(record, rank, all.data() + rank * bytes, out);
   return gathered;
+}
+
+Status StateMemory::holdWhole(bool whole) {
+  if (!ranks || owners.empty() || whole == holdsWhole)
+    return {};
+  std::vector<std::byte> value;
+  for (uint32_t state = 0; state < storage.size(); ++state) {
+    if (!hasOwner(state) || artifact.states()[state].kind == GRADC_STATE_SLOT)
+      continue;
+    holdsWhole = whole;
+    if (!whole) {
+      forgetOthers(state);
+      continue;
+    }
+    value.resize(artifact.states()[state].tensor.bytes);
+    Status status = gather(state);
+    bool isCopied = !storage[state].mirrors.empty() && owners[state] != divided.rank;
+    if (status.ok() && isCopied)
+      status = readStored(state, value.data());
+    if (status.ok() && isCopied)
+      status = write(state, value.data());
+    if (!status.ok())
+      return status;
+  }
+  holdsWhole = whole;
+  return {};
 }
 
 Status StateMemory::read(uint32_t state, void *out) {

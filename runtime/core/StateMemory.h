@@ -32,10 +32,17 @@ public:
   /// Shards are this rank's from the start. Once memory is allocated, `own` must be called first.
   /// Returns whether anything changes.
   bool setRanks(Communicator *all);
+  /// Whether ranks divide states at all, if there are as many of them: each keeps its parts of
+  /// them or, where ranks are the stages of a pipeline, the states of its stage.
+  bool isDivisible(const Communicator *all) const;
+  /// Between two calls, ranks that are stages have all states but optimizer slots whole.
+  /// Collective.
+  Status holdWhole(bool whole);
   /// The division of states among ranks; null: this session has whole states.
   const Division *division() const { return ranks ? &divided : nullptr; }
   bool isDivided(uint32_t state) const {
-    return ranks && (storage[state].cut != 0 || isSharded(artifact.states()[state]));
+    return ranks && (storage[state].cut != 0 || isSharded(artifact.states()[state]) ||
+                     (hasOwner(state) && !isHeld(state)));
   }
   /// Must be called first, except for `setRanks`. Fails if the device is out of memory. Blocks
   /// other sessions of the artifact in this function until `fill` has returned.
@@ -61,14 +68,21 @@ public:
 private:
   /// The storage of a state.
   struct Storage {
-    uint64_t offset = 0, bytes = 0;               // of the primary in the memory
-    uint32_t cut = 0;                             // number of its cut from 1 on; 0: none
-    const gradc_artifact_entry *pack = nullptr;   // if packed or mirrored
-    const gradc_artifact_entry *unpack = nullptr; // if packed
+    uint64_t offset = 0, bytes = 0;                          // of the primary in the memory
+    uint32_t cut = 0;                                        // number of its cut from 1 on; 0: none
+    std::vector<std::pair<uint64_t, uint64_t>> mirrors = {}; // offsets and bytes
+    const gradc_artifact_entry *pack = nullptr;              // if packed or mirrored
+    const gradc_artifact_entry *unpack = nullptr;            // if packed
   };
 
   const gradc_artifact_entry *findEntry(const char *what, uint32_t state) const;
   void layOut();
+  void findOwners(int stages);
+  bool hasOwner(uint32_t state) const { return !owners.empty() && owners[state] != nobody; }
+  /// Whether a state of another stage is whole here for a while.
+  bool isHeld(uint32_t state) const {
+    return holdsWhole && artifact.states()[state].kind != GRADC_STATE_SLOT;
+  }
   uint64_t beginOf(uint32_t state, int rank) const;
   void forgetOthers(uint32_t state);
   Status gather(uint32_t state);
@@ -87,6 +101,9 @@ private:
   bool shared = false;           // other sessions may share the memory
   Communicator *ranks = nullptr; // the ranks that divide states; null: whole states
   Division divided;
+  static constexpr int nobody = -1, several = -2;
+  std::vector<int> owners; // of states, by stages; empty: ranks are no stages
+  bool holdsWhole = false;
   std::unique_lock<std::mutex> filling; // between `allocate` and `fill`
   std::vector<uint64_t> offsets;        // of the level's buffers
   std::vector<std::byte *> addresses;

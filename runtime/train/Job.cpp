@@ -158,6 +158,8 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   return {};
 }
 
+bool isPipeline(Config spec) { return spec.child("distribution").string("strategy") == "PIPELINE"; }
+
 Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, bool writes) {
   Config spec = Config::job(artifact);
   if (!spec || !spec.child("data"))
@@ -182,7 +184,8 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
       return Status::invalid(text(name, " is ", value, ", expected 1 or more"));
 
   // 2. The data.
-  job.sharesBatches = spec.child("distribution").string("strategy") != "TENSOR";
+  job.isStage = options.ranks && isPipeline(spec);
+  job.sharesBatches = !job.isStage && spec.child("distribution").string("strategy") != "TENSOR";
   if (options.ranks && job.sharesBatches)
     job.share = {options.ranks->rank(), options.ranks->size() - options.servers,
                  spec.integer("micro_batches", 1)};

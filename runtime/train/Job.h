@@ -23,6 +23,7 @@ struct Job {
 
   RankShare share;           ///< of each batch that this process takes
   bool sharesBatches = true; ///< ranks do; false: each has all rows of all batches
+  bool isStage = false;      ///< this process runs one stage of a pipeline
   Config data;
   std::vector<SourceArray> fields;                         ///< instead of the files of `data`
   Config evaluationData;                                   ///< absent: no evaluation
@@ -64,6 +65,9 @@ private:
 /// A path of the spec, for something that is written: relative to the spec, as all its paths are.
 /// `option` names another place.
 Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_view option);
+
+/// Whether the spec's ranks are the stages of a pipeline.
+bool isPipeline(Config spec);
 
 /// Where relative paths of data begin.
 std::string dataFolderOf(Config spec, const TrainOptions &options);

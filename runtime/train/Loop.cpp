@@ -88,6 +88,8 @@ Status Loop::step() {
       return status;
     lastTime = Clock::now(); // it is not part of the step's time
   }
+  if (status = session.holdWholeStates(false); !status.ok())
+    return status;
   if (status = vote.begin(done); !status.ok())
     return status;
   bool goesOn = !isLast(done + 1, batch.after);
@@ -362,6 +364,8 @@ Status Loop::skipStep(EntryCall &call) {
   line.integer("step", done)
       .integer("skipped", lossScale.skipped())
       .real("scale", lossScale.value());
+  if (job.isStage)
+    return {};
   if (auto found = call.findNonFinite(); found.ok())
     line.string("node", found->node).string("kernel", found->kernel);
   return {};
@@ -383,7 +387,9 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   }
   if (!bad.empty())
     message += text("; ", bad);
-  if (auto found = call.findNonFinite(); found.ok())
+  if (job.isStage)
+    message += "; the stages of a pipeline do not look for the node that computed it";
+  else if (auto found = call.findNonFinite(); found.ok())
     message += text("; the first non-finite value is ", found->value, " at element ", found->index,
                     " of node '", found->node, "' (", found->kernel, ')');
   else

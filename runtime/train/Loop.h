@@ -55,8 +55,9 @@ private:
   bool servesWorkers() const {
     return stepsApart() && options.ranks->rank() == options.ranks->size() - 1;
   }
-  /// If workers run steps independently, this is their barrier.
-  Status meet() { return stepsApart() ? takeServersStates() : Status(); }
+  /// If workers run steps independently, this is their barrier. The stages of a pipeline take over
+  /// each other's parameters.
+  Status meet() { return stepsApart() ? takeServersStates() : session.holdWholeStates(true); }
   /// Only programs of ranks have these.
   __attribute__((weak)) Status expectRowsForAll() const;
   __attribute__((weak)) Status runApart(const StepScalars &scalars, bool goesOn);

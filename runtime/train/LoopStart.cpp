@@ -4,6 +4,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
+#include "runtime/include/gradc/transfer.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Sweep.h"
 
@@ -64,7 +65,8 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
                 [&](std::string_view name) { return session.findEntry(name) != nullptr; });
   std::vector<std::string> names;
   for (const Turns::Entry &entry : turns->entries())
-    names.push_back(entry.name);
+    names.push_back(job.isStage ? text(entry.name, GRADC_STAGE_INFIX, options.ranks->rank())
+                                : entry.name);
   if (!options.log.empty() && options.findRate.empty())
     parameters = ParameterWatch(session, Config::job(session.artifact()));
   for (const Turns::Entry &entry : turns->entries()) {
@@ -122,6 +124,8 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
     const gradc_artifact_entry *entry = session.findEntry(name);
     dividesEvaluation = options.ranks && job.sharesBatches && entry && entry->any_rows;
     Job shared = job;
+    if (job.isStage)
+      shared.share = {options.ranks->rank(), options.ranks->size(), 1};
     shared.share.unit = 1; // it is in one part
     if (!dividesEvaluation)
       shared.share = {};

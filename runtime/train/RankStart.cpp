@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/core/Config.h"
+#include "runtime/train/Job.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -40,7 +41,14 @@ static int serversOf(const Artifact &artifact) {
              : 0;
 }
 
-static Status expectWorkers(int ranks, int servers) {
+static Status expectWorkers(const Artifact &artifact, int ranks) {
+  Config spec = Config::job(artifact);
+  int servers = serversOf(artifact);
+  if (int64_t stages = spec.child("distribution").integer("stages", 2);
+      isPipeline(spec) && ranks != stages)
+    return Status(Code::usage, text("found ", ranks, " ranks, expected ", stages,
+                                    ": one for each of the stages of the spec's distribution { "
+                                    "stages }, or a single process"));
   return ranks > servers
              ? Status()
              : Status(Code::usage, text("found ", ranks, " ranks, expected more: ", servers,
@@ -88,7 +96,10 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
     return std::optional<int>();
   if (Status ready = expectDistribution(artifact); !ready.ok())
     return ready;
-  if (Status enough = expectWorkers(line.ranks, serversOf(artifact)); !enough.ok())
+  if (line.isElastic && isPipeline(Config::job(artifact)))
+    return Status(Code::usage, "option '--elastic' does not go with strategy: PIPELINE, each stage "
+                               "of which needs a rank");
+  if (Status enough = expectWorkers(artifact, line.ranks); !enough.ok())
     return enough;
   RankProgram program{line.ranks, {arguments.begin(), arguments.end()}, {}, line.isElastic};
   if (!file.empty()) {
@@ -115,7 +126,7 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   Status isShared = expectDistribution(artifact);
   int servers = serversOf(artifact);
   if (isShared.ok())
-    isShared = expectWorkers(ranks->size(), servers);
+    isShared = expectWorkers(artifact, ranks->size());
   if (Status ready = ranks->agree(isShared, {}); !ready.ok()) {
     (void)ranks->leave(int(ready.code()));
     return sayingRank(*ranks, ready);

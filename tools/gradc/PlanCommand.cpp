@@ -28,6 +28,8 @@ void print(const EntryPlan &entry) {
         fmt::format(", {} sums over ranks, {} of each", entry.collectives, bytesText(entry.summed));
   if (entry.gathers)
     sums += fmt::format(", {} gathers, {} of each", entry.gathers, bytesText(entry.gathered));
+  if (entry.sent)
+    sums += fmt::format(", sends {}", bytesText(entry.sent));
   fmt::print("\n{}: {} launches, {} flops, arena {}{}\n", entry.name, entry.launches, entry.flops,
              bytesText(entry.arenaBytes), sums);
   bool isGpu = llvm::any_of(entry.nodes, [](const PlannedNode &n) { return !n.by.empty(); });

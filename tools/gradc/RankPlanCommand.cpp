@@ -2,6 +2,7 @@
 #include "tools/gradc/RankPlanCommand.h"
 
 #include "tools/gradc/RankPlan.h"
+#include "tools/gradc/StagePlan.h"
 
 #include "runtime/base/ThreadTeam.h"
 
@@ -50,6 +51,55 @@ void printJson(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecas
                  {"one_process_ms", measured.median * 1e3},
                  {"forecasts", all}};
   fmt::print("{}\n", result.dump(2));
+}
+
+/// A pipeline has as many ranks as it has stages.
+int planStages(const StagePlan &plan, const BenchResult &measured, llvm::ArrayRef<int64_t> ranks,
+               bool asJson) {
+  size_t count = plan.stages().size();
+  for (int64_t asked : ranks)
+    if (size_t(asked) != count)
+      return fail(Code::usage, fmt::format("expected {} ranks, one for each of the stages of the "
+                                           "spec's distribution {{ stages }}, found {}",
+                                           count, asked));
+  double step = plan.stepSeconds(measured.median);
+  json stages = json::array();
+  if (!asJson) {
+    fmt::print(
+        "{}, batch {} in {} parts, {}, predicted from {:.2f} ms of one process of one thread "
+        "({})\n",
+        measured.entry, measured.batch, plan.parts(), measured.level, measured.median * 1e3,
+        measured.data);
+    fmt::print("  {:>5}  {:>14}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", "stage", "flops",
+               "kernels ms", "sent", "states", "values", "memory");
+  }
+  for (auto [i, stage] : llvm::enumerate(plan.stages())) {
+    double milliseconds = plan.secondsOf(i, measured.median) * 1e3;
+    stages.push_back({{"flops", stage.flops},
+                      {"kernels_ms", milliseconds},
+                      {"sent_bytes", stage.sentBytes},
+                      {"state_bytes", stage.stateBytes},
+                      {"arena_bytes", stage.arenaBytes}});
+    if (!asJson)
+      fmt::print("  {:>5}  {:>14}  {:>10.3f}  {:>10}  {:>10}  {:>10}  {:>10}\n", i, stage.flops,
+                 milliseconds, bytesText(stage.sentBytes), bytesText(stage.stateBytes),
+                 bytesText(stage.arenaBytes), bytesText(stage.memoryBytes()));
+  }
+  json result = {{"entry", measured.entry},
+                 {"level", measured.level},
+                 {"batch", measured.batch},
+                 {"parts", plan.parts()},
+                 {"one_process_ms", measured.median * 1e3},
+                 {"stages", stages},
+                 {"bubble", plan.bubble()},
+                 {"step_ms", step * 1e3}};
+  if (asJson)
+    fmt::print("{}\n", result.dump(2));
+  else
+    fmt::print("  step {:.3f} ms on {} ranks with a CPU each, {:.0f} samples/s; the slowest stage "
+               "waits for {:.0f} % of it\n",
+               step * 1e3, count, double(measured.batch) / step, plan.bubble() * 100);
+  return exitCode(Code::ok);
 }
 
 /// Steps of some rows, each number of rows measured once.
@@ -118,6 +168,9 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
   auto whole = shares.measured(/*rows=*/0, /*copies=*/1);
   if (!whole)
     return fail(whole.status());
+  StagePlan stages(**artifact, whole->level, whole->entry);
+  if (!stages.stages().empty())
+    return planStages(stages, *whole, arguments.ranks, asJson);
   RankPlan plan(**artifact, whole->level, whole->entry);
   if (!plan.isShared())
     return fail(Code::invalid, "ranks share no step of " + compile.file +
