@@ -121,8 +121,8 @@ FailureOr<DictionaryAttr> Groups::rule(Builder &b, int index, const StepSpec &st
              << "\" trains parameters of the group, has no " << name;
     attributes.set(name, b.getF64FloatAttr(value));
   }
-  // SparseAdam adds epsilon where Keras does: before it corrects the moments.
-  if (group.lazy() && (optimizer.has_adam() || optimizer.has_adamw()))
+  // PyTorch's SparseAdam adds epsilon where Keras' Adam does: before it corrects the moments.
+  if (group.lazy() && cast<StringAttr>(attributes.get("name")) == "adam")
     attributes.set("keras", b.getUnitAttr());
   return attributes.getDictionary(b.getContext());
 }
