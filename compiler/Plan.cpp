@@ -232,6 +232,11 @@ ProgramPlan describePlan(ModuleOp level) {
   for (auto buffer : level.getOps<exec::BufferOp>()) {
     plan.stateBytes += buffer.getBytes();
     plan.dividedBytes += buffer.getCutAttr() ? buffer.getBytes() : 0;
+    if (auto shard = tables.lookupNearestSymbolFrom<grad::StateOp>(buffer, buffer.getStateAttr())
+                         .getShard()) {
+      plan.shardedBytes += buffer.getBytes();
+      plan.shards = (*shard)[2];
+    }
   }
   for (auto kernel : level.getOps<exec::KernelOp>())
     ++plan.kernels, (void)kernel;

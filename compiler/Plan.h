@@ -51,6 +51,8 @@ struct ProgramPlan {
   std::vector<EntryPlan> entries;
   int64_t stateBytes = 0;   ///< all buffers, mirrors included
   int64_t dividedBytes = 0; ///< of these, what each of several ranks has parts of
+  int64_t shardedBytes = 0; ///< of these, one rank's shards
+  int64_t shards = 1;       ///< ranks that have shards
   int64_t kernels = 0;      ///< distinct ones
 };
 

@@ -9,6 +9,7 @@
 #include "passes/support/DataParallel.h"
 #include "passes/support/MicroBatches.h"
 #include "passes/support/Ports.h"
+#include "passes/support/ShardPlan.h"
 #include "passes/support/Stages.h"
 
 using namespace mlir;
@@ -104,18 +105,53 @@ static bool checkPipeline(const SpecFile &spec) {
   return ok;
 }
 
+/// Checks that ranks can share products: each has all rows, and entries are those of one process.
+static bool checkTensor(const SpecFile &spec) {
+  const spec::Training &training = spec.get();
+  const spec::Distribution &distribution = training.distribution();
+  bool isTensor = distribution.strategy() == spec::Distribution::TENSOR, ok = true;
+  auto refuse = [&](ArrayRef<SpecFile::Step> path, const Twine &expected) {
+    emitError(spec.at(path)) << "expected " << expected;
+    ok = false;
+  };
+  if (!isTensor) {
+    if (distribution.has_ranks())
+      refuse({"distribution", "ranks"},
+             "strategy: TENSOR beside ranks, found strategy: " +
+                 spec::Distribution::Strategy_Name(distribution.strategy()));
+    return ok;
+  }
+  constexpr int64_t most = 4096;
+  if (distribution.ranks() < 1 || distribution.ranks() > most)
+    refuse({"distribution"}, "beside strategy: TENSOR, ranks from 1 to " + Twine(most) +
+                                 ", found " + Twine(distribution.ranks()));
+  const std::string beside = " beside strategy: TENSOR";
+  if (distribution.wire() == spec::Distribution::BF16)
+    refuse({"distribution", "wire"},
+           "no wire: BF16" + beside + ": what ranks sum are activations and their gradients");
+  if (distribution.synchronize_batch_norm())
+    refuse({"distribution", "synchronize_batch_norm"},
+           "no synchronize_batch_norm" + beside + ": each rank has all rows");
+  if (training.micro_batches() > 1)
+    refuse({"micro_batches"}, "no micro_batches" + beside);
+  if (training.watch_size())
+    refuse({"distribution"}, "no watch" + beside + ": no rank has a whole parameter");
+  return ok;
+}
+
 bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
   if (!spec.get().has_distribution())
     return true;
-  bool ok = true;
-  if (batch < 2) {
+  bool ok = checkTensor(spec),
+       isTensor = spec.get().distribution().strategy() == spec::Distribution::TENSOR;
+  if (batch < 2 && !isTensor) {
     emitError(spec.at({"distribution"}))
         << "expected a batch.size of 2 or more for ranks to share, found " << batch;
     ok = false;
   }
   const spec::Distribution &distribution = spec.get().distribution();
   bool isPipeline = distribution.strategy() == spec::Distribution::PIPELINE;
-  if (int64_t parts = spec.get().micro_batches(); parts > 1 && !isPipeline) {
+  if (int64_t parts = spec.get().micro_batches(); parts > 1 && !isPipeline && !isTensor) {
     auto refuse = [&](const Twine &expected) {
       emitError(spec.at({"micro_batches"})) << "beside distribution, expected " << expected;
       ok = false;
@@ -155,6 +191,11 @@ void gradc::setRanks(func::FuncOp function, const SpecFile &spec) {
     int64_t stages =
         spec.get().distribution().has_stages() ? spec.get().distribution().stages() : 2;
     function->setAttr(stagesName, b.getI64IntegerAttr(stages));
+    return;
+  }
+  if (spec.get().distribution().strategy() == spec::Distribution::TENSOR) {
+    function->getParentOp()->setAttr(shardsName,
+                                     b.getI64IntegerAttr(spec.get().distribution().ranks()));
     return;
   }
   SmallVector<NamedAttribute> ranks;

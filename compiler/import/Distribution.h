@@ -11,7 +11,7 @@ namespace gradc {
 /// Reports errors in the block and returns false if there are any. `batch`: rows of a step.
 bool checkDistribution(const SpecFile &spec, int64_t batch);
 
-/// Tells the passes that ranks share the function's batch, where the spec says so.
+/// Tells the passes that ranks share the function's batch or its products, where the spec says so.
 void setRanks(mlir::func::FuncOp function, const SpecFile &spec);
 
 /// Emits remarks, at the block, on results of a finished step that differ from those of one

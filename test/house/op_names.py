@@ -21,6 +21,7 @@ REASONS = {
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",
     "passes/support/RowSums.cpp": "what stays a sum is the algebra of ops",
+    "passes/support/ShardPlan.cpp": "a slice holds sizes, a broadcast repeats, and ranks add up terms of sums",
     "passes/MixPrecision.cpp": "casts for storage are what it makes",
     "passes/support/Clusters.cpp": "a rounding for storage stands with what it rounds",
     "passes/support/MicroBatches.cpp": "a count of rows is the same in each part",

@@ -98,7 +98,9 @@ std::vector<std::string> JobSummary::lines(const PlannedProgram &program) const 
                   bytesText(plan.stateBytes),
                   plan.dividedBytes
                       ? fmt::format(" (of {} each rank has its part)", bytesText(plan.dividedBytes))
-                      : "",
+                  : plan.shardedBytes ? fmt::format(" of each of {} ranks ({} of it in shards)",
+                                                    plan.shards, bytesText(plan.shardedBytes))
+                                      : "",
                   bytesText(arena)),
       "results: " + resultsLine(spec)};
 }

@@ -148,9 +148,12 @@ int plan(const CompileArguments &arguments, bool asJson) {
     return printJson(compilation);
   for (auto &module : compilation.program().levels) {
     ProgramPlan plan = describePlan(*module);
-    fmt::print("{}: {} kernels, states {}{}\n", plan.level, plan.kernels,
+    fmt::print("{}: {} kernels, states {}{}{}\n", plan.level, plan.kernels,
                bytesText(plan.stateBytes),
-               plan.dividedBytes ? ", of which ranks divide " + bytesText(plan.dividedBytes) : "");
+               plan.dividedBytes ? ", of which ranks divide " + bytesText(plan.dividedBytes) : "",
+               plan.shardedBytes ? fmt::format(", of which {} are shards of each of {} ranks",
+                                               bytesText(plan.shardedBytes), plan.shards)
+                                 : "");
     const mlir::exec::Level &level = *mlir::exec::findLevel(plan.level);
     auto codes = level.isCuda() ? gpuCode(*module, level) : llvm::StringMap<cuda::KernelCode>();
     for (const EntryPlan &entry : plan.entries)

@@ -5,6 +5,7 @@
 #include "tools/gradc/StagePlan.h"
 
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/core/Shards.h"
 
 #include <fmt/core.h>
 #include <map>
@@ -164,6 +165,11 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
   auto artifact = Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));
   if (!artifact)
     return fail(artifact.status());
+  if (shardsOf(**artifact) > 1)
+    return fail(
+        Code::invalid,
+        "steps of ranks that share products (strategy: TENSOR) are not predicted: gradc plan "
+        "without --ranks says what each of them computes, stores and sums");
   Shares shares(compilation.context(), *artifact);
   auto whole = shares.measured(/*rows=*/0, /*copies=*/1);
   if (!whole)
