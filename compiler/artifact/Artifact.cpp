@@ -3,12 +3,12 @@
 
 #include "compiler/artifact/Blob.h"
 #include "compiler/artifact/Job.h"
+#include "compiler/artifact/LibraryCall.h"
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Blocks.h"
 #include "dialects/exec/Transfer.h"
 #include "passes/support/Averages.h"
 #include "passes/support/KernelScratch.h"
-#include "passes/support/LibraryForm.h"
 #include "passes/support/Ports.h"
 #include "passes/support/Stages.h"
 #include "runtime/include/gradc/hash.h"
@@ -269,7 +269,7 @@ private:
     kernel.grain = op.getParts() ? 1 : op.getScheduleAttr().getGrain();
     kernel.threads = op.getThreads();
     if (op.getLibraryAttr()) {
-      gradc_artifact_call call = writeCall(op);
+      gradc_artifact_call call = libraryCall(op);
       kernel.call = blob.append(ArrayRef(call));
     }
     return kernel;
@@ -290,39 +290,6 @@ private:
       if (op.getScheduleAttr().isAttention())
         kernel.times = kernel.units / op.getRoot().getDimSize(dim);
     }
-  }
-
-  static gradc_library_tensor writeTensor(const LibraryTensor &tensor, int64_t slice) {
-    gradc_library_tensor t{};
-    t.slice = slice;
-    size_t missing = 4 - tensor.sizes.size();
-    std::fill_n(t.sizes, missing, 1);
-    llvm::copy(tensor.sizes, t.sizes + missing);
-    llvm::copy(tensor.strides, t.strides + missing);
-    return t;
-  }
-
-  static gradc_artifact_call writeCall(exec::KernelOp op) {
-    exec::LibraryAttr library = op.getLibraryAttr();
-    LibraryGeometry geometry = libraryGeometry(op);
-    gradc_artifact_call call{};
-    call.role = uint32_t(library.getRole());
-    call.epilogue = uint32_t(library.getEpilogue());
-    unsigned results = op.getBlock().getNumArguments();
-    call.bias = library.hasBias() ? uint32_t(library.getOperands()[2]) : GRADC_NONE;
-    call.kept = library.isGeluGrad() ? uint32_t(library.getOperands()[2])
-                : library.keeps()    ? uint32_t(results + library.getKept())
-                                     : GRADC_NONE;
-    call.lhs = writeTensor(geometry.lhs, library.getOperands()[0]);
-    call.rhs = writeTensor(geometry.rhs, library.getOperands()[1]);
-    call.result = writeTensor(geometry.result, results + (library.getKept() == 0));
-    for (auto [summed, rows] : llvm::zip_equal(call.summed, geometry.summed))
-      summed = {rows.row, rows.pieces};
-    llvm::copy(geometry.low, call.low);
-    llvm::copy(geometry.high, call.high);
-    llvm::copy(geometry.stride, call.stride);
-    llvm::copy(geometry.dilation, call.dilation);
-    return call;
   }
 
   gradc_artifact_slice writeSlice(exec::SliceAttr slice, exec::PanelAttr layout) {

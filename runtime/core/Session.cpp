@@ -146,12 +146,9 @@ std::string DeviceSession::placement() const {
 
 Status DeviceSession::prepare(Communicator *all, bool onlyConstants) {
   Status ready = setRanks(all);
-  if (ready.ok())
-    ready = loadKernels();
-  if (ready.ok())
-    ready = states.allocate();
-  if (ready.ok())
-    ready = allocateArena();
+  ready = ready.ok() ? loadKernels() : ready;
+  ready = ready.ok() ? states.allocate() : ready;
+  ready = ready.ok() ? allocateArena() : ready;
   return ready.ok() ? states.fill(onlyConstants) : ready;
 }
 
@@ -161,7 +158,7 @@ Status DeviceSession::setRanks(Communicator *all) {
   if (owned.ok() && states.isDivisible(ranks))
     owned = ownStates();
   if (owned.ok() && states.setRanks(ranks))
-    unbind(); // from the parts of other ranks
+    unbind(); // from other ranks' parts
   return owned;
 }
 
@@ -357,12 +354,12 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
     return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results,
                                     " outputs, found ", outputs.size()));
   Program &program = (*bound)->program;
-  if (ranks && program.hasCollectives() && !device->sharesHostMemory())
+  bool isHere = device->sharesHostMemory();
+  if (ranks && program.hasCollectives() && !isHere)
     return Status(Code::usage, text("entry ", string(entry.name), " is shared by ", ranks->size(),
                                     " ranks, which this version does on CPUs only; it runs on ",
                                     string(theLevel.name)));
-  if (Status s = bindInputs(entry, **bound, inputs, rows, prefetched, device->sharesHostMemory());
-      !s.ok())
+  if (Status s = bindInputs(entry, **bound, inputs, rows, prefetched, isHere); !s.ok())
     return s;
   profiledRun.clear();
   Schedule schedule = program.schedule();

@@ -9,17 +9,18 @@ using namespace mlir::grad;
 using namespace gradc;
 
 /// Operand `i` broadcast to every element: a single number, a vector along dim `dim` of a tensor of
-/// `shape`, or a shape that broadcasts to it.
+/// `shape`, or a shape that broadcasts to it. A tensor that lacks the dim takes a single number.
 static FailureOr<Expr> spread(Node &n, unsigned i, ArrayRef<int64_t> shape, int64_t dim) {
+  int64_t size = dim < int64_t(shape.size()) ? shape[dim] : 1;
   RankedTensorType type = RankedTensorType::get(shape, n.element(i));
   if (n.type(i).getNumElements() == 1 && n.rank(i) <= 1)
     return n.expr(i).reshape({}).broadcastScalar(type);
-  if (n.rank(i) == 1 && n.shape(i)[0] == shape[dim])
+  if (n.rank(i) == 1 && n.shape(i)[0] == size)
     return n.expr(i).broadcast(type, {dim});
   auto common = broadcastShape(n.shape(i), shape);
   if (n.rank(i) > 1 && common && ArrayRef(*common) == shape)
     return n.expr(n.broadcast(n.operand(i), shape));
-  return n.error() << "expected one number or " << shape[dim] << " of them, found "
+  return n.error() << "expected one number or " << size << " of them, found "
                    << n.describeOperand(i);
 }
 
