@@ -1,0 +1,141 @@
+// Passes of the kernel phase, in pipeline order: composites become primitives, and ops form kernels.
+#ifndef GRADC_KERNEL_PASSES
+#define GRADC_KERNEL_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
+  let summary = "Replace composite ops by their primitives, unless a kernel computes them whole";
+  let description = [{
+    Applies DecomposeOpInterface until no composite is left; primitives stay. It runs after differentiation, because the
+    gradients of whole composites are more stable and cheaper than those of their parts.
+
+    ```mlir
+    %y = grad.sgd %p, %g, %rate, %go : tensor<2x4xf32>, tensor<f32>
+    ```
+    becomes p - rate * g, selected by `%go`, in `grad.mul`, `grad.sub` and `grad.select`.
+
+    `keep-for-libraries` keeps the composites that a GPU library can compute: GELU in its tanh form, and its
+    gradient. The pass runs again after libraries are chosen.
+
+    `keep-for-kernels` keeps an attention, or its gradient, if a CPU kernel computes it whole, that is if it has at least as many
+    queries and keys as the kernel limits require, and ops that write rows of a table. It keeps nothing in a module of a GPU level.
+  }];
+  let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">,
+                 Option<"keepForKernels", "keep-for-kernels", "bool", "false", "leave what a CPU's kernel computes whole">];
+}
+
+def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
+  let summary = "Make the batch size a run-time number: counts of rows become an input, and entries that allow it take any number of rows";
+  let description = [{
+    An entry is built for a largest batch of N rows. In a run of n rows, every dim of every value has an extent: its full size, or
+    its first k * n elements. Extents start at the arguments marked `grad.batched` and propagate through the ops' indexing maps.
+    `grad.count` of dims that hold rows becomes k times the argument `rows`; any other count becomes a constant.
+
+    With `judge`, which runs before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
+    twin for a smaller last batch (`NAME.tail`) is removed. An op without extents (a reshape across rows, a slice of the batch, a sum
+    of values that may repeat per row) is named in a remark; its entry runs on N rows only and keeps its twin. A
+    bucket, `NAME.rows.M`, replaces `NAME` in runs of up to
+    M rows. It stays if `NAME` takes any number of rows, and has the argument `rows` if `NAME` has it.
+
+    ```mlir
+    %n = grad.count %x dims [0, 1] : tensor<32x10xf32>
+    ```
+    becomes
+    ```mlir
+    %c = grad.constant dense<1.000000e+01> : tensor<f32>
+    %n = grad.mul %c, %rows : tensor<f32>
+    ```
+  }];
+  let options = [Option<"judge", "judge", "bool", "false", "decide which entries take any number of rows">];
+}
+
+def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
+  let summary = "Reorder sums to reduce cost: factor out invariant factors, and split sums of few long columns in two steps";
+  let description = [{
+    1. A factor that is constant along all summed dims moves out of the sum, if the remaining operand is computed anyway. The
+       gradient of a normalization sums dy and dy * x, each with and without the scale: two of the four sums remain.
+    2. A sum of few long columns first sums all dims but the first, so that threads share the first dim, and then the first dim.
+    Sums of f16 and bf16 are left alone: another order may overflow.
+
+    ```mlir
+    %b = grad.broadcast %scale dims [1] : tensor<8xf32> -> tensor<32x8xf32>
+    %p = grad.mul %dy, %b : tensor<32x8xf32>
+    %s = grad.reduce_sum %p dims [0] : tensor<32x8xf32>
+    ```
+    becomes
+    ```mlir
+    %t = grad.reduce_sum %dy dims [0] : tensor<32x8xf32>
+    %s = grad.mul %t, %scale : tensor<8xf32>
+    ```
+  }];
+  let options = [Option<"cuda", "cuda", "bool", "false", "decide by the limits of GPUs, not CPUs">];
+}
+
+def AlignSteps : Pass<"gradc-align-steps", "::mlir::ModuleOp"> {
+  let summary = "Pad the steps of stacks, so that a schedule can address each step";
+  let description = [{
+    A schedule's slice must be at a multiple of 64 bytes in every iteration of a loop. A stack whose step size is not a multiple
+    of that is padded before the scan that reads it, and cropped after the scan that produces it; a stack passed from one scan to
+    another stays padded.
+
+    ```mlir
+    %y = grad.scan 3 from () over (%xs) with () : (tensor<3x4xf32>) -> tensor<3x4xf32> {
+    ^bb0(%x: tensor<4xf32>):
+      %0 = grad.exp %x : tensor<4xf32>
+      grad.yield %0 : tensor<4xf32>
+    }
+    ```
+    becomes a scan over `tensor<3x16xf32>`, whose body reads the first 4 of 16 elements and appends 12 zeros to the yielded value.
+  }];
+}
+
+def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "Group ops into kernels and outline each as an exec.kernel";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let description = [{
+    1. Large constants become states; views (reshapes) stay outside kernels.
+    2. Every contraction is fused with its epilogue; pointwise chains and reductions are fused while they
+       share a root space and no expensive value would be computed twice.
+    3. Each group is outlined; identical kernels are merged.
+
+    ```mlir
+    %0 = grad.matmul %x, %w : tensor<32x8xf32>, tensor<8x16xf32>
+    %1 = grad.relu %0 : tensor<32x16xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = exec.launch @matmul_relu(%x, %w) : (tensor<32x8xf32>, tensor<8x16xf32>) -> tensor<32x16xf32>
+    ```
+    and `exec.kernel @matmul_relu`, which holds the two ops.
+  }];
+  let options = [Option<"cuda", "cuda", "bool", "false", "decide by the limits of GPUs, not CPUs">];
+}
+
+def ReadStored : Pass<"gradc-read-stored", "::mlir::ModuleOp"> {
+  let summary = "Make readers of a value that is stored in 16 bits read the stored value";
+  let description = [{
+    Gradients use the values before they are rounded for storage, so such values would otherwise be kept in both forms.
+
+    ```mlir
+    %y = grad.relu %x : tensor<4xf32>
+    %t = grad.cast %y storage : tensor<4xf32> -> tensor<4xbf16>
+    %u = grad.cast %t storage : tensor<4xbf16> -> tensor<4xf32>
+    ```
+    Later readers of %y then read %u.
+  }];
+}
+
+def SkipRoundings : Pass<"gradc-skip-roundings", "::mlir::ModuleOp"> {
+  let summary = "Remove storage roundings whose result is read in the same kernel";
+  let description = [{
+    ```mlir
+    %t = grad.cast %s storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+    %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
+    ```
+    in a kernel: readers of %y read %s instead. If %t has other readers, the kernel still returns it, and a reduction of %y then
+    keeps reading the rounded value.
+  }];
+}
+
+#endif
