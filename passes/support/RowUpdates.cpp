@@ -4,6 +4,7 @@
 
 #include "dialects/grad/Optimizer.h"
 #include "passes/support/DataParallel.h"
+#include "passes/support/Stages.h"
 #include "passes/support/TrainedStates.h"
 
 using namespace mlir;
@@ -136,6 +137,8 @@ static std::string needsAllRows(func::FuncOp function, const UpdateRule &rule) {
     return "its average changes in all rows";
   if (function->hasAttr(ranksName))
     return "ranks add up gradients of all rows";
+  if (function->hasAttr(stagesName))
+    return "stages of a pipeline update all rows";
   return "";
 }
 
