@@ -3,7 +3,7 @@
 #ifndef COMPILER_IMPORT_STRATEGYCHECKS_H
 #define COMPILER_IMPORT_STRATEGYCHECKS_H
 
-#include "compiler/import/spec/SpecFile.h"
+#include "compiler/import/spec/TrainingSpec.h"
 
 namespace gradc {
 
