@@ -35,9 +35,9 @@ static FailureOr<Pads> readPads(Node &n) {
   for (auto [i, axis] : llvm::enumerate(axes)) {
     int64_t dim = *n.axis(axis, n.rank(0)), size = n.shape(0)[dim];
     int64_t low = (**amounts)[i], high = (**amounts)[i + axes.size()];
-    int64_t cutLow = std::max<int64_t>(-low, 0), cutHigh = std::max<int64_t>(-high, 0);
-    if (!fits({std::max<int64_t>(low, 0), std::max<int64_t>(high, 0)}) || cutLow > size ||
-        cutHigh > size - cutLow)
+    bool leavesRest = low >= -size && high >= -size &&
+                      std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0) >= -size;
+    if (!leavesRest || !fits({std::max<int64_t>(low, 0), std::max<int64_t>(high, 0)}))
       return n.error() << "expected pads that fit " << n.describeOperand(0) << ", found " << low
                        << " and " << high << " for dim " << dim;
     pads.low[dim] = low;
