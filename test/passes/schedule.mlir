@@ -269,11 +269,11 @@ exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes 
 
 // Units are tiles of the longer dim.
 
-// V3-LABEL: exec.kernel @tall(
+// V3-LABEL: exec.kernel @longer(
 // V3-SAME: tile = [6, 16], order = [0, 1], grain = 1, block = [128]>
-// V4-LABEL: exec.kernel @tall(
+// V4-LABEL: exec.kernel @longer(
 // V4-SAME: tile = [8, 32], order = [0, 1], grain = 1, block = [128]>
-exec.kernel @tall(%x: tensor<1024x768xf32>, %g: tensor<1024x256xf32>) attributes {flops = 402653184 : i64, bytes = 4980736 : i64} {
+exec.kernel @longer(%x: tensor<1024x768xf32>, %g: tensor<1024x256xf32>) attributes {flops = 402653184 : i64, bytes = 4980736 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<1024x768xf32>, tensor<1024x256xf32>
   exec.yield %0 : tensor<768x256xf32>
 }

@@ -33,6 +33,7 @@ std::optional<HostTensor> EntryImport::known(Value value) {
     return HostTensor(attribute);
   // Shape arithmetic is short; a long path back to an input is the network itself.
   constexpr size_t maxOps = 256;
+  constexpr int64_t maxIterations = 1024; // of a loop that is evaluated
   llvm::SetVector<Value> needed;
   llvm::DenseMap<Value, HostTensor> values;
   SmallVector<BlockArgument> read;
@@ -59,7 +60,9 @@ std::optional<HostTensor> EntryImport::known(Value value) {
       read.push_back(argument);
     } else {
       Operation *op = v.getDefiningOp();
-      if (!isa<EvaluateOpInterface>(op) || ops.size() == maxOps)
+      auto loop = dyn_cast_or_null<ScanOp>(op);
+      if (!isa<EvaluateOpInterface>(op) || ops.size() == maxOps ||
+          (loop && int64_t(loop.getTrips()) > maxIterations))
         return std::nullopt;
       if (!llvm::is_contained(ops, op))
         ops.push_back(op);
