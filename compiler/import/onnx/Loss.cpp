@@ -47,6 +47,8 @@ static FailureOr<Rows> readRows(Node &n) {
   if (expected.size() < 2 || (expected.erase(expected.begin() + 1), expected != n.shape(1)))
     return n.error() << "expected scores [N, C, ...] and labels [N, ...], found "
                      << n.describeOperand(0) << " and " << n.describeOperand(1);
+  if (n.shape(0)[1] == 0)
+    return n.error() << "expected at least one class, found " << n.describeOperand(0);
   Expr scores = classesLast(n.expr(0u)), labels = n.expr(1u).reshape({scores.shape()[0]});
   Rows rows{scores, labels, std::nullopt, std::nullopt};
   if (n.has("ignore_index")) {

@@ -221,6 +221,8 @@ TEST_F(CompositionTest, LossesWeighAndIgnore) {
   expect(of("sum"), {}, {19});
   expect(of("mean"), {}, {19.0f / 4});
   expectFails(of("median"), {"expected reduction \"none\", \"sum\" or \"mean\", found \"median\""});
+  expectFails(OneNode("SoftmaxCrossEntropyLoss", 13).input({2, 0}).input({2}, {0, 0}, INT64),
+              {"expected at least one class"});
   expectFails(OneNode("SoftmaxCrossEntropyLoss", 13)
                   .input({2, 3})
                   .input({2}, {0, 1}, INT64)
