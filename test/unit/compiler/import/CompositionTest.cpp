@@ -146,8 +146,8 @@ TEST_F(CompositionTest, SequencesAreKnown) {
               {"expected a sequence as operand 0, found a tensor"});
   expectFails(OneNode("SplitToSequence", 17).input({3}).ints({2, 2}),
               {"expected parts that add up to 3, found [2, 2]"});
-  expectFails(OneNode("SplitToSequence", 17).input({3000000000}),
-              {"expected at most 1024 parts, found 3000000000"});
+  expectFails(OneNode("SplitToSequence", 17).input({2000}),
+              {"expected at most 1024 parts, found 2000"});
 }
 
 TEST_F(CompositionTest, KeepsTriangles) {
