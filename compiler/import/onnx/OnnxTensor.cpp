@@ -102,13 +102,14 @@ std::string gradc::describe(Type type) {
   return text;
 }
 
-/// The number of elements of a shape; nullopt if it is negative or absurd.
+/// The number of elements of a shape; nullopt if it is negative or absurd, also without its dims of
+/// 0, along which it may be reduced.
 static std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t n : shape)
-    if (n < 0 || llvm::MulOverflow(count, n, count) || count > absurdBytes)
+    if (n < 0 || llvm::MulOverflow(count, std::max<int64_t>(n, 1), count) || count > absurdBytes)
       return std::nullopt;
-  return count;
+  return llvm::is_contained(shape, 0) ? 0 : count;
 }
 
 bool gradc::fits(ArrayRef<int64_t> shape) { return countElements(shape).has_value(); }
