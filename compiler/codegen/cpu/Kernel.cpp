@@ -70,6 +70,7 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
     if (emitter.add(value, memory))
       emitter.emitUnits(begin, end);
   };
+  space(op.getDpsInits()[0]);
   auto ranges = op.getStaticLoopRanges();
   SmallVector<std::pair<LinearExpr, LinearExpr>> at;
   auto loops = [&](auto &&self) -> void {
@@ -92,25 +93,28 @@ LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &til
       at.pop_back();
     });
   };
-  auto walk = [&] {
-    space(op.getDpsInits()[0]);
-    loops(loops);
-  };
-  int64_t together = unitsPerWalk(kernel, nest.level);
-  if (!together) {
-    walk();
-    return success();
-  }
-  Value first = begin, last = end, units = nest.constant(together);
-  Value count = arith::SubIOp::create(nest.builder, nest.location, last, first);
-  count = arith::CeilDivSIOp::create(nest.builder, nest.location, count, units);
-  nest.again(count, [&](LinearExpr i) {
-    begin = nest.index(nest.variable(first) + i * together);
-    end = arith::AddIOp::create(nest.builder, nest.location, begin, units);
-    end = arith::MinSIOp::create(nest.builder, nest.location, end, last);
-    walk();
-  });
+  loops(loops);
   return success();
+}
+
+/// Emits such a contraction, as many units at a time as keep their results in cache.
+LogicalResult emitWalks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                        const Memory &memory, Value begin, Value end) {
+  int64_t together = unitsPerWalk(kernel, nest.level);
+  if (!together)
+    return emitBlocks(kernel, nest, tiles, memory, begin, end);
+  OpBuilder &b = nest.builder;
+  Value units = nest.constant(together);
+  Value count = arith::SubIOp::create(b, nest.location, end, begin);
+  count = arith::CeilDivSIOp::create(b, nest.location, count, units);
+  LogicalResult emitted = success();
+  nest.again(count, [&](LinearExpr i) {
+    Value from = nest.index(nest.variable(begin) + i * together);
+    Value to = arith::AddIOp::create(b, nest.location, from, units);
+    to = arith::MinSIOp::create(b, nest.location, to, end);
+    emitted = emitBlocks(kernel, nest, tiles, memory, from, to);
+  });
+  return emitted;
 }
 
 /// Lets the first unit compute the results that have their own loops.
@@ -205,7 +209,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
         kernel, nest, tiles, slice(slot, kernel.getYielded().front()), begin, end, scratch));
   if (!schedule.getBlock().empty()) {
     Memory result = slice(slot, kernel.getYielded().front());
-    return finish(emitBlocks(kernel, nest, tiles, result, begin, end));
+    return finish(emitWalks(kernel, nest, tiles, result, begin, end));
   }
   SpaceEmitter root(nest, tiles, kernel.getRoot(), *rows, schedule.getTile(), schedule.getOrder());
   SmallVector<std::pair<Value, Memory>> apart;
