@@ -52,11 +52,11 @@ public:
   }
 
 private:
-  /// Runs the nodes of a turn. What the next turn receives is on its way meanwhile.
+  /// Runs the nodes of a turn. The values that the next turn receives are on their way meanwhile.
   void runTurn() {
     for (int64_t from : {turn, turn + 1})
       for (const auto &[node, set] : before)
-        if (isa<grad::ReceiveOp>(node) && turnOf(node) == from && !done.contains(node) &&
+        if (receives(node) && turnOf(node) == from && !done.contains(node) &&
             waits.lookup(node) == 0)
           take(node);
     for (const auto &[node, set] : before)
@@ -76,6 +76,11 @@ private:
   /// Whether a node begins to exchange values with other ranks, while others run.
   static bool isExchange(Operation *node) {
     return isa<grad::CollectiveOpInterface>(node) || grad::isTransfer(node);
+  }
+
+  static bool receives(Operation *node) {
+    auto transfer = grad::TransferHalf::of(node);
+    return transfer && !transfer->sends;
   }
 
   int64_t turnOf(Operation *node) const { return turns.lookup(node); }

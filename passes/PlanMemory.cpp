@@ -92,12 +92,10 @@ private:
                            placement.sliceOf(node.writes[0]), names);
     } else if (auto collective = dyn_cast<grad::CollectiveOpInterface>(node.op)) {
       emitCollective(node, collective, names);
-    } else if (auto send = dyn_cast<grad::SendOp>(node.op)) {
-      exec::TransferOp::create(builder, loc, placement.sliceOf(node.reads[0]), send.getPeer(),
-                               send.getNumber(), /*send=*/true, names);
-    } else if (auto receive = dyn_cast<grad::ReceiveOp>(node.op)) {
-      exec::TransferOp::create(builder, loc, placement.sliceOf(node.writes[0]), receive.getPeer(),
-                               receive.getNumber(), /*send=*/false, names);
+    } else if (auto transfer = grad::TransferHalf::of(node.op)) {
+      const PlacedTensor &value = transfer->sends ? node.reads[0] : node.writes[0];
+      exec::TransferOp::create(builder, loc, placement.sliceOf(value), transfer->peer,
+                               transfer->number, transfer->sends, names);
     } else if (auto scan = dyn_cast<grad::ScanOp>(node.op)) {
       auto loop = exec::LoopOp::create(builder, loc, scan.getTrips(), SliceAttr(), names);
       builder.createBlock(&loop.getBody());

@@ -1,5 +1,4 @@
-// Ops that transfer values from rank to rank. They have no interface of their own: passes that look
-// at them ask for either half of a transfer, and there are no others.
+// Ops that transfer values from rank to rank. Passes ask for either half of a transfer.
 #ifndef DIALECTS_GRAD_TRANSFER_H
 #define DIALECTS_GRAD_TRANSFER_H
 
@@ -10,14 +9,26 @@
 
 namespace mlir::grad {
 
-/// The turn of its rank in which a transfer takes place; none: the op is no transfer.
-inline std::optional<int64_t> turnOfTransfer(Operation *op) {
-  if (auto send = dyn_cast<SendOp>(op))
-    return int64_t(send.getTurn());
-  if (auto receive = dyn_cast<ReceiveOp>(op))
-    return int64_t(receive.getTurn());
-  return std::nullopt;
-}
+/// Either half of a transfer.
+struct TransferHalf {
+  bool sends;
+  Value value; ///< that is sent, or received
+  int64_t peer, number, turn;
+
+  /// None: the op is no transfer.
+  static std::optional<TransferHalf> of(Operation *op) {
+    if (auto send = dyn_cast<SendOp>(op))
+      return make(send, /*sends=*/true, send.getValue());
+    if (auto receive = dyn_cast<ReceiveOp>(op))
+      return make(receive, /*sends=*/false, receive.getResult());
+    return std::nullopt;
+  }
+
+private:
+  template <typename Op> static TransferHalf make(Op op, bool sends, Value value) {
+    return {sends, value, int64_t(op.getPeer()), int64_t(op.getNumber()), int64_t(op.getTurn())};
+  }
+};
 
 inline bool isTransfer(Operation *op) { return isa<SendOp, ReceiveOp>(op); }
 

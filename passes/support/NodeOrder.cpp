@@ -138,9 +138,9 @@ llvm::DenseMap<Operation *, int64_t> gradc::turnsOf(const NodesBefore &before) {
   llvm::DenseMap<Operation *, int64_t> turns, latest;
   int64_t last = -1;
   for (const auto &[node, set] : before)
-    if (std::optional<int64_t> turn = grad::turnOfTransfer(node)) {
-      turns[node] = *turn;
-      last = std::max(last, *turn);
+    if (auto transfer = grad::TransferHalf::of(node)) {
+      turns[node] = transfer->turn;
+      last = std::max(last, transfer->turn);
     }
   auto order = last < 0 ? std::nullopt : orderNodes(before);
   if (!order) {

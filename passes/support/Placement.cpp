@@ -4,7 +4,6 @@
 #include "passes/support/Placement.h"
 
 #include "dialects/grad/Control.h"
-#include "dialects/grad/Transfer.h"
 #include "passes/support/NodeOrder.h"
 
 using namespace mlir;
@@ -63,8 +62,8 @@ LogicalResult Placement::placeBlock(Block &block, Nodes &into) {
       return failure();
     else if (isa<CollectiveOpInterface>(node))
       placeCollective(node, into);
-    else if (isTransfer(node))
-      placeTransfer(node, into);
+    else if (auto transfer = TransferHalf::of(node))
+      placeTransfer(node, *transfer, into);
     placed.insert(node);
   }
   return success();
@@ -236,17 +235,13 @@ void Placement::placeCollective(Operation *op, Nodes &into) {
 }
 
 /// A send reads its operand, and a receive writes its result.
-void Placement::placeTransfer(Operation *op, Nodes &into) {
+void Placement::placeTransfer(Operation *op, const TransferHalf &transfer, Nodes &into) {
   PlacedNode node(op, op->getLoc());
-  bool isSend = isa<SendOp>(op);
-  if (isSend) {
-    node.reads.push_back(tensorOf(op->getOperand(0)));
-  } else {
-    OpResult result = op->getResult(0);
-    places[result] = placeFor(result);
-    node.writes.push_back(tensorOf(result));
-  }
-  touch(isSend ? node.reads[0] : node.writes[0], /*isWrite=*/!isSend);
+  if (!transfer.sends)
+    places[transfer.value] = placeFor(cast<OpResult>(transfer.value));
+  PlacedTensor value = tensorOf(transfer.value);
+  (transfer.sends ? node.reads : node.writes).push_back(value);
+  touch(value, /*isWrite=*/!transfer.sends);
   arena.advance();
   into.push_back(std::move(node));
 }

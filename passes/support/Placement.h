@@ -4,6 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/Transfer.h"
 #include "passes/support/Arena.h"
 
 namespace gradc {
@@ -64,7 +65,7 @@ private:
   mlir::LogicalResult placeBranch(mlir::grad::IfOp branch, mlir::Block &block, Nodes &into);
   mlir::LogicalResult placeScan(mlir::grad::ScanOp scan, Nodes &into);
   void placeCollective(mlir::Operation *op, Nodes &into);
-  void placeTransfer(mlir::Operation *op, Nodes &into);
+  void placeTransfer(mlir::Operation *op, const mlir::grad::TransferHalf &transfer, Nodes &into);
   void placeArguments(mlir::grad::ScanOp scan);
   void copyYielded(mlir::grad::ScanOp scan, Nodes &into);
   void findOutputs();
