@@ -5,12 +5,6 @@
 using namespace mlir;
 using namespace mlir::grad;
 
-LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  llvm::append_range(types, adaptor.getOperands().getTypes());
-  return success();
-}
-
 /// Verifies that the operands have one element type, and one that ranks can sum.
 static LogicalResult verifyValues(Operation *op, bool bf16) {
   if (op->getNumOperands() == 0)
@@ -46,18 +40,30 @@ static Operation *joined(OpBuilder &b, Location location, ArrayRef<Operation *> 
   return b.create(state);
 }
 
+/// The parts that all of them share: the results of a single rank are its operands.
+#define COLLECTIVE(OP)                                                                             \
+  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,      \
+                                     SmallVectorImpl<Type> &types) {                               \
+    llvm::append_range(types, adaptor.getOperands().getTypes());                                   \
+    return success();                                                                              \
+  }                                                                                                \
+  void OP::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {          \
+    llvm::copy(operands, results.begin());                                                         \
+  }                                                                                                \
+  int64_t OP::getFlops() { return 0; }                                                             \
+  Operation *OP::join(OpBuilder &b, Location location, ArrayRef<Operation *> all) {                \
+    return joined(b, location, all);                                                               \
+  }
+
+COLLECTIVE(AllReduceOp)
+COLLECTIVE(ReduceScatterOp)
+COLLECTIVE(AllGatherOp)
+COLLECTIVE(SumShardsOp)
+#undef COLLECTIVE
+
 LogicalResult AllReduceOp::verify() { return verifyValues(*this, getBf16()); }
 CollectiveKind AllReduceOp::getCollectiveKind() { return CollectiveKind::sum; }
 bool AllReduceOp::travelsNarrow() { return getBf16(); }
-Operation *AllReduceOp::join(OpBuilder &b, Location location, ArrayRef<Operation *> all) {
-  return joined(b, location, all);
-}
-
-void AllReduceOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  llvm::copy(operands, results.begin());
-}
-
-int64_t AllReduceOp::getFlops() { return 0; }
 
 // dx = sum of g over ranks
 LogicalResult AllReduceOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
@@ -74,8 +80,7 @@ LogicalResult AllReduceOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   return success();
 }
 
-// Values that belong to ranks
-// -------------------------------------------------------------------------
+// Values that belong to ranks ---------------------------------------------------------------------
 
 static LogicalResult verifyCut(Operation *op, ArrayAttr states, bool bf16) {
   if (failed(verifyValues(op, bf16)))
@@ -87,25 +92,13 @@ static LogicalResult verifyCut(Operation *op, ArrayAttr states, bool bf16) {
 }
 
 #define CUT_COLLECTIVE(OP, KIND, NARROW)                                                           \
-  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,      \
-                                     SmallVectorImpl<Type> &types) {                               \
-    llvm::append_range(types, adaptor.getOperands().getTypes());                                   \
-    return success();                                                                              \
-  }                                                                                                \
   LogicalResult OP::verify() { return verifyCut(*this, getStates(), NARROW); }                     \
-  void OP::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {          \
-    llvm::copy(operands, results.begin());                                                         \
-  }                                                                                                \
-  int64_t OP::getFlops() { return 0; }                                                             \
   LogicalResult OP::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) {             \
     return failure();                                                                              \
   }                                                                                                \
   CollectiveKind OP::getCollectiveKind() { return CollectiveKind::KIND; }                          \
   SmallVector<FlatSymbolRefAttr> OP::getCutStates() {                                              \
     return llvm::to_vector(getStates().getAsRange<FlatSymbolRefAttr>());                           \
-  }                                                                                                \
-  Operation *OP::join(OpBuilder &b, Location location, ArrayRef<Operation *> all) {                \
-    return joined(b, location, all);                                                               \
   }
 
 CUT_COLLECTIVE(ReduceScatterOp, scatter, getBf16())
@@ -116,21 +109,9 @@ bool ReduceScatterOp::travelsNarrow() { return getBf16(); }
 
 // Values that ranks compute from their shards -----------------------------------------------------
 
-LogicalResult SumShardsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  llvm::append_range(types, adaptor.getOperands().getTypes());
-  return success();
-}
 LogicalResult SumShardsOp::verify() { return verifyValues(*this, /*bf16=*/false); }
 CollectiveKind SumShardsOp::getCollectiveKind() { return CollectiveKind::sum; }
 bool SumShardsOp::holdsRows() { return true; }
-Operation *SumShardsOp::join(OpBuilder &b, Location location, ArrayRef<Operation *> all) {
-  return joined(b, location, all);
-}
-void SumShardsOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  llvm::copy(operands, results.begin());
-}
-int64_t SumShardsOp::getFlops() { return 0; }
 
 // dx = fan_out g
 LogicalResult SumShardsOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
