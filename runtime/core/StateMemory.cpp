@@ -208,17 +208,26 @@ bool StateMemory::setRanks(Communicator *all) {
   return true;
 }
 
-Status StateMemory::gather(uint32_t state) {
+uint64_t StateMemory::elementBytes(uint32_t state) const {
+  return findDataType(gradc_dtype(artifact.states()[state].tensor.dtype))->bytes;
+}
+
+/// Gathers the values of all ranks, each of which has those from its begin to the next rank's.
+Status StateMemory::gather(void *values, uint32_t state, std::span<const int64_t> begins) {
   Communicator::Exchange exchange{Communicator::Kind::gather,
                                   gradc_dtype(artifact.states()[state].tensor.dtype)};
-  uint64_t width = findDataType(exchange.type)->bytes;
+  exchange.begins = begins;
+  Communicator::Piece piece{values, begins.back()};
+  auto started = ranks->start({&piece, 1}, exchange);
+  return started ? ranks->waitFor(*started) : started.status();
+}
+
+Status StateMemory::gather(uint32_t state) {
+  uint64_t width = elementBytes(state);
   std::vector<int64_t> begins;
   for (int rank = 0; rank <= divided.ranks; ++rank)
     begins.push_back(int64_t(beginOf(state, rank) / width));
-  exchange.begins = begins;
-  Communicator::Piece piece{memory.get() + storage[state].offset, begins.back()};
-  auto started = ranks->start({&piece, 1}, exchange);
-  return started ? ranks->waitFor(*started) : started.status();
+  return gather(memory.get() + storage[state].offset, state, begins);
 }
 
 /// As row-major values.
@@ -236,15 +245,11 @@ Status StateMemory::readShards(uint32_t state, std::byte *out) {
   std::vector<std::byte> all(record.tensor.bytes);
   if (Status own = readStored(state, all.data() + uint64_t(ranks->rank()) * bytes); !own.ok())
     return own;
-  Communicator::Exchange exchange{Communicator::Kind::gather, gradc_dtype(record.tensor.dtype)};
-  int64_t elements = int64_t(bytes / findDataType(exchange.type)->bytes);
+  auto elements = int64_t(bytes / elementBytes(state));
   std::vector<int64_t> begins;
   for (int64_t rank = 0; rank <= int64_t(record.shards); ++rank)
     begins.push_back(rank * elements);
-  exchange.begins = begins;
-  Communicator::Piece piece{all.data(), begins.back()};
-  auto started = ranks->start({&piece, 1}, exchange);
-  Status gathered = started ? ranks->waitFor(*started) : started.status();
+  Status gathered = gather(all.data(), state, begins);
   for (uint64_t rank = 0; gathered.ok() && out && rank < record.shards; ++rank)
     putShard(record, rank, all.data() + rank * bytes, out);
   return gathered;

@@ -85,6 +85,8 @@ private:
   }
   uint64_t beginOf(uint32_t state, int rank) const;
   void forgetOthers(uint32_t state);
+  uint64_t elementBytes(uint32_t state) const;
+  Status gather(void *values, uint32_t state, std::span<const int64_t> begins);
   Status gather(uint32_t state);
   Status readStored(uint32_t state, void *out);
   Status writeStored(uint32_t state, const void *value);
