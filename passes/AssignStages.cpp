@@ -1,8 +1,8 @@
 // Cuts the forward of a training step into stages, before its gradients exist.
 #include "passes/Passes.h"
 
-#include "dialects/exec/Exec.h"
 #include "dialects/grad/Control.h"
+#include "passes/support/Bytes.h"
 #include "passes/support/Stages.h"
 
 using namespace mlir;
@@ -13,8 +13,6 @@ namespace gradc {
 #include "passes/Passes.h.inc"
 
 namespace {
-
-int64_t bytesOf(Value v) { return exec::layoutBytes(cast<RankedTensorType>(v.getType()), nullptr); }
 
 /// Cuts the ops of one objective. In program order:
 /// 1. An op counts if it depends on a state, or if it computes more than a few numbers per result:
@@ -46,9 +44,10 @@ public:
   }
 
 private:
-  /// What a float that crosses costs in flops: a link of 1 GB/s beside a core of 20 GF/s.
+  /// The flops that take as long as sending a byte: a link of 1 GB/s, a core of 20 GF/s.
   static constexpr double flopsPerByte = 20;
-  /// What a byte of a parameter costs: its update reads and writes it and the optimizer's slots.
+  /// The flops that take as long as updating a byte of a parameter: its update reads and writes it
+  /// and the optimizer's slots.
   static constexpr double updatePerByte = 5;
 
   /// The value outside of all loops that an argument of a loop begins with.

@@ -4,6 +4,7 @@
 #include "dialects/grad/Control.h"
 #include "dialects/grad/OverSteps.h"
 #include "passes/Passes.h"
+#include "passes/support/Bytes.h"
 #include "passes/support/MicroBatches.h"
 #include "passes/support/ScanEdit.h"
 
@@ -21,10 +22,6 @@ namespace {
 constexpr int64_t maxCachedSum = 1 << 20, minRowsOfStep = 32;
 
 int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
-
-int64_t bytesOf(Value value) {
-  return elementsOf(value) * elementBytes(getElementTypeOrSelf(value.getType()));
-}
 
 /// Constants and similar ops, which are rematerialized wherever they are needed.
 bool isFree(Operation *op) { return op->getNumOperands() == 0; }

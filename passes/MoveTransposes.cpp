@@ -1,5 +1,6 @@
 // Moves transposes to where the fewest bytes are transposed.
 #include "passes/Passes.h"
+#include "passes/support/Bytes.h"
 #include "passes/support/Permuted.h"
 #include "passes/support/TransposedOperands.h"
 
@@ -16,14 +17,10 @@ namespace gradc {
 using namespace mlir;
 using namespace mlir::grad;
 
+using gradc::bytesOf;
 using gradc::isGradientTarget;
 
 using Permutation = SmallVector<int64_t>;
-
-static int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * elementBytes(type.getElementType());
-}
 
 static bool isIdentity(ArrayRef<int64_t> permutation) { return llvm::is_sorted(permutation); }
 

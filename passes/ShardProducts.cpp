@@ -15,9 +15,8 @@ using gradc::ShardPlan;
 namespace {
 
 /// For each parameter, in order, that is not in a chain yet:
-/// 1. Grows a chain for each of its dims. A dim of one product that is taken apart, as queries,
-/// keys and
-///    values are, is sharded in runs.
+/// 1. Grows a chain for each of its dims. A dim that is taken apart, as queries, keys and values
+///    are, is sharded in runs.
 /// 2. Takes the chain that saves the most work, if that is worth its sums over ranks.
 /// 3. Applies it.
 struct ShardProducts : gradc::impl::ShardProductsBase<ShardProducts> {

@@ -1,5 +1,5 @@
-// What each strategy of several ranks asks of a spec. Each check reports errors at their fields,
-// and returns false if there are any.
+// Checks of a spec for each strategy of several ranks. A check reports errors at their fields, and
+// returns false if there are any.
 #ifndef COMPILER_IMPORT_STRATEGYCHECKS_H
 #define COMPILER_IMPORT_STRATEGYCHECKS_H
 

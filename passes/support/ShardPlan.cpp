@@ -2,6 +2,7 @@
 #include "passes/support/ShardPlan.h"
 
 #include "dialects/grad/Build.h"
+#include "passes/support/Bytes.h"
 #include "passes/support/Extents.h"
 #include "passes/support/Updates.h"
 
@@ -37,8 +38,8 @@ bool ShardPlan::fail(Operation *op, const Twine &why) {
   return false;
 }
 
-RankedTensorType ShardPlan::shardType(Value value, Shard shard) const {
-  auto type = cast<RankedTensorType>(value.getType());
+RankedTensorType ShardPlan::shardType(Type whole, Shard shard) const {
+  auto type = cast<RankedTensorType>(whole);
   SmallVector<int64_t> shape(type.getShape());
   shape[shard.dim] /= ranks;
   return type.clone(shape);
@@ -334,7 +335,7 @@ bool ShardPlan::take(Operation *op, ArrayRef<std::optional<Shard>> operands,
   return true;
 }
 
-// What a chain gains ------------------------------------------------------------------------------
+// The gain of a chain -----------------------------------------------------------------------------
 
 int64_t ShardPlan::savedFlops() const {
   int64_t flops = 0;
@@ -362,10 +363,7 @@ llvm::SetVector<Value> ShardPlan::entering() {
 
 int64_t ShardPlan::summedBytes() {
   int64_t bytes = 0;
-  auto addBytes = [&](Value v) {
-    auto type = cast<RankedTensorType>(v.getType());
-    bytes += type.getNumElements() * elementBytes(type.getElementType());
-  };
+  auto addBytes = [&](Value v) { bytes += bytesOf(v); };
   for (Operation *op : sums)
     llvm::for_each(op->getResults(), addBytes);
   llvm::for_each(entering(), addBytes);
@@ -391,10 +389,7 @@ static Value madeSmaller(OpBuilder &b, OpOperand &use, RankedTensorType type) {
 void ShardPlan::apply() {
   for (auto &[op, shard] : sharded) {
     auto state = cast<StateOp>(op);
-    auto type = cast<RankedTensorType>(state.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[shard.dim] /= ranks;
-    state.setType(type.clone(shape));
+    state.setType(shardType(state.getType(), shard));
     state.setShard(SmallVector<int64_t>{shard.dim, shard.runs, ranks});
   }
   for (auto &[value, shard] : values) {
@@ -405,11 +400,11 @@ void ShardPlan::apply() {
       slice.setStarts(starts);
       slice.setSizes(sizes);
     }
-    value.setType(shardType(value, shard));
+    value.setType(shardType(value.getType(), shard));
   }
   for (auto &[use, shard] : repeats) {
     OpBuilder b(use->getOwner());
-    use->set(madeSmaller(b, *use, shardType(use->get(), shard)));
+    use->set(madeSmaller(b, *use, shardType(use->get().getType(), shard)));
     if (Operation *made = use->get().getDefiningOp(); isa<BroadcastOp>(made))
       ops.insert(made);
     values.insert({use->get(), shard});

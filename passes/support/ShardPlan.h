@@ -1,4 +1,5 @@
-// What has to be sharded together, so that each rank computes its shards alone.
+// Finds the states and values that must be sharded together, so that each rank computes its shards
+// alone.
 #ifndef PASSES_SUPPORT_SHARDPLAN_H
 #define PASSES_SUPPORT_SHARDPLAN_H
 
@@ -61,7 +62,7 @@ private:
             llvm::ArrayRef<std::optional<Shard>> results);
   std::optional<Shard> shardOf(mlir::OpOperand &use) const;
   bool fail(mlir::Operation *op, const llvm::Twine &why);
-  mlir::RankedTensorType shardType(mlir::Value value, Shard shard) const;
+  mlir::RankedTensorType shardType(mlir::Type whole, Shard shard) const;
   /// The values of all ranks that ops of the chain read.
   llvm::SetVector<mlir::Value> entering();
 

@@ -1,7 +1,7 @@
 // Places ops in program order, then follows what each stage's states and results need.
 #include "passes/support/StageGraph.h"
 
-#include "dialects/exec/Exec.h"
+#include "passes/support/Bytes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -10,11 +10,7 @@ using namespace gradc;
 /// Tensors of at most this many bytes are cheap to send to all stages.
 static bool isSmall(Value v) {
   constexpr int64_t smallBytes = 64;
-  return exec::layoutBytes(cast<RankedTensorType>(v.getType()), nullptr) <= smallBytes;
-}
-
-static int64_t bytesOf(Value v) {
-  return exec::layoutBytes(cast<RankedTensorType>(v.getType()), nullptr);
+  return bytesOf(v) <= smallBytes;
 }
 
 const StageGraph::Place *StageGraph::placeOf(Value value) const {
@@ -179,7 +175,7 @@ void StageGraph::findNeeds() {
 
 LogicalResult StageGraph::orderTransfers() {
   for (auto &[key, transfer] : found) {
-    // What is needed after all parts, such as the loss, is computed there, too.
+    // A value that is needed after all parts, such as the loss, is also computed there.
     if (transfer.receiveTurn == turns.last())
       transfer.sendTurn = turns.last();
     int64_t sent = turns.timeOf(transfer.from, transfer.sendTurn);
@@ -229,7 +225,7 @@ LogicalResult StageGraph::run() {
     positions[&op] = positions.size();
     place(&op);
   }
-  // What no stage reads is needed by none.
+  // An op that no stage reads runs in none.
   findNeeds();
   return orderTransfers();
 }
