@@ -1,7 +1,7 @@
 // One measurement of gradc, one JSON line, as peers/run.py measures its peers: twenty batches
-// cycled from memory, the loss of every step kept, the median over chunks of about 50 ms.
+// cycled from memory, the losses of the warm-up, the median over chunks of about 50 ms.
 //
-//   gradc-steps ARTIFACT DATA_DIR [--threads N] [--seconds S]
+//   gradc-steps ARTIFACT DATA_DIR [--threads N] [--seconds S] [--warm-up STEPS]
 #include "runtime/core/Session.h"
 #include "runtime/train/Phase.h"
 
@@ -95,14 +95,18 @@ double mostResident() {
 int main(int argc, char **argv) {
   int threads = 1;
   double seconds = 4;
+  size_t warmUp = 20;
   for (int i = 3; i + 1 < argc; i += 2) {
     if (!std::strcmp(argv[i], "--threads"))
       threads = std::atoi(argv[i + 1]);
     else if (!std::strcmp(argv[i], "--seconds"))
       seconds = std::atof(argv[i + 1]);
+    else if (!std::strcmp(argv[i], "--warm-up"))
+      warmUp = size_t(std::atoi(argv[i + 1]));
   }
   if (argc < 3) {
-    std::fprintf(stderr, "usage: gradc-steps ARTIFACT DATA_DIR [--threads N] [--seconds S]\n");
+    std::fprintf(stderr, "usage: gradc-steps ARTIFACT DATA_DIR [--threads N] [--seconds S] "
+                         "[--warm-up STEPS]\n");
     return 2;
   }
   if (threads == 1)
@@ -115,16 +119,17 @@ int main(int argc, char **argv) {
   size_t index = 0;
   losses.push_back(steps.run(index++));
   double first = milliseconds(start);
-  while (index < batchCount)
+  while (index < warmUp)
     losses.push_back(steps.run(index++));
   std::vector<float> firstLosses = losses;
 
   auto estimate = Clock::now();
   for (int i = 0; i < 3; ++i)
     steps.run(index++);
-  size_t chunk = std::max<size_t>(1, size_t(50 / (milliseconds(estimate) / 3)));
+  double estimated = milliseconds(estimate) / 3;
+  size_t chunk = std::max<size_t>(1, size_t(50 / estimated)), least = estimated < 1e3 ? 5 : 3;
   std::vector<double> times;
-  for (auto begin = Clock::now(); times.size() < 5 || milliseconds(begin) < seconds * 1e3;) {
+  for (auto begin = Clock::now(); times.size() < least || milliseconds(begin) < seconds * 1e3;) {
     losses.clear();
     auto chunkBegin = Clock::now();
     for (size_t i = 0; i < chunk; ++i)

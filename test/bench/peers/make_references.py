@@ -1,4 +1,4 @@
-"""Makes reference_losses.json: the first twenty losses of each training workload, and the mean squares of the inference workloads' outputs,
+"""Makes reference_losses.json: the first losses of each training workload, and the mean squares of the inference workloads' outputs,
 computed by PyTorch in f64 from the f32 weights and batches (in f32 if f64 would take many minutes). They check every measurement.
 
     make_references.py [WORKLOAD ...]
@@ -10,10 +10,10 @@ import sys
 import torch
 
 import peer_torch
-from workloads import BATCHES, WORKLOADS
+from workloads import WORKLOADS
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reference_losses.json")
-SLOW_IN_F64 = {"T4", "T5", "T6"}
+SLOW_IN_F64 = {"T4", "T5", "T6", "T7"}
 
 
 def losses(workload):
@@ -25,8 +25,8 @@ def losses(workload):
         with torch.no_grad():
             return [float((module.eval()(batch) ** 2).mean()) for batch in x]
     labels = [torch.from_numpy(batch).long() for batch in labels]
-    step = peer_torch.make_step(workload, module, x, labels, torch.autocast("cpu", enabled=False), lambda loss: loss)
-    return [float(step(i)) for i in range(BATCHES)]
+    step, _ = peer_torch.make_step(workload, module, x, labels, torch.autocast("cpu", enabled=False), lambda loss: loss)
+    return [float(step(i)) for i in range(workload.steps)]
 
 
 def main():

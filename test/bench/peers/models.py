@@ -3,8 +3,8 @@
 
 A forward pass is called as forward(o, p, s, x, training): parameters and statistics by name, pictures NCHW or as the adapter
 keeps them. Adapters offer relu, gelu, dense(x, w, b), conv(x, w, b or None, stride, padding, groups), maxpool(x, size,
-stride, padding), batchnorm(x, p, s, name, training), mean_pixels, flatten, layernorm(x, g, b), embed(w, i), reshape,
-split3, swap12, attention(q, k, v, causal).
+stride, padding), batchnorm(x, p, s, name, training), mean_pixels, flatten, layernorm(x, g, b), embed(w, i), unembed(x, w) with
+an embedding, reshape, split3, swap12, attention(q, k, v, causal).
 """
 import math
 from typing import NamedTuple
@@ -144,8 +144,8 @@ def separable(classes=10):
     return parameters, forward
 
 
-def gpt(layers, width, heads, length, vocabulary):
-    """A decoder with learned positions, norms before attention and MLP, GELU, and an untied head."""
+def gpt(layers, width, heads, length, vocabulary, tied=False):
+    """A decoder with learned positions, norms before attention and MLP, and GELU. The head has weights of its own, or is the embedding."""
     parameters, small = Parameters(), 0.02 / math.sqrt(2 * layers)
     parameters.embedding("wte", vocabulary, width)
     parameters.embedding("wpe", length, width)
@@ -157,7 +157,8 @@ def gpt(layers, width, heads, length, vocabulary):
         parameters.dense(f"h{i}up", width, 4 * width, deviation=0.02)
         parameters.dense(f"h{i}dn", 4 * width, width, deviation=small)
     parameters.norm("lnf", width)
-    parameters.dense("head", width, vocabulary, deviation=0.02)
+    if not tied:
+        parameters.dense("head", width, vocabulary, deviation=0.02)
 
     def forward(o, p, s, x, training):
         batch = int(x.shape[0])
@@ -177,6 +178,7 @@ def gpt(layers, width, heads, length, vocabulary):
             attended = o.reshape(o.swap12(o.attention(q, k, v, True)), (batch, length, width))
             h = h + dense(attended, f"h{i}o")
             h = h + dense(o.gelu(dense(norm(h, f"h{i}ln2"), f"h{i}up")), f"h{i}dn")
-        return dense(norm(h, "lnf"), "head")
+        h = norm(h, "lnf")
+        return o.unembed(h, p["wte"]) if tied else dense(h, "head")
 
     return parameters, forward

@@ -87,6 +87,10 @@ class Graph:
     def embed(self, w, i):
         return self.add("Gather", [w, i], (*i.shape, w.shape[1]), axis=0)
 
+    def unembed(self, x, w):
+        transposed = self.add("Transpose", [w], w.shape[::-1], perm=[1, 0])
+        return self.add("MatMul", [x, transposed], (*x.shape[:-1], w.shape[0]))
+
     def reshape(self, x, shape):
         wanted = (0, *shape[1:]) if self.rows and shape[0] == x.shape[0] else shape  # 0: as it is
         target = self.constant(f"shape_{len(self.model.initializers)}", np.array(wanted, np.int64))

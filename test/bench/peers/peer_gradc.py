@@ -43,12 +43,12 @@ def highest_memory(process):
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
 
 
-def run_job(command, log, seconds):
-    """Runs until `seconds` have passed since the first twenty steps; (milliseconds of each step, losses, memory in MB)."""
+def run_job(command, log, seconds, compared):
+    """Runs until `seconds` have passed since the `compared` first steps; (milliseconds of each step, losses, memory in MB)."""
     process = subprocess.Popen([*command, "--steps", "1000000000", "--log", log])
     while process.poll() is None:
         time.sleep(0.05)
-        if os.path.exists(log) and sum(1 for _ in open(log)) > 21:
+        if os.path.exists(log) and sum(1 for _ in open(log)) > compared + 1:
             break
     time.sleep(seconds)
     if process.poll() is not None:
@@ -78,15 +78,16 @@ def measure(workload, threads, seconds, cache):
     log = os.path.join(folder, "log.jsonl")
     if os.path.exists(log):
         os.remove(log)
-    times, losses, memory = run_job(command, log, seconds / 2)
+    times, losses, memory = run_job(command, log, seconds / 2, workload.steps)
     steps = json.loads(run(os.path.join(BIN, "gradc-steps"), executable, folder, "--threads", str(threads),
-                           "--seconds", str(seconds)))
+                           "--seconds", str(seconds), "--warm-up", str(workload.steps)))
     return {key: steps[key] for key in ("ms", "ms_p10", "ms_p90", "steps")} | {
-        "job_ms": round(median_of_chunks(times[20:]), 5),
+        "job_ms": round(median_of_chunks(times[min(workload.steps, len(times) - 1):]), 5),
         "first_step_s": steps["first_step_s"],
         "startup_s": round(statistics.median(starts), 4),
         "compile_s": round(compiling, 2),
         "artifact_mb": round(os.path.getsize(executable) / 1e6, 2),
         "rss_mb": round(memory, 1),
-        "losses": losses[:20],
+        "before_mb": 0,  # the model is in the executable
+        "losses": losses[: workload.steps],
     }

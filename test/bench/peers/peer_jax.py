@@ -58,6 +58,9 @@ class Operations:
     def embed(w, i):
         return w[i]
 
+    def unembed(x, w):
+        return x @ w.T
+
     def split3(x):
         return jnp.split(x, 3, -1)
 

@@ -61,6 +61,10 @@ class Operations:
     def embed(w, i):
         return tf.gather(w, i)
 
+    def unembed(x, w):
+        logits = tf.matmul(tf.reshape(x, (-1, x.shape[-1])), w, transpose_b=True)
+        return tf.reshape(logits, (*x.shape[:-1], w.shape[0]))
+
     def split3(x):
         return tf.split(x, 3, -1)
 

@@ -44,6 +44,9 @@ class Operations:
     def embed(w, i):
         return F.embedding(i, w)
 
+    def unembed(x, w):
+        return F.linear(x, w)
+
     def split3(x):
         return torch.chunk(x, 3, -1)
 

@@ -40,7 +40,7 @@ def main():
     if a.peer == "gradc":
         result = module.measure(workload, a.threads, a.seconds, a.cache)
     else:
-        result = measure(lambda: module.setup(a.peer, workload, a.threads, a.cache), a.seconds)
+        result = measure(lambda: module.setup(a.peer, workload, a.threads, a.cache), a.seconds, workload.steps)
     about = {"peer": a.peer, "workload": a.workload, "threads": a.threads, "title": workload.title, "gflop": workload.gflop}
     print(json.dumps(about | result))
     sys.stdout.flush()

@@ -30,29 +30,30 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def measure(make, seconds):
+def measure(make, seconds, compared=20):
     """Sets up by make() -> Steps, then steps. `ms` is the median over chunks of about 50 ms, each waited for at its end, after a
-    warm-up of twenty steps. Memory is the highest resident size of this process, without compilers started by it; `before_mb` of it
+    warm-up of the `compared` steps whose losses it returns. Memory is the highest resident size of this process, without compilers started by it; `before_mb` of it
     is resident before make()."""
     before, began = resident(), time.perf_counter()
     steps = make()
     kept = [steps.call(0)]
     steps.wait(kept[0])
     first, startup = time.perf_counter() - began, since_start()
-    calls = max(2, -(-20 // steps.per_call))
+    calls = max(2, -(-compared // steps.per_call))
     for i in range(1, calls):
         kept.append(steps.call(i))
     steps.wait(kept[-1])
-    losses = [loss for handle in kept for loss in steps.values(handle)][:20]
+    losses = [loss for handle in kept for loss in steps.values(handle)][:compared]
 
     began = time.perf_counter()
     for _ in range(3):
         handle = steps.call(calls)
         calls += 1
     steps.wait(handle)
-    chunk = max(1, int(0.05 / ((time.perf_counter() - began) / 3)))
+    took = (time.perf_counter() - began) / 3
+    chunk, least = max(1, int(0.05 / took)), 5 if took < 1 else 3
     times, end = [], time.perf_counter() + seconds
-    while len(times) < 5 or time.perf_counter() < end:
+    while len(times) < least or time.perf_counter() < end:
         began = time.perf_counter()
         for _ in range(chunk):
             handle = steps.call(calls)

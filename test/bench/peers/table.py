@@ -20,6 +20,7 @@ PEERS = {  # in the order in which they run
     "T4": TRAINING + CHANNELS_LAST + ["gradc"],
     "T5": TRAINING + CHANNELS_LAST + ["gradc"],
     "T6": TRAINING + ["iree", "gradc"],
+    "T7": ["torch", "torch_compile", "jax", "tf", "tf_xla", "gradc"],
     "I1a": INFERENCE, "I1b": INFERENCE, "I2": INFERENCE + CHANNELS_LAST, "I3": INFERENCE,
 }
 # Its SGD has neither momentum nor weight decay and so does less work than the others: it is listed but not compared.
@@ -82,7 +83,7 @@ class Rounds:
 
 
 def summarize(results):
-    """One row per (workload, threads, peer), the fastest first, failed ones last."""
+    """One row per (workload, threads, peer), the fastest first, failed ones last. `memory_mb` is what the model adds to the process."""
     groups = {}
     for result in results:
         groups.setdefault((result["workload"], result["threads"], result["peer"]), []).append(result)
@@ -99,7 +100,7 @@ def summarize(results):
         rows.append(row | {
             "title": measured[0]["title"], "gflop": measured[0]["gflop"], "ms": statistics.median(times),
             "spread": max(times) / min(times) - 1, "start_s": measured[0]["startup_s"],
-            "rss_mb": max(result["rss_mb"] for result in measured),
+            "memory_mb": max(result["rss_mb"] - result["before_mb"] for result in measured),
             "job_ms": statistics.median([result.get("job_ms", result["ms"]) for result in measured]),
             "loss_error": max(result["loss_error"] for result in measured)})
     return sorted(rows, key=lambda row: (row["workload"], row["threads"], row.get("ms", float("inf"))))
@@ -126,5 +127,5 @@ def format_table(rows, peak):
         less = " (less work)" if (row["workload"], row["peer"]) in UNEQUAL else ""
         share = f"{row['gflop'] / row['ms'] * 1e3 / peak[row['threads']]:.0%}" if row["threads"] in peak else "-"
         lines.append(f"{head} {row['ms']:.4g}{less} | {ratio} | {share} | {row['spread']:.0%} | {row['start_s']:.3g} | "
-                     f"{row['rss_mb']:.4g} | {row['loss_error']:.0e} |")
+                     f"{row['memory_mb']:.4g} | {row['loss_error']:.0e} |")
     return "\n".join(lines)

@@ -39,6 +39,7 @@ class Workload:
     # The contractions and convolutions of one step, as counted by PyTorch's FlopCounterMode; T5 by hand, because the counter counts
     # depthwise gradients as dense ones.
     gflop: float = 0
+    steps: int = 20  # whose losses are compared
     weights_of: str = ""  # another workload's, if named
     name: str = ""
 
@@ -117,6 +118,10 @@ def small_gpt():
     return models.gpt(layers=6, width=384, heads=6, length=128, vocabulary=4096)
 
 
+def gpt2():
+    return models.gpt(layers=12, width=768, heads=12, length=256, vocabulary=50257, tied=True)
+
+
 WORKLOADS = {
     "T1": Workload("digits MLP 64-128-64-10, batch 32, Adam", small_mlp, "digits", (32, 64), 10, adam(1e-3), gflop=0.0027),
     "T2": Workload("MLP 784-512-512-10, batch 128, Adam", large_mlp, "normal", (128, 784), 10, adam(1e-3), gflop=0.4108),
@@ -128,6 +133,8 @@ WORKLOADS = {
                    momentum(1e-3), gflop=3.73),
     "T6": Workload("GPT decoder, 6 layers of 384, batch 8x128, AdamW", small_gpt, "tokens", (8, 128), 4096,
                    adam(3e-4, 0.1, 0.95), clip=1.0, gflop=78.5174),
+    "T7": Workload("GPT-2 124M, tied, batch 4x256, AdamW", gpt2, "tokens", (4, 256), 50257, adam(3e-4, 0.1, 0.95), clip=1.0, gflop=792.8037,
+                   steps=6),
     "I1a": Workload("T2's MLP, batch 1", large_mlp, "normal", (1, 784), 10, gflop=0.0013, weights_of="T2"),
     "I1b": Workload("T2's MLP, batch 128", large_mlp, "normal", (128, 784), 10, gflop=0.1712, weights_of="T2"),
     "I2": Workload("ResNet-18 on 224x224, batch 1", models.resnet18, "pictures", (1, 3, 224, 224), 1000, gflop=3.6281,
