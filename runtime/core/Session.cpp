@@ -6,6 +6,7 @@
 #include "runtime/core/Placement.h"
 #include "runtime/core/Program.h"
 #include "runtime/core/Replay.h"
+#include "runtime/core/Shards.h"
 #include "runtime/core/StateMemory.h"
 #include "runtime/device/Device.h"
 

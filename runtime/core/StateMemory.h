@@ -3,28 +3,21 @@
 #ifndef RUNTIME_CORE_STATEMEMORY_H
 #define RUNTIME_CORE_STATEMEMORY_H
 
-#include "runtime/core/Artifact.h"
-#include "runtime/core/Division.h"
-#include "runtime/core/Shards.h"
-#include "runtime/device/Device.h"
+#include "runtime/core/StateDivision.h"
 
-#include <functional>
+#include <mutex>
 
 namespace gradc::runtime {
 
-/// Callers see row-major values. In memory, a state has the layout that the level's kernels need,
-/// and entries of the level pack and unpack it. Sessions of an artifact share the memory of states
-/// until one of them writes states or keeps only parts of them (copy on write).
+/// Callers see whole, row-major values. Sessions of an artifact share the memory of states until
+/// one of them writes states or keeps only parts of them (copy on write).
 class StateMemory {
 public:
-  using RunEntry =
-      std::function<Status(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                           std::span<void *const> outputs)>;
-
-  /// `run` runs an entry to completion. All arguments must outlive this object.
+  /// The arguments are those of StateStore.
   StateMemory(const Artifact &artifact, const gradc_artifact_level &level, Device &device,
-              RunEntry run)
-      : artifact(artifact), level(level), device(device), run(std::move(run)) {}
+              StateStore::RunEntry run)
+      : artifact(artifact), level(level), device(device),
+        store(artifact, level, device, std::move(run)) {}
 
   ~StateMemory();
 
@@ -38,12 +31,9 @@ public:
   /// Between two calls, ranks that are stages have all states but optimizer slots whole.
   /// Collective.
   Status holdWhole(bool whole);
-  /// The division of states among ranks; null: this session has whole states.
-  const Division *division() const { return ranks ? &divided : nullptr; }
-  bool isDivided(uint32_t state) const {
-    return ranks && (storage[state].cut != 0 || isSharded(artifact.states()[state]) ||
-                     (hasOwner(state) && !isHeld(state)));
-  }
+  /// The division of the level's cuts among ranks; null: this session has whole states.
+  const Division *division() const { return ranks ? &cuts : nullptr; }
+  bool isDivided(uint32_t state) const { return divisionOf(state); }
   /// Must be called first, except for `setRanks`. Fails if the device is out of memory. Blocks
   /// other sessions of the artifact in this function until `fill` has returned.
   Status allocate();
@@ -51,7 +41,7 @@ public:
   /// is never touched and thus not committed.
   Status fill(bool onlyConstants);
   /// The addresses of the level's buffers, in the level's order.
-  std::span<std::byte *const> buffers() const { return addresses; }
+  std::span<std::byte *const> buffers() const { return store.buffers(); }
   /// Whether other sessions may share the memory.
   bool isShared() const { return shared; }
   /// Must precede every write but those of `fill`: makes the memory private to this session. If the
@@ -66,50 +56,19 @@ public:
   Status reset() { return writeInitial(/*onlyConstants=*/false); }
 
 private:
-  /// The storage of a state.
-  struct Storage {
-    uint64_t offset = 0, bytes = 0;                          // of the primary in the memory
-    uint32_t cut = 0;                                        // number of its cut from 1 on; 0: none
-    std::vector<std::pair<uint64_t, uint64_t>> mirrors = {}; // offsets and bytes
-    const gradc_artifact_entry *pack = nullptr;              // if packed or mirrored
-    const gradc_artifact_entry *unpack = nullptr;            // if packed
-  };
-
-  const gradc_artifact_entry *findEntry(const char *what, uint32_t state) const;
-  void layOut();
-  void findOwners(int stages);
-  bool hasOwner(uint32_t state) const { return !owners.empty() && owners[state] != nobody; }
-  /// Whether a state of another stage is whole here for a while.
-  bool isHeld(uint32_t state) const {
-    return holdsWhole && artifact.states()[state].kind != GRADC_STATE_SLOT;
-  }
-  uint64_t beginOf(uint32_t state, int rank) const;
-  void forgetOthers(uint32_t state);
-  uint64_t elementBytes(uint32_t state) const;
-  Status gather(void *values, uint32_t state, std::span<const int64_t> begins);
-  Status gather(uint32_t state);
-  Status readStored(uint32_t state, void *out);
-  Status writeStored(uint32_t state, const void *value);
-  Status readShards(uint32_t state, std::byte *out);
-  void bind(std::shared_ptr<std::byte> block);
+  /// The division that divides the state; null: this session has the whole state.
+  StateDivision *divisionOf(uint32_t state) const;
   Status writeInitial(bool onlyConstants);
 
   const Artifact &artifact;
   const gradc_artifact_level &level;
   Device &device;
-  const RunEntry run;
-  std::shared_ptr<std::byte> memory;
-  uint64_t bytes = 0;
+  StateStore store;
   bool shared = false;           // other sessions may share the memory
   Communicator *ranks = nullptr; // the ranks that divide states; null: whole states
-  Division divided;
-  static constexpr int nobody = -1, several = -2;
-  std::vector<int> owners; // of states, by stages; empty: ranks are no stages
-  bool holdsWhole = false;
+  Division cuts;
+  std::vector<std::unique_ptr<StateDivision>> divisions;
   std::unique_lock<std::mutex> filling; // between `allocate` and `fill`
-  std::vector<uint64_t> offsets;        // of the level's buffers
-  std::vector<std::byte *> addresses;
-  std::vector<Storage> storage; // one per state
 };
 
 } // namespace gradc::runtime

@@ -1,0 +1,82 @@
+#include "runtime/core/StateStore.h"
+
+#include "runtime/base/DataType.h"
+#include "runtime/base/Text.h"
+#include "runtime/core/Shards.h"
+
+namespace gradc::runtime {
+
+const gradc_artifact_entry *StateStore::findEntry(const char *what, uint32_t state) const {
+  std::string name = text(what, ':', artifact.string(record(state).tensor.name));
+  for (const auto &entry : artifact.elements<gradc_artifact_entry>(level.entries))
+    if (artifact.string(entry.name) == name)
+      return &entry;
+  return nullptr;
+}
+
+void StateStore::layOut() {
+  auto records = artifact.elements<gradc_artifact_buffer>(level.buffers);
+  auto states = artifact.states();
+  storage.resize(states.size());
+  std::vector<bool> stored(states.size());
+  auto place = [&](uint64_t size) {
+    uint64_t offset = blockBytes;
+    blockBytes += (size + 63) / 64 * 64;
+    return offset;
+  };
+  for (const gradc_artifact_buffer &record : records) {
+    offsets.push_back(place(record.bytes));
+    stored[record.state] = true;
+    Storage &kept = storage[record.state];
+    if (record.kind == GRADC_BUFFER_MIRROR) {
+      kept.mirrors.emplace_back(offsets.back(), record.bytes);
+    } else {
+      kept.offset = offsets.back();
+      kept.bytes = record.bytes;
+      kept.cut = record.cut;
+    }
+    if (record.kind != GRADC_BUFFER_PLAIN)
+      kept.pack = findEntry("pack", record.state);
+    if (record.kind == GRADC_BUFFER_PACKED)
+      kept.unpack = findEntry("unpack", record.state);
+  }
+  for (size_t state = 0; state < states.size(); ++state)
+    if (!stored[state])
+      storage[state].offset = place(storedBytes(states[state]));
+}
+
+void StateStore::bind(std::shared_ptr<std::byte> memory) {
+  block = std::move(memory);
+  addresses.clear();
+  for (uint64_t offset : offsets)
+    addresses.push_back(block.get() + offset);
+}
+
+uint64_t StateStore::elementBytes(uint32_t state) const {
+  return findDataType(gradc_dtype(record(state).tensor.dtype))->bytes;
+}
+
+Status StateStore::read(uint32_t state, void *out) {
+  const gradc_artifact_entry *unpack = storage[state].unpack;
+  return unpack ? run(*unpack, {}, {&out, 1})
+                : device.fetch(out, primary(state), storedBytes(record(state)));
+}
+
+Status StateStore::write(uint32_t state, const void *value) {
+  const gradc_artifact_entry *pack = storage[state].pack;
+  std::vector<void *> ignored(pack ? pack->outputs.count : 0);
+  return pack ? run(*pack, {&value, 1}, ignored)
+              : device.copyIn(primary(state), value, storedBytes(record(state)));
+}
+
+void StateStore::keepOnly(uint32_t state, uint64_t begin, uint64_t end) {
+  device.forgetPages(primary(state), begin);
+  device.forgetPages(primary(state) + end, primaryBytes(state) - end);
+}
+
+void StateStore::releaseMirrors(uint32_t state) {
+  for (auto [offset, bytes] : storage[state].mirrors)
+    device.forgetPages(block.get() + offset, bytes);
+}
+
+} // namespace gradc::runtime
