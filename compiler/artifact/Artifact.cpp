@@ -12,7 +12,6 @@
 #include "passes/support/Ports.h"
 #include "passes/support/Stages.h"
 #include "runtime/include/gradc/hash.h"
-#include "runtime/include/gradc/transfer.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -2,7 +2,7 @@
 #include "runtime/core/Program.h"
 #include "runtime/base/DataType.h"
 #include "runtime/core/Waits.h"
-#include "runtime/include/gradc/transfer.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
 

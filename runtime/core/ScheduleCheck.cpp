@@ -2,7 +2,7 @@
 // checked schedule can loop forever or leave it.
 #include "runtime/core/ScheduleCheck.h"
 #include "runtime/base/DataType.h"
-#include "runtime/include/gradc/transfer.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "runtime/core/StateDivision.h"
 
 #include "runtime/core/Shards.h"
-#include "runtime/include/gradc/transfer.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
 #include <charconv>

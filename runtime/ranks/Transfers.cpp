@@ -2,7 +2,7 @@
 #include "runtime/ranks/Transfers.h"
 
 #include "runtime/base/DataType.h"
-#include "runtime/include/gradc/transfer.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
-#include "runtime/include/gradc/transfer.h"
+#include "runtime/include/gradc/artifact.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Sweep.h"
 

@@ -3,7 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/device/Device.h"
-#include "runtime/include/gradc/transfer.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -2,7 +2,7 @@
 #include "tools/gradc/StagePlan.h"
 
 #include "runtime/core/Config.h"
-#include "runtime/include/gradc/transfer.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
 #include <set>

@@ -182,10 +182,21 @@ typedef enum gradc_node_kind {
 } gradc_node_kind;
 
 typedef enum gradc_collective_kind {
-  GRADC_COLLECTIVE_SUM,     /* to their sums over all ranks */
-  GRADC_COLLECTIVE_SCATTER, /* to sums in the pieces that a rank owns; elsewhere to 0, or to anything */
-  GRADC_COLLECTIVE_GATHER   /* to what the rank has that owns a piece */
+  GRADC_COLLECTIVE_SUM,     /* every rank gets the sums over all ranks */
+  GRADC_COLLECTIVE_SCATTER, /* each rank gets the sums of the pieces that it owns; other elements become 0 or undefined */
+  GRADC_COLLECTIVE_GATHER,  /* every rank gets each piece from the rank that owns it */
+  /* Transfers between the stages of a pipeline: they have one slice, which a send reads and a receive writes, and no cuts.
+   * Values travel unchanged. */
+  GRADC_TRANSFER_SEND,
+  GRADC_TRANSFER_RECEIVE
 } gradc_collective_kind;
+
+#define GRADC_MAX_TRANSFERS 0x3fff /* the transfers of an entry have numbers below this one */
+
+/* The collective.zeros of a transfer: the other rank, and the number that identifies both halves in the entry. */
+#define gradc_transfer_zeros(peer, number) ((uint64_t)(number) << 32 | (uint32_t)(peer))
+#define gradc_transfer_peer(zeros) ((uint32_t)(zeros))
+#define gradc_transfer_number(zeros) ((uint32_t)((zeros) >> 32))
 
 typedef enum gradc_wire { /* how values travel between ranks */
   GRADC_WIRE_FULL, GRADC_WIRE_BF16 /* f32 as bf16, summed in f32 */
@@ -214,7 +225,7 @@ typedef struct gradc_artifact_node {
     struct {
       uint32_t wire;    /* gradc_wire */
       uint32_t kind;    /* gradc_collective_kind */
-      uint64_t zeros;   /* 1: a scatter leaves 0 where a rank owns nothing */
+      uint64_t zeros;   /* scatter: 1 if elements that the rank does not own become 0; transfers: gradc_transfer_zeros */
       gradc_range cuts; /* uint32_t: indices into level.cuts, one an operand; none of a sum */
     } collective;       /* It ends, at the latest, before a node touches what it changes, and before the body around it does */
   } as;
@@ -236,6 +247,9 @@ typedef struct gradc_artifact_port {
   uint32_t text;            /* 1: strings, as in gradc_port_info */
   gradc_artifact_slice slice; /* outputs: where the value lies after the last node */
 } gradc_artifact_port;
+
+/* Before the number of a stage in an entry's name: rank K of a pipeline runs "train.stage.K" instead of "train". */
+#define GRADC_STAGE_INFIX ".stage."
 
 /* What one call does. Names: "train", "evaluate", "forward", with ".rows.N" behind it for up to N rows; "predict" (forward where the exported model
  * prepares fields itself, and this entry does not), "gradients", "map.N" (models of map stages; CPU levels

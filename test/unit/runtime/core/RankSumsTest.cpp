@@ -1,6 +1,6 @@
 // Schedules that sum over ranks; each rank is a session in a thread.
 #include "runtime/core/Session.h"
-#include "runtime/include/gradc/transfer.h"
+#include "runtime/include/gradc/artifact.h"
 #include "test/unit/runtime/ArtifactBuilder.h"
 #include "test/unit/runtime/ThreadRanks.h"
 
