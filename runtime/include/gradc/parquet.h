@@ -1,5 +1,5 @@
-/* The plug-in that reads Parquet, libgradc-parquet.so: columns of a file by Arrow's C data interface, whose structures are its specification's
- * own. Opened by programs that read tables. */
+/* The interface of libgradc-parquet.so, the plug-in with which programs read Parquet files: columns are returned through
+ * Arrow's C data interface, with the structures of its specification. */
 #ifndef GRADC_PARQUET_H
 #define GRADC_PARQUET_H
 
@@ -40,11 +40,12 @@ struct ArrowArrayStream {
 
 typedef struct gradc_parquet_file gradc_parquet_file;
 
-/* Opens a file; its columns are the children of `schema`, which the caller releases. Null: `message` says why not. */
+/* Opens a file. The children of `schema`, which the caller releases, are its columns. Returns null on failure, with the reason
+ * in `message`. */
 gradc_parquet_file *gradc_parquet_open(const char *path, struct ArrowSchema *schema, char *message, size_t message_bytes);
 
-/* The rows of columns, which are numbers of the schema's children in rising order. Returns 0, or `message` says why not. The stream must
- * be released before the file is closed. */
+/* Streams the rows of some columns, given by their indices in the schema, in rising order. Returns 0 on success; otherwise
+ * `message` has the reason. The stream must be released before the file is closed. */
 int gradc_parquet_read(gradc_parquet_file *file, const int *columns, int count, struct ArrowArrayStream *stream, char *message,
                        size_t message_bytes);
 
