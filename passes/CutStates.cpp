@@ -20,7 +20,8 @@ namespace {
 
 /// 1. Writers: launches all of whose results are gathered as states are cut, or stored to slots
 ///    that are cut like them. States of one writer are cut alike.
-/// 2. Their unit: so many elements as make whole units of all writers; all elements, where a rule
+/// 2. Their unit: the number of elements that are whole units of all writers; all elements, if a
+/// rule
 ///    takes whole tensors or a writer's units are no runs of elements. Elements are counted as they
 ///    are stored, the padding of panels included.
 /// 3. Where one rank has all of a state, launches that only writers read are theirs, too.

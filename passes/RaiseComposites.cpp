@@ -24,7 +24,7 @@ ExtentAnalysis extentsOf(func::FuncOp function) {
 
 /// 1. Normalizations within each row of the batch, outside loops.
 /// 2. Activations and rotary positions, anywhere.
-/// 3. What lost its last reader is removed by the driver.
+/// 3. The driver removes ops without readers.
 struct RaiseComposites : impl::RaiseCompositesBase<RaiseComposites> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {

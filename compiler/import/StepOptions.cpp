@@ -101,7 +101,7 @@ void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t mic
     function->setAttr(microBatchesName, b.getI64IntegerAttr(microBatches));
     if (microBatches < most)
       function->setAttr(mostMicroBatchesName, b.getI64IntegerAttr(most));
-    // The parts are of one size. Nobody needs to hear that: the spec asks for it. Ranks have some
+    // All parts have one size. The spec asks for that, so no remark is needed. Ranks have some
     // rows of each part.
     if (!spec.get().has_distribution() ||
         spec.get().distribution().strategy() == spec::Distribution::PIPELINE) {

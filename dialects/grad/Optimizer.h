@@ -23,7 +23,7 @@ void evaluateUpdate(Operation *op, ArrayRef<HostTensor> operands,
                     MutableArrayRef<HostTensor> results,
                     llvm::function_ref<void(UpdateElement &)> rule);
 
-/// What an update takes, whole.
+/// The operands of an update, as whole tensors.
 struct UpdateTensors {
   std::vector<double> parameter;
   std::vector<double> gradient; ///< with l2
@@ -36,7 +36,7 @@ void evaluateWholeUpdate(Operation *op, ArrayRef<HostTensor> operands,
                          MutableArrayRef<HostTensor> results,
                          llvm::function_ref<void(UpdateTensors &)> rule);
 
-/// What an update takes, as formulas take it.
+/// The operands of an update, as operands of formulas.
 struct UpdateExprs {
   Expr parameter;
   Expr gradient; ///< with l2

@@ -74,7 +74,7 @@ std::optional<RootForm> rootForm(Value value) {
   return root && !root->isInverse ? std::optional(RootForm{root->base, true}) : std::nullopt;
 }
 
-/// What is read times, or divided by, a repeated root of (a mean + epsilon).
+/// A factor or divisor: the broadcast root of (a mean + epsilon).
 struct ScaleForm {
   Value mean;
   double epsilon;

@@ -266,7 +266,7 @@ void Accumulation::numberDraws() {
                           step.with(micro).cast(step.type().getElementType()));
 }
 
-/// What the region takes: carried values first, then steps of what holds rows.
+/// Adds the arguments of the region: carried values first, then the steps of values with rows.
 void Accumulation::takeInputs(ArrayRef<Value> parameters) {
   carryStates();
   micro = carry(splat(b, function.getLoc(), RankedTensorType::get({}, b.getI32Type()), 0));
@@ -303,7 +303,7 @@ Value Accumulation::addTerms(OpBuilder &inside, ArrayRef<Value> inverses) {
   return loss;
 }
 
-/// What the region yields, behind the body: the next carried values, then steps of stacks.
+/// Builds the operands of the region's yield: the next carried values, then the steps of stacks.
 SmallVector<Value> Accumulation::buildSums(ArrayRef<Value> parameters, const gradc::RowsRead &reads,
                                            ArrayRef<Value> inverses) {
   Location at = function.getLoc();

@@ -32,7 +32,7 @@ llvm::DenseSet<mlir::Operation *> opsBeforeSums(mlir::Block &block);
 
 /// The panels that a value is stored in; null: row-major. A collective keeps those of its operand.
 mlir::exec::PanelAttr layoutOf(mlir::Value v, const mlir::SymbolTable &symbols);
-/// What a node's result takes in memory, in its layout.
+/// The bytes of a node's result in its layout.
 int64_t layoutBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);
 /// Bytes of a node's result in the arena: 0 if it is stored in an output or in a buffer.
 int64_t arenaBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);
@@ -42,9 +42,9 @@ int64_t arenaBytes(mlir::OpResult result, const mlir::SymbolTable &symbols);
 using NodesBefore = llvm::MapVector<mlir::Operation *, llvm::SetVector<mlir::Operation *>>;
 NodesBefore nodesBefore(mlir::Block &block);
 
-/// In the block of a pipeline's stage: the turn of each node. What depends on received values runs
-/// in the last of their turns, and other nodes run before the first turn that sends what they
-/// compute. Empty in other blocks.
+/// In the block of a pipeline's stage: the turn of each node. Nodes that depend on received values
+/// run in the last turn of these, other nodes before the first turn that sends their results.
+/// Empty in other blocks.
 llvm::DenseMap<mlir::Operation *, int64_t> turnsOf(const NodesBefore &before);
 
 /// The nodes in a topological order close to the block's order; none if dependences are cyclic.

@@ -141,7 +141,7 @@ FailureOr<SmallVector<Value>> RowSums::check(ValueRange results) {
   analysis.setArguments(function);
   analysis.setOther([this](Operation *op) { return visitState(op); });
   for (Operation &op : function.front().without_terminator()) {
-    // An op without extents is refused where entries are told which rows they take.
+    // An op without extents is refused when the rows of entries are bound.
     if (wanted.contains(&op) && failed(analysis.visit(&op)))
       break;
     if (wanted.contains(&op) && failed(follow(op)))

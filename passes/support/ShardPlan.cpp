@@ -384,8 +384,8 @@ static Value madeSmaller(OpBuilder &b, OpOperand &use, RankedTensorType type) {
 
 /// 1. States and values get the types of shards.
 /// 2. Repeated operands are made anew, as large as a shard.
-/// 3. Sums: what is behind them reads the sums over ranks.
-/// 4. What all ranks have enters through a fan-out: one for each value.
+/// 3. Sums: their readers read the sums over ranks.
+/// 4. Values that all ranks have enter through a fan-out, one per value.
 void ShardPlan::apply() {
   for (auto &[op, shard] : sharded) {
     auto state = cast<StateOp>(op);

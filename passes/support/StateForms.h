@@ -22,8 +22,9 @@ struct StateStorage {
 
 /// 1. Each contraction asks for the panels that it reads a state in, the forward's first.
 /// 2. The first form that holds all values of a state is its primary; the others are mirrors.
-/// 3. What one kernel updates together is stored alike: a tile of the update then walks each buffer
-///    from end to end, and ranks can divide all of them at the same places.
+/// 3. States that one kernel updates together are stored alike: a tile of the update then walks
+/// each
+///    buffer from end to end, and ranks can divide all of them at the same places.
 class StateForms {
 public:
   StateForms(mlir::ModuleOp module, const mlir::SymbolTable &symbols,

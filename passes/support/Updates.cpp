@@ -136,8 +136,8 @@ FailureOr<Value> Updates::countStep(OpBuilder &b, FlatSymbolRefAttr counter, Val
   return number = now;
 }
 
-/// What a parameter's rule takes beside tensors: the learning rate of its group, the steps that it
-/// has trained for.
+/// The scalar operands of a parameter's rule: the learning rate of its group, and the number of
+/// steps that it has trained for.
 FailureOr<SmallVector<Value>> Updates::scalarsOf(OpBuilder &b, StateOp owner, const UpdateRule &own,
                                                  Value proceed) {
   FailureOr<SmallVector<Value>> scalars = findScalars(own);

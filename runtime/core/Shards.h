@@ -22,7 +22,7 @@ void putShard(const gradc_artifact_state &state, uint64_t rank, const std::byte 
 
 /// The number of ranks that the artifact's shards are for; 1: no state is sharded.
 uint64_t shardsOf(const Artifact &artifact);
-/// Fails unless so many ranks there are; null: one process.
+/// Fails unless there are that many ranks; null: one process.
 Status expectShards(const Artifact &artifact, const Communicator *ranks);
 
 } // namespace gradc::runtime

@@ -104,7 +104,7 @@ struct DataContext {
   std::shared_ptr<DataState> state; ///< null: none is kept
   bool fits = true; ///< stages may find out what `state` does not have; else it is an error
   std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
-  int heldBatches = 1;             ///< that whoever asks for batches has at a time
+  int heldBatches = 1;             ///< that the consumer holds at a time
   const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
   std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
   /// Set if the data are only described (gradc/data.h): stages then read no row and write no file.

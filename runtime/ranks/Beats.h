@@ -58,7 +58,7 @@ private:
     int64_t failure = 0; ///< an exit code; 0: none
     int64_t lost = -1;   ///< the missing rank, if that is the failure
   };
-  /// What this rank knows of another rank, and the messages from and to it.
+  /// This rank's knowledge of another rank, and the messages from and to it.
   struct State {
     Beat heard, incoming, said;
     Messages::Request hearing = nullptr, saying = nullptr;

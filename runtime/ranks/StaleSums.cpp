@@ -44,7 +44,8 @@ Status StaleSums::send(std::span<const std::byte> bytes, int to, int tag, Reques
   return messages.send(bytes, to, tag, requests.emplace_back());
 }
 
-/// What has arrived counts even if a rank is lost: it may tell this worker to report its failure.
+/// Data that have arrived are used even if a rank is lost: they may ask this worker to report its
+/// failure.
 Status StaleSums::complete(Requests &requests) {
   for (Status alive;; alive = messages.pause()) {
     auto ended = messages.haveEnded(requests);

@@ -28,7 +28,7 @@ public:
   StaleSums(Messages &messages, int64_t staleness);
   ~StaleSums();
 
-  /// How many times this rank runs a step.
+  /// The number of times that this rank runs a step.
   int runsPerStep() const { return isServer() ? workers() : 1; }
   bool isRunning() const { return running; }
   /// See Communicator. The server's `begin` waits for a worker.
@@ -53,7 +53,7 @@ private:
     int64_t asksToStop = 0;
   };
   struct Verdict {
-    int64_t stopsAfter = -1; ///< steps of each worker; -1: nobody has asked
+    int64_t stopsAfter = -1; ///< steps of each worker; -1: no worker has asked
     int64_t failed = -1;     ///< the first worker whose step did not proceed; -1: none
   };
 

@@ -13,16 +13,16 @@ namespace gradc::runtime {
 /// Row-major values of states, by name.
 using StateValues = std::map<std::string, std::vector<std::byte>, std::less<>>;
 
-/// The whole values of the exported states that ranks have in shards. All ranks call it together,
-/// and those that do not export call `joinExport`.
+/// Gathers the exported states that are sharded among ranks. Collective: ranks that do not export
+/// call `joinExport`.
 Result<StateValues> gatherExport(Session &session);
 Status joinExport(Session &session);
 
-/// The values of a session that exports hold: its states, except that the artifact may compute a
-/// value to export in place of one, such as a weight merged with its adapters.
+/// The values to export: the states of a session, some of which the artifact may replace by
+/// computed values, such as a weight merged with its adapters.
 class ExportedValues {
 public:
-  /// `gathered`: values to take in place of the session's.
+  /// `gathered`: values that replace the session's.
   static Result<ExportedValues> compute(Session &session, StateValues gathered = {});
   /// As Session::readState.
   Status read(uint32_t state, void *out) const;
@@ -36,16 +36,17 @@ private:
 };
 
 /// Writes the ONNX model that was compiled, with its initializers replaced by the session's states.
-/// Atomic. An error where the model computes with what the data's stages find, and none has been
-/// written.
+/// Atomic. Fails if the model computes with values found in the training data, and the session has
+/// none yet.
 Status exportOnnx(Session &session, const std::string &path, StateValues gathered = {});
 
-/// Writes a model of two files, as the job's `exported_files` cut it, over none that the job reads.
-/// Of programs that have gradc_full.
+/// Writes a model and a file of its weights, laid out as in the job's `exported_files`. Fails if
+/// one of them would replace a file that the job reads. Only in programs with gradc_full.
 __attribute__((weak)) Status writeExternal(Config job, std::span<std::byte> model,
                                            const std::string &path);
 
-/// The weights of a model at `path` would take no input's place. Of programs that have gradc_full.
+/// Fails if the weights of a model at `path` would replace an input. Only in programs with
+/// gradc_full.
 __attribute__((weak)) Status expectNoWeights(const std::string &path,
                                              std::span<const std::string> inputs);
 
@@ -53,7 +54,7 @@ __attribute__((weak)) Status expectNoWeights(const std::string &path,
 /// 0.0625". Empty: fields as they are.
 std::string_view exportedInputs(const Artifact &artifact);
 
-/// Writes what the data's stages have found into the states that the exported model computes with.
+/// Writes the values that the data's stages have found to the states of the exported model.
 Status writeFitted(Session &session, const DataState &found);
 
 } // namespace gradc::runtime

@@ -37,7 +37,7 @@ Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_v
   return text(folder, '/', path);
 }
 
-/// The files that a block of the spec names, as far as they are there.
+/// The existing files that a block of the spec names.
 static void addFiles(Config block, std::span<const std::string> folders,
                      std::vector<std::string> &files) {
   for (Config child : block.children()) {
@@ -202,7 +202,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
   job.dataFolders = {dataFolderOf(spec, options)};
   job.inputs = filesOfJob(spec, job.dataFolders);
 
-  // 3. The files it writes.
+  // 3. The outputs.
   if (writes)
     if (Status status = job.readOutputs(artifact, options); !status.ok())
       return status;

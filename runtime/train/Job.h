@@ -17,12 +17,12 @@ struct Job {
   int64_t epochs = 1;
   int64_t steps = unlimited;
   uint64_t seed = 0;
-  double learningRate = 0; ///< of the optimizer; blocks and groups have shares of it
+  double learningRate = 0; ///< of the optimizer; those of blocks and groups are relative to it
   Config schedule;         ///< of the learning rate; absent: constant
   LossScale lossScale;
 
-  RankShare share;           ///< of each batch that this process takes
-  bool sharesBatches = true; ///< ranks do; false: each has all rows of all batches
+  RankShare share;           ///< the rows of each batch that this process uses
+  bool sharesBatches = true; ///< false: every rank uses all rows of each batch
   bool isStage = false;      ///< this process runs one stage of a pipeline
   Config data;
   std::vector<SourceArray> fields;                         ///< instead of the files of `data`
@@ -31,58 +31,57 @@ struct Job {
   Config earlyStopping;                                    ///< absent: none
   std::vector<std::string> dataFolders;
   std::shared_ptr<DataState> dataState = std::make_shared<DataState>();
-  bool fitsData = true; ///< stages may find out what `dataState` does not have
+  bool fitsData = true; ///< stages may compute the values that `dataState` lacks
 
   std::string checkpointFolder;  ///< "": no checkpoints, or another rank writes them
-  bool keepsCheckpoints = false; ///< this process, or the ranks together
+  bool keepsCheckpoints = false; ///< by this process, or by all ranks together
   int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not limited in this unit
   int64_t checkpointKeep = 3;
-  Config best;              ///< the metric of the best checkpoint; absent: the loss
-  std::string earlierRun;   ///< whose folder the spec names, in place of this one's; "": none
-  std::string exportPath;   ///< "": no export
-  bool exportBest = false;  ///< where there is a best evaluation
-  bool bestIsAsked = false; ///< by the spec: then it is an error that the best states are not there
-  bool exportsTwoFiles = false; ///< the weights have their own
-  bool exportsToRun = false;    ///< into the checkpoint folder: no file is named
-  bool keepsExport = false;     ///< this process, or the first rank
+  Config best;                  ///< the metric of the best checkpoint; absent: the loss
+  std::string earlierRun;       ///< in the folder that the spec names; "": none
+  std::string exportPath;       ///< "": no export
+  bool exportBest = false;      ///< the states of the best evaluation, if there is one
+  bool bestIsAsked = false;     ///< the spec asks for them, so their absence is an error
+  bool exportsTwoFiles = false; ///< the weights have a file of their own
+  bool exportsToRun = false;    ///< to the checkpoint folder, because no file is named
+  bool keepsExport = false;     ///< this process or the first rank writes it
 
-  std::vector<std::string> inputs; ///< the files that it reads, as far as they are there
+  std::vector<std::string> inputs; ///< existing files that the job reads
 
-  /// `writes`: whether files may be written, so that their places must be known.
+  /// `writes`: whether the run may write files, so that their paths must be known.
   static Result<Job> read(const Artifact &artifact, const TrainOptions &options,
                           bool writes = true);
-  /// The folder of this run, where the options name none. `resume`: the checkpoint that it goes on
-  /// from; "": from the start.
+  /// Chooses the folder of this run if the options name none. `resume`: the checkpoint that it
+  /// continues; "": none.
   Status chooseRun(const TrainOptions &options, const std::string &resume);
 
 private:
-  /// The files that it writes, and when.
+  /// Reads which files are written, and when.
   Status readOutputs(const Artifact &artifact, const TrainOptions &options);
-  /// The export would take no input's place.
+  /// Fails if the export would replace an input.
   Status expectExport() const;
 };
 
-/// A path of the spec, for something that is written: relative to the spec, as all its paths are.
-/// `option` names another place.
+/// The path of an output, which the spec gives relative to itself. `option`: the command-line
+/// option that replaces it, for messages.
 Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_view option);
 
 /// Whether the spec's ranks are the stages of a pipeline.
 bool isPipeline(Config spec);
 
-/// Where relative paths of data begin.
+/// The folder that paths of data are relative to.
 std::string dataFolderOf(Config spec, const TrainOptions &options);
 
-/// Fails where `output` is one of `inputs`, or this program.
+/// Fails if `output` is one of `inputs`, or this program.
 Status expectNoInput(const std::string &output, std::span<const std::string> inputs);
 
-/// The files that a job reads, as far as they are there: data, model, and what the model's tensors
-/// were read from.
+/// The existing files that a job reads: data, the model, and the files of the model's external
+/// tensors.
 std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> dataFolders);
 
-/// The learning rate of the spec's optimizer block, which artifacts have even where it is a
-/// default.
+/// The learning rate of the spec's optimizer block. Artifacts contain it even if it is the default.
 double optimizerRate(Config optimizer);
-/// Its momentum or beta1; 0 where it has neither.
+/// Its momentum or beta1; 0 if it has neither.
 double optimizerMomentum(Config optimizer);
 
 } // namespace gradc::runtime

@@ -17,7 +17,7 @@ static double millisecondsBetween(Progress::Clock::time_point from,
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-/// Once, and again whenever it has changed.
+/// Prints the placement at the start and after each change.
 void Loop::sayPlacement() {
   std::string placement = session.placement();
   if (placement != saidPlacement)
@@ -121,7 +121,7 @@ Status Loop::step() {
   log.step(report);
   input->step(report, batch, walk->iterator());
   traceStep(call, begin, fetched, now);
-  // Looking for a rate ends where the loss does.
+  // A search for a learning rate ends when the loss is not finite; that is not a failure.
   bool mayFail = options.findRate.empty();
   bool isRight = call.proceeded() || servesWorkers(); // a worker reports its own step
   if (Status skipped = isRight ? Status() : skipStep(call); !skipped.ok() && mayFail)
@@ -292,7 +292,7 @@ TrainPosition Loop::position() const {
   return position;
 }
 
-/// A failure to write a checkpoint, with the one that is left.
+/// Adds the last complete checkpoint to the message of a failed write.
 Status Loop::withLastWhole(Status written) const {
   if (written.ok() || lastCheckpoint.empty())
     return written;
@@ -318,10 +318,10 @@ Status Loop::checkpointNow() {
   return log.flush();
 }
 
-/// Rows read of it since may be wrong; the states of the steps done are right.
+/// Rows read since the file was cut off may be wrong, but the states of completed steps are right.
 Status Loop::stopForCutOff(const std::string &file) {
   std::string message = text("data file '", file, "' became shorter while it was read");
-  // Other ranks may have the file whole: they do not come here.
+  // Other ranks may have the complete file and do not reach this point.
   bool isAlone = isFirst(options) && !session.dividesStates();
   if (job.keepsCheckpoints && isAlone && done > 0 && checkpointedAt != done)
     if (Status status = checkpointNow(); !status.ok())
@@ -336,7 +336,7 @@ Status Loop::stopForCutOff(const std::string &file) {
   return Status::error(std::move(message));
 }
 
-/// Of the step that comes.
+/// Logs the watched parameters of the next step.
 Status Loop::watchParameters(size_t turn, const StepScalars &scalars) {
   EntryCall *call = nullptr;
   if (size_t entry = watching[turn]) {
@@ -347,7 +347,7 @@ Status Loop::watchParameters(size_t turn, const StepScalars &scalars) {
   return parameters.observe(done + 1, turns->entries()[turn].block, call, log);
 }
 
-/// Groups that train from the next step on.
+/// Reports the groups that train from the next step on.
 void Loop::sayThaw() {
   std::string patterns = turns->thawnAfter(done);
   if (patterns.empty())
@@ -356,7 +356,7 @@ void Loop::sayThaw() {
   progress->print(text("step ", done, ": from here on ", patterns, " train, too"));
 }
 
-/// A smaller scale may mend gradients that are not finite; nothing mends a loss.
+/// A smaller loss scale may make gradients finite again, but not the loss.
 Status Loop::skipStep(EntryCall &call) {
   if (!std::isfinite(call.loss()) || !lossScale.backOff())
     return stopForNonFinite(call);
@@ -378,7 +378,7 @@ Status Loop::stopForNonFinite(EntryCall &call) {
                              " at step ", done, " (epoch ", report.epoch, ')');
   std::string bad = findNonFiniteData(training, walk->batch());
   bool together = options.ranks && !stepsApart();
-  if (together) { // all of them come here, and one of them may have had the row
+  if (together) { // all ranks reach this point, and one of them may have had the row
     auto all = options.ranks->share(bad);
     if (!all)
       return all.status();
@@ -399,7 +399,8 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   log.line("nonfinite").integer("step", done).string("message", message);
   bool isSaid = !options.ranks || together ? isFirst(options) : options.ranks->isFirstToFail();
   Status failed = Status::error(isSaid ? std::move(message) : "");
-  return together ? options.ranks->agree(failed, {}) : failed; // none ends before it is said
+  return together ? options.ranks->agree(failed, {})
+                  : failed; // all ranks wait until the failure is reported
 }
 
 } // namespace gradc::runtime

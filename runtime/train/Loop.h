@@ -29,7 +29,8 @@ public:
                                             const TrainOptions &options, const Checkpoint *resume,
                                             CheckpointFolder checkpoints);
 
-  /// By which ranks know that they train the same. Not in programs without ranks (gradc_ranks).
+  /// Facts by which ranks check that they train the same job. Only in programs with ranks
+  /// (gradc_ranks).
   __attribute__((weak)) std::vector<Communicator::Fact> commonFacts() const;
 
   /// Trains to the end of the job, evaluates, exports.
@@ -58,7 +59,7 @@ private:
   /// If workers run steps independently, this is their barrier. The stages of a pipeline take over
   /// each other's parameters.
   Status meet() { return stepsApart() ? takeServersStates() : session.holdWholeStates(true); }
-  /// Only programs of ranks have these.
+  /// Only in programs with ranks (gradc_ranks).
   __attribute__((weak)) Status expectRowsForAll() const;
   __attribute__((weak)) Status runApart(const StepScalars &scalars, bool goesOn);
   __attribute__((weak)) Status takeServersStates();
@@ -108,8 +109,8 @@ private:
   std::optional<PhaseWalk> walk;
   std::optional<Turns> turns;
   ParameterWatch parameters;
-  std::vector<size_t>
-      watching; ///< for each entry of `turns` that of `training` with its gradients; 0: none
+  std::vector<size_t> watching; ///< per entry of `turns`, the entry of `training` that returns its
+                                ///< gradients; 0: none
   RateSchedule rates;
   LossScale lossScale;
   std::optional<EvaluationWatch> watch;

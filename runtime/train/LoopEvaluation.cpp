@@ -6,7 +6,7 @@
 
 namespace gradc::runtime {
 
-/// After an evaluation that the job asks for.
+/// Acts on an evaluation that the job asks for.
 Status Loop::drawConclusions() {
   EvaluationWatch::Verdict verdict = watch->observe(summary.evaluation, done);
   if (verdict.reducesRate) {
@@ -29,19 +29,20 @@ Status Loop::keepBest() {
   keptBest = true;
   if (!isFirst(options))
     return joinCheckpoint(session);
-  // Often replaced soon: it is worth waiting for the disk only at the end.
+  // It is often replaced soon, so only the last one is worth waiting for the disk.
   return traced("best checkpoint", [&] {
     return withLastWhole(
         writeCheckpoint(checkpoints.best(), session, position(), /*isDurable=*/false));
   });
 }
 
-/// Into the session, and into what has been gathered of all ranks.
+/// Restores the states of the best evaluation in the session, and in the values gathered from
+/// ranks.
 Status Loop::restoreBest(StateValues &gathered) {
   auto best = Checkpoint::open(checkpoints.best());
   if (!best)
     return best.status();
-  // A run that goes on from an older checkpoint may not have come to its best evaluation again.
+  // A run resumed from an older checkpoint may not have reached its best evaluation again.
   if (int64_t(best->position().step) != watch->bestStep())
     return Status::error(text("cannot export the best states, of step ", watch->bestStep(), ": '",
                               best->file(), "' is of step ", best->position().step));
@@ -52,7 +53,7 @@ Status Loop::restoreBest(StateValues &gathered) {
   return restored;
 }
 
-/// The session's states, or those of the best evaluation.
+/// Exports the session's states, or those of the best evaluation.
 Status Loop::exportNow() {
   std::string which;
   auto gathered = gatherExport(session);

@@ -100,9 +100,9 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
   return {};
 }
 
-/// The end: after the steps of whole epochs, unless the number of steps is reached first. Returns
-/// the batches of this size that come to where it stands: those that were done, unless their size
-/// has changed.
+/// Sets the last step: that of the last epoch, unless the number of steps is reached first. Returns
+/// the number of batches before the current position, which is the number of steps unless the batch
+/// size has changed.
 int64_t Loop::findEnd() {
   lastStep = job.steps;
   const Dataset &dataset = *training.dataset;
@@ -126,7 +126,7 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
     Job shared = job;
     if (job.isStage)
       shared.share = {options.ranks->rank(), options.ranks->size(), 1};
-    shared.share.unit = 1; // it is in one part
+    shared.share.unit = 1; // evaluations have a single part
     if (!dividesEvaluation)
       shared.share = {};
     auto evaluated = Phase::make(session, {&name, 1}, job.evaluationData, shared);
@@ -162,10 +162,10 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
   return {};
 }
 
-/// The settings that a resume takes from the checkpoint or the job, where they differ. `behind`:
-/// see `findEnd`.
+/// Reports settings in which the checkpoint differs from the job, and which of the two is used.
+/// `behind`: the result of `findEnd`.
 void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
-  // Rows that are passed over are counted where it stands, but come in no batch.
+  // Skipped rows count in the position but are in no batch.
   if (behind != done && job.data.string("on_error") != "SKIP")
     progress->print(text("the checkpoint was trained with batches of another size than ",
                          training.dataset->batchSize(), ": steps count on from ", done,

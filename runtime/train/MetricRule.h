@@ -16,8 +16,8 @@ namespace gradc::runtime {
 /// sample.
 using MetricParts = std::vector<std::vector<double>>;
 
-/// How a metric follows from its parts, by the kind that the spec says:
-///   loss              pairs of a sum of losses and what it is over: the sum of their quotients
+/// The computation of a metric from its parts, by the kind in the spec:
+///   loss              pairs of a sum of losses and its denominator: the sum of their quotients
 ///   accuracy, top_k, mean_absolute_error           sum, count: their quotient
 ///   root_mean_squared_error, perplexity            sum, count: the root of, e to the quotient
 ///   precision, recall, f1, iou   right, taken, wanted: of one class, or of each: the mean over
@@ -25,7 +25,7 @@ using MetricParts = std::vector<std::vector<double>>;
 ///   r2                sum of squared errors, of targets, of squared targets; count
 ///   confusion_matrix  counts [label, class]: the metric's table
 ///   auc               scores, labels of all samples
-/// Where something is over nothing it is 0, as in scikit-learn (r2 and means: NaN).
+/// A quotient with a denominator of 0 is 0, as in scikit-learn (r2 and means: NaN).
 class MetricRule {
 public:
   /// `name`: one of the job's metrics, or "loss".

@@ -33,7 +33,7 @@ namespace {
 struct Trained {
   std::unique_ptr<Session> session;
   std::shared_ptr<DataState> state = std::make_shared<DataState>();
-  std::string weights = {}; ///< whose they are, for people
+  std::string weights = {}; ///< their origin, for messages
   std::string file = {};    ///< the checkpoint; empty: none
 };
 

@@ -33,7 +33,7 @@ static Status expectOneTraining(const CommandLine &line) {
   return {};
 }
 
-/// Of the ranks, the last so many own the parameters, and the others train.
+/// The number of servers: ranks, the last ones, that own the parameters and do not train.
 static int serversOf(const Artifact &artifact) {
   Config distribution = Config::job(artifact).child("distribution");
   return distribution.string("strategy") == "PARAMETER_SERVER"
@@ -103,7 +103,7 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
     return enough;
   RankProgram program{line.ranks, {arguments.begin(), arguments.end()}, {}, line.isElastic};
   if (!file.empty()) {
-    program.arguments.insert(program.arguments.begin() + 1, file); // behind `train`
+    program.arguments.insert(program.arguments.begin() + 1, file); // after `train`
     program.artifact = artifact.bytes();
   }
   auto code = launchRanks(program, *line.options.interrupt);

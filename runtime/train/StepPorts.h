@@ -19,7 +19,7 @@ struct StepScalars {
   float momentum = 0;
   int64_t step = 0; ///< from 1
   uint64_t seed = 0;
-  int64_t skipped = 0; ///< of the steps before, those that optimizers do not count
+  int64_t skipped = 0; ///< number of earlier steps that optimizers do not count
   float lossScale = 1;
 };
 
@@ -45,7 +45,7 @@ public:
     seed.value = randomSeed(scalars.seed);
     lossScale.value = scalars.lossScale;
   }
-  /// The learning rate of a group, which is the given share of the step's.
+  /// The learning rate of a group, relative to the step's.
   const void *groupRate(std::string_view group, double share) {
     return &groups.emplace_back(std::string(group), share).rate;
   }

@@ -20,7 +20,7 @@ namespace gradc::runtime {
 struct Metric {
   std::string name;
   double value = 0;
-  std::vector<double> table = {}; ///< of a square matrix, row-major, in place of the value
+  std::vector<double> table = {}; ///< a square matrix, row-major, instead of the value
 };
 
 /// The facts about one step.
@@ -30,11 +30,11 @@ struct StepReport {
   std::string_view entry; ///< the `train` block's name; "": there is none
   float loss = 0;         ///< mean over the batch
   float learningRate = 0;
-  std::optional<float> momentum;     ///< where the schedule changes it
+  std::optional<float> momentum;     ///< if the schedule changes it
   std::optional<float> gradientNorm; ///< before clipping
   std::span<const Metric> metrics;   ///< of the batch
-  std::optional<float> lossScale;    ///< that gradients were computed with, where there is one
-  int64_t skipped = 0;               ///< updates left out before this step
+  std::optional<float> lossScale;    ///< if gradients are scaled
+  int64_t skipped = 0;               ///< updates skipped before this step
   double milliseconds = 0;           ///< including the wait for the batch
   double inputMilliseconds = 0;      ///< the wait alone
 };
@@ -45,10 +45,11 @@ struct TrainOptions {
       steps; ///< stops after this step; without `epochs`, runs over as many as needed
   std::optional<int64_t> epochs = {};
   std::optional<int64_t> seed = {};
-  std::optional<double> learningRate = {}; ///< in place of the optimizer's; a schedule goes by it
-  std::string log;                         ///< JSON lines; "": none
-  std::string trace;                       ///< trace-event JSON; "": none
-  std::string checkpoint;                  ///< folder; "": the job's
+  std::optional<double> learningRate =
+      {};                 ///< replaces the optimizer's; schedules are relative to it
+  std::string log;        ///< JSON lines; "": none
+  std::string trace;      ///< trace-event JSON; "": none
+  std::string checkpoint; ///< folder; "": the job's
   std::string resume;     ///< a checkpoint, a folder of them, "latest", or "": from the start
   std::string dataFolder; ///< for relative data paths; "": the spec's folder
   std::string exportPath; ///< ONNX; "": the job's
@@ -69,7 +70,7 @@ struct TrainOptions {
   std::function<bool(const StepReport &)> onStep;
   /// The processes that train together; null for this process alone. Rank 0 writes all files.
   Communicator *ranks = nullptr;
-  int servers = 0; ///< of these ranks, the last ones, which take no rows
+  int servers = 0; ///< number of servers, the last of these ranks, which use no rows
   /// If it becomes a signal's number, the training ends after the current step.
   const std::atomic<int> *interrupt = nullptr;
 };

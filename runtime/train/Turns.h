@@ -19,8 +19,8 @@ public:
     std::string name;  ///< in the artifact: "train", "train.critic.until.100"
     std::string block; ///< "critic"; "" without `train` blocks
     int64_t until;     ///< steps of the run
-    double share;      ///< of the run's learning rate
-    double momentum;   ///< of its optimizer, where no schedule changes it
+    double share;      ///< relative to the run's learning rate
+    double momentum;   ///< of its optimizer, unless a schedule changes it
   };
 
   /// `exists`: whether the artifact has an entry of that name.
@@ -48,7 +48,7 @@ private:
   int64_t cycle = 0;
 };
 
-/// The learning rate that the rates of all blocks and groups are shares of: that of the spec's
+/// The learning rate that the rates of all blocks and groups are relative to: that of the spec's
 /// optimizer, or of the first block's.
 double commonRate(Config job);
 /// "critic" for "train.critic.until.100"; "" if the entry is not a block's.

@@ -37,7 +37,7 @@ public:
 
   Node *add(std::unique_ptr<Node> node) { return nodes.emplace_back(std::move(node)).get(); }
   bool holds(const Node *node) const;
-  /// What a driver would refuse in an executable graph, or "".
+  /// The reason why a driver would refuse the graph; "" if it would not.
   std::string problem() const;
   /// Runs all nodes, of those whose predecessors have run the one added last.
   int run(std::string &failure) const;

@@ -24,8 +24,8 @@ public:
   /// Empty: the step is no pipeline.
   const std::vector<PlannedStage> &stages() const { return all; }
   int64_t parts() const { return partCount; }
-  /// The seconds of a stage, if the step takes one process so many. Stages take as much of them as
-  /// they have of all flops.
+  /// The seconds of a stage, if one process takes `whole` for the step. Stages take as much of it
+  /// as they have of all flops.
   double secondsOf(size_t stage, double whole) const;
   /// The part of a step in which the slowest stage waits for others: the first parts have to reach
   /// it, and the last ones have to leave it.

@@ -113,7 +113,7 @@ public:
   /// queries.
   mlir::Value drop(mlir::Value weights, const Head &head, const tile::LinearExpr &query,
                    const tile::LinearExpr &key, bool keysAlongLanes);
-  /// What a mask has where it hides nothing, in every lane.
+  /// The value of a mask that hides nothing, in every lane.
   mlir::Value noMask();
   /// min(row, last): rows after the last one repeat it.
   tile::LinearExpr clamp(const tile::LinearExpr &row, int64_t last);
@@ -124,7 +124,7 @@ public:
   mlir::Type element;
   AttentionBlock block;
   Tensor query, key, value, mask, result, statistic, gradient;
-  Tensor results[3];      ///< of the op; false: nobody reads it
+  Tensor results[3];      ///< of the op; false: it has no reader
   tile::Memory pieces[5]; ///< of the scratch, as `attentionScratch` says
 
 private:

@@ -159,7 +159,7 @@ LoopArguments ScheduleGraphBuilder::argumentsOf(uint32_t at, uint64_t handle,
   return arguments;
 }
 
-/// What follows a loop that may fail: nothing of it runs if the loop has failed, as on the host.
+/// Adds the nodes after a loop that may fail. As on the host, none of them runs if it has failed.
 Status ScheduleGraphBuilder::addRest(Handle graph, Tail &tail, uint32_t begin, uint32_t end,
                                      unsigned depth) {
   GuardArguments arguments{0, block};

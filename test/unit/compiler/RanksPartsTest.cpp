@@ -8,8 +8,8 @@ namespace {
 
 const std::string sharded = "distribution { strategy: SHARDED_OPTIMIZER }";
 
-/// Ranks that update parts of parameters follow one process that updates all of them. What a rank
-/// has of other parts is NaN after a scatter here.
+/// Ranks that update parts of parameters follow one process that updates all of them. In this test,
+/// elements of other ranks' parts are NaN after a scatter.
 TEST(Ranks, PartsOfParametersTrainAsInOneProcess) {
   for (const std::string optimizer :
        {"sgd { learning_rate: 1 }", "adam { learning_rate: 0.01  epsilon: 0.1 }",

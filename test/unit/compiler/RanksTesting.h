@@ -64,7 +64,7 @@ struct Compiled {
 
 using Bytes = std::vector<char>;
 
-/// What a step takes and gives, of one rank: buffers, one for each port.
+/// A rank's inputs and outputs of a step: one buffer per port.
 class Rank {
 public:
   Rank(std::shared_ptr<const Artifact> from, int threads) : artifact(std::move(from)) {
