@@ -277,7 +277,7 @@ for rows in (1, 7, 64):
            few[:rows * CLASSES].tobytes() == whole[:rows * CLASSES].tobytes())
     expect("nothing is written behind them", set(few[rows * CLASSES:]) <= {-7.0})
 
-# 3. What is refused, and which name is reported.
+# 3. Refused numbers of rows, and the name in the message.
 for name in "forward", "train":
     message = some.run("forward", [x], [whole], BATCH + 1, fails=True) if name == "forward" else \
         some.step([x, labels], BATCH + 1, fails=True)

@@ -28,7 +28,7 @@ func.func @trip(%x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3xf32>, tensor<
   return %0, %1, %2, %3, %4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
-// NaN stays and -0 too; integers have a relu.
+// NaN and -0 are preserved; integers have a relu, too.
 // CHECK-LABEL: @relus
 func.func @relus() -> (tensor<5xf32>, tensor<2xi8>, tensor<2xui8>) {
   %x = grad.constant dense<[0x7FC00000, -0.0, -1.0, 2.0, 0xFF800000]> : tensor<5xf32>
@@ -43,7 +43,7 @@ func.func @relus() -> (tensor<5xf32>, tensor<2xi8>, tensor<2xui8>) {
   return %0, %1, %2 : tensor<5xf32>, tensor<2xi8>, tensor<2xui8>
 }
 
-// Far out sigmoid is a denormal on one side and exactly 1 on the other.
+// For large |x| the sigmoid is denormal on one side and exactly 1 on the other.
 // CHECK-LABEL: @far
 func.func @far() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %x = grad.constant dense<[-100.0, 100.0, 0.0, 0x7FC00000]> : tensor<4xf32>
@@ -69,7 +69,7 @@ func.func @values() -> (tensor<f32>, tensor<f32>, tensor<f32>) {
   return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<f32>
 }
 
-// The gradient asks the result: the operand need not be saved. It is 0 at 0.
+// The gradient uses the result, so the operand need not be saved. It is 0 at 0.
 // GRAD-LABEL: @grad_relu
 // GRAD: %[[Y:.*]] = grad.relu
 // GRAD: %[[C:.*]] = grad.compare gt %[[Y]]

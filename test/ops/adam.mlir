@@ -7,7 +7,7 @@
 func.func @round_trip(%p: tensor<3xf32>, %g: tensor<3xf32>, %m: tensor<3xf32>, %v: tensor<3xf32>,
     %lr: tensor<f32>, %t: tensor<f32>, %go: tensor<i1>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
   // CHECK: grad.adam {{.*}} {beta1 = 9.000000e-01 : f64, beta2 = {{.*}} : f64, epsilon = 1.000000e-08 : f64} : (tensor<3xf32>
-  // The bias corrections are scalars, once a step.
+  // The bias corrections are scalars, computed once per step.
   // DECOMPOSED: grad.expm1 %{{.*}} : tensor<f32>
   // DECOMPOSED: grad.expm1 %{{.*}} : tensor<f32>
   // DECOMPOSED-NOT: grad.expm1

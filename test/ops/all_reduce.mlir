@@ -14,7 +14,7 @@ func.func @inference(%x: tensor<2x3xf32>, %y: tensor<4xf32>, %n: tensor<i64>) ->
 
 // -----
 
-// The number of ranks is that of the run.
+// The number of ranks is known only at run time.
 // GRAD-LABEL: @of_a_constant
 // GRAD: %[[ONE:.*]] = grad.constant dense<1.0
 // GRAD: grad.all_reduce %[[ONE]]
@@ -26,7 +26,7 @@ func.func @of_a_constant() -> tensor<f32> {
 
 // -----
 
-// What is differentiated is the sum of the objectives of all ranks: y is a factor in each of them.
+// Gradients are those of the sum of all ranks' objectives: y is a factor in each of them.
 // GRAD-LABEL: @gradient
 // GRAD-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>
 // GRAD: %[[PART:.*]] = grad.mul %[[Y]], %{{.*}} : tensor<4xf32>

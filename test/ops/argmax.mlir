@@ -8,7 +8,7 @@ func.func @inference(%x: tensor<2x3xf32>) -> tensor<2xi64> {
   return %0 : tensor<2xi64>
 }
 
-// The first of equal ones, and of NaNs.
+// The first of equal elements, and of NaNs.
 
 // FOLD-LABEL: @values
 func.func @values() -> (tensor<3xi64>, tensor<i64>) {

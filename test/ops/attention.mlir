@@ -19,7 +19,7 @@ func.func @attention(%q: tensor<2x4x5x3xf32>, %k: tensor<2x2x7x3xf32>, %v: tenso
 
 // -----
 
-// The dims of all tensors are in the order that is said.
+// All tensors have the given order of dims.
 // CHECK-LABEL: @order
 // CHECK-SAME: -> tensor<2x5x4x6xf32>
 // DECOMPOSED-LABEL: @order
@@ -32,7 +32,7 @@ func.func @order(%q: tensor<2x5x4x3xf32>, %k: tensor<2x7x2x3xf32>, %v: tensor<2x
 
 // -----
 
-// The gradient reads the statistic; what a mask's gradient would take is not there.
+// The gradient reads the statistic; it does not compute the gradient of a mask that needs none.
 // GRADIENT-LABEL: @gradient
 // GRADIENT: %[[Y:.*]], %[[S:.*]] = grad.attention %[[Q:.*]], %[[K:.*]], %[[V:.*]] {causal = 0 : i64
 // GRADIENT: grad.attention_grad %[[Q]], %[[K]], %[[V]], %[[Y]], %[[S]], %{{.*}} {causal = 0 : i64, scale = 1.000000e+00 : f64}
@@ -47,7 +47,7 @@ func.func @gradient(%q: tensor<1x2x4x3xf32>, %k: tensor<1x2x4x3xf32>, %v: tensor
 
 // -----
 
-// A float mask has a gradient: that of the scores, summed where it is repeated.
+// A float mask has a gradient: the scores' gradient, summed over repetitions.
 // GRADIENT-LABEL: @mask_gradient
 // GRADIENT: grad.reduce_sum %{{.*}} dims [0, 1] : tensor<2x2x4x4xf32>
 func.func @mask_gradient(%q: tensor<2x2x4x3xf32>, %m: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {

@@ -29,7 +29,7 @@ func.func @wrap() -> (tensor<2xi8>, tensor<2xui8>, tensor<1xi64>) {
   return %0, %1, %2 : tensor<2xi8>, tensor<2xui8>, tensor<1xi64>
 }
 
-// Division and remainder are defined everywhere: by 0, and of the least integer by -1.
+// Division and remainder are defined everywhere: by 0, and of the minimum integer by -1.
 // CHECK-LABEL: @divide
 func.func @divide() -> (tensor<4xi32>, tensor<4xi32>, tensor<2xi64>, tensor<3xui8>, tensor<3xui8>) {
   %a = grad.constant dense<[7, -7, 5, -2147483648]> : tensor<4xi32>
@@ -60,7 +60,7 @@ func.func @rem_float() -> tensor<5xf32> {
   return %0 : tensor<5xf32>
 }
 
-// NaN wins from either side.
+// NaN wins on either side.
 // CHECK-LABEL: @extremes
 func.func @extremes() -> (tensor<4xf32>, tensor<4xf32>, tensor<2xui64>, tensor<2xi64>) {
   %a = grad.constant dense<[1.0, 0x7FC00000, 2.0, 0xFF800000]> : tensor<4xf32>
@@ -112,7 +112,7 @@ func.func @bits() -> (tensor<2xi8>, tensor<2xui8>, tensor<2xi8>, tensor<2xui8>, 
   return %0, %1, %2, %3, %4 : tensor<2xi8>, tensor<2xui8>, tensor<2xi8>, tensor<2xui8>, tensor<2xi8>
 }
 
-// Shifts by a negative number, or by the number of bits or more, leave nothing but the sign.
+// Shifts by a negative number, or by at least the number of bits, leave only the sign.
 // CHECK-LABEL: @shifts
 func.func @shifts() -> (tensor<5xi8>, tensor<5xi8>, tensor<3xui8>, tensor<3xui8>) {
   %a = grad.constant dense<[1, -128, -1, 3, -5]> : tensor<5xi8>
@@ -130,7 +130,7 @@ func.func @shifts() -> (tensor<5xi8>, tensor<5xi8>, tensor<3xui8>, tensor<3xui8>
   return %0, %1, %2, %3 : tensor<5xi8>, tensor<5xi8>, tensor<3xui8>, tensor<3xui8>
 }
 
-// Powers that are one correctly rounded operation become it; others stay.
+// Powers that equal one correctly rounded operation become that operation; others are unchanged.
 // CHECK-LABEL: @powers
 // CHECK-SAME: (%[[X:.*]]: tensor<3xf32>)
 func.func @powers(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
@@ -158,14 +158,14 @@ func.func @grad_mul(%a: tensor<f32>, %b: tensor<f32>) -> (tensor<f32>, tensor<f3
   return %g#0, %g#1 : tensor<f32>, tensor<f32>
 }
 
-// At 0 the derivatives are the limits, not 0 * inf: d/da a^b is 0 at b = 0, d/db 0^b is 0.
+// At 0 the derivatives are their limits, not 0 * inf: d/da a^b is 0 at b = 0, d/db 0^b is 0.
 // GRAD-LABEL: @grad_pow_at_zero
 // GRAD: dense<[0.000000e+00, 1.000000e+00, 0.000000e+00, 6.000000e+00]>
 // GRAD: dense<[0.000000e+00, 0.000000e+00, 0.000000e+00, {{.*}}]>
 func.func @grad_pow_at_zero() -> (tensor<4xf64>, tensor<4xf64>) {
   %a = grad.constant dense<[0.0, 0.0, 0.0, 3.0]> : tensor<4xf64>
   %b0 = grad.constant dense<[0.0, 1.0, 3.0, 2.0]> : tensor<4xf64>
-  // Through a sum with itself, so that the exponent is not a constant while differentiating.
+  // The exponent is a sum with itself, so that it is not constant during differentiation.
   %zero = grad.constant dense<0.0> : tensor<4xf64>
   %b = grad.add %b0, %zero : tensor<4xf64>
   %p = grad.pow %a, %b : tensor<4xf64>

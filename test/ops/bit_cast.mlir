@@ -27,7 +27,7 @@ func.func @bits() -> (tensor<4xi32>, tensor<2xf32>, tensor<2xi16>, tensor<1xui8>
   return %0, %1, %2, %3 : tensor<4xi32>, tensor<2xf32>, tensor<2xi16>, tensor<1xui8>
 }
 
-// A splat's bits are those of its one element.
+// The bits of a splat are those of its single element.
 
 // FOLD-LABEL: @splat
 func.func @splat() -> (tensor<300x7xui32>, tensor<300x7xf64>) {

@@ -9,7 +9,7 @@ func.func @trip(%x: tensor<3xf32>) -> tensor<3xui8> {
   return %0 : tensor<3xui8>
 }
 
-// Saturates, truncates, NaN is 0.
+// Casts to integers saturate and truncate; NaN becomes 0.
 // CHECK-LABEL: @float_to_int
 func.func @float_to_int() -> (tensor<5xi8>, tensor<5xui8>, tensor<3xi64>, tensor<3xui64>, tensor<4xi1>) {
   %x = grad.constant dense<[0x7FC00000, 300.0, -300.0, -1.9, 127.9]> : tensor<5xf32>
@@ -28,7 +28,7 @@ func.func @float_to_int() -> (tensor<5xi8>, tensor<5xui8>, tensor<3xi64>, tensor
   return %0, %1, %2, %3, %4 : tensor<5xi8>, tensor<5xui8>, tensor<3xi64>, tensor<3xui64>, tensor<4xi1>
 }
 
-// One rounding, even from 64 bits: 2^54 + 2^30 + 1 is above the middle of two floats, but not in f64.
+// A single rounding, even from 64 bits: 2^54 + 2^30 + 1 is above the middle of two floats, but not in f64.
 // CHECK-LABEL: @int_to_float
 func.func @int_to_float() -> (tensor<1xi64>, tensor<1xf64>, tensor<2xbf16>, tensor<2xf32>) {
   %x = grad.constant dense<18014399583223809> : tensor<1xi64>

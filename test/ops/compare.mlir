@@ -15,7 +15,7 @@ func.func @trip(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<
   return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, tensor<3xi1>
 }
 
-// NaN compares false, but `ne` true; -0 equals 0.
+// Comparisons with NaN are false, except `ne`; -0 equals 0.
 // CHECK-LABEL: @floats
 func.func @floats() -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
   %a = grad.constant dense<[0x7FC00000, -0.0, 1.0, 0xFF800000]> : tensor<4xf32>
@@ -48,7 +48,7 @@ func.func @integers() -> (tensor<2xi1>, tensor<2xi1>, tensor<2xi1>) {
   return %0, %1, %2 : tensor<2xi1>, tensor<2xi1>, tensor<2xi1>
 }
 
-// NaN stays; integer limits out of range are the type's.
+// NaN is preserved; integer limits out of range become those of the type.
 // CHECK-LABEL: @clamps
 func.func @clamps() -> (tensor<4xf32>, tensor<3xui8>, tensor<3xi1>) {
   %x = grad.constant dense<[0x7FC00000, -2.0, 2.0, 0.5]> : tensor<4xf32>
@@ -76,7 +76,7 @@ func.func @grad_select(%c: tensor<i1>, %a: tensor<f32>, %b: tensor<f32>) -> (ten
   return %g#0, %g#1 : tensor<f32>, tensor<f32>
 }
 
-// The limits themselves are inside.
+// The limits themselves are included.
 // GRAD-LABEL: @grad_clamp
 // GRAD: dense<[0.000000e+00, 1.000000e+00, 1.000000e+00, 0.000000e+00]>
 func.func @grad_clamp() -> tensor<4xf32> {

@@ -25,7 +25,7 @@ func.func @trip(%c: tensor<i1>, %x: tensor<4xf32>, %xs: tensor<3x4xf32>) -> (ten
   return %last, %all : tensor<4xf32>, tensor<3x4xf32>
 }
 
-// A condition that is known chooses; what nobody reads goes.
+// A constant condition selects its branch; results without readers are removed.
 // CHECK-LABEL: @known
 // CHECK-NEXT: %[[Y:.*]] = grad.exp %arg0
 // CHECK-NEXT: return %[[Y]]
@@ -61,8 +61,8 @@ func.func @unread(%c: tensor<i1>, %x: tensor<4xf32>, %z: tensor<4xf32>) -> tenso
   return %y#1 : tensor<4xf32>
 }
 
-// A loop keeps what its read results follow from: not the second carried value nor its stack, and what stays the same is no longer
-// carried. Operands that are passed twice or constant are passed once or not at all.
+// A loop keeps the values that its used results depend on: not the second carried value and its stack. Values that never change are not
+// carried. Operands that are passed twice, or constant, are passed once or not at all.
 // CHECK-LABEL: @narrow
 // CHECK: grad.scan 3 from(%arg0) over(%arg1) with(%arg2) : (tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: ^bb0(%[[H:.*]]: tensor<4xf32>, %[[X:.*]]: tensor<4xf32>, %[[W:.*]]: tensor<4xf32>):
@@ -109,8 +109,8 @@ func.func @never(%xs: tensor<0x4xf32>, %h: tensor<4xf32>) -> (tensor<4xf32>, ten
   return %last, %all : tensor<4xf32>, tensor<0x4xf32>
 }
 
-// The forward saves what a step begins with, and what costs more than an instruction an element; the backward runs the other way, over
-// what was saved.
+// The forward saves the values at the beginning of each step and results that cost more than an instruction per element. The backward
+// runs in reverse over the saved values.
 // GRAD-LABEL: @gradient
 // GRAD: %[[F:.*]]:3 = grad.scan 5 from(%{{.*}}) over(%{{.*}}) with(%{{.*}}) saved 2 : (tensor<4xf32>, tensor<5x4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<5x4xf32>, tensor<5x4xf32>)
 // GRAD: grad.tanh
@@ -154,7 +154,7 @@ func.func @branches(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<f32>, tensor<4
   return %loss, %g : tensor<f32>, tensor<4xf32>
 }
 
-// An invariant that no step reads goes from a loop without stacks, too.
+// Invariants that no step reads are removed from loops without stacks, too.
 // CHECK-LABEL: @unread_invariant
 // CHECK: grad.scan 3 from(%arg0) over() with(%arg2) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 func.func @unread_invariant(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {

@@ -17,7 +17,7 @@ func.func @groups(%x: tensor<9x8x4x3xi32>, %w: tensor<3x4x3x5xi32>) -> tensor<5x
 
 // CHECK-LABEL: @transposed
 func.func @transposed(%x: tensor<8x8x2x16xf32>, %w: tensor<2x2x3x16xf32>) -> tensor<2x3x16x16xf32> {
-  // Spread out by 2, a kernel of 2 reaches 16 positions from 8; the result's dims come in any order.
+  // Dilated by 2, a kernel of 2 reaches 16 positions from 8; the result's dims come in any order.
   %0 = grad.convolution %x, %w dims "nc,oc->no" window <[2, 2] low [1, 1] high [1, 1] base [2, 2] reversed> : tensor<8x8x2x16xf32>, tensor<2x2x3x16xf32>
   %1 = grad.transpose %0 permutation [2, 3, 0, 1] : tensor<16x16x2x3xf32>
   return %1 : tensor<2x3x16x16xf32>
@@ -25,8 +25,8 @@ func.func @transposed(%x: tensor<8x8x2x16xf32>, %w: tensor<2x2x3x16xf32>) -> ten
 
 // -----
 
-// Two convolutions a gradient. Of 7 elements and 3 taps at stride 2 the last window ends at 6, so nothing of x is out of reach; the
-// adjoint's windows lie a stride of 1 apart over a gradient that is spread out by 2.
+// Two convolutions per gradient. With 7 elements and 3 taps at stride 2 the last window ends at 6, so every element of x is reached. The
+// windows of the adjoint have stride 1, over a dilated gradient.
 
 // GRAD-LABEL: @gradient
 // GRAD-SAME: (%[[X:.*]]: tensor<7x4x2xf32>, %[[W:.*]]: tensor<3x2x5xf32>
@@ -40,7 +40,7 @@ func.func @gradient(%x: tensor<7x4x2xf32>, %w: tensor<3x2x5xf32>) -> (tensor<7x4
   return %2#0, %2#1 : tensor<7x4x2xf32>, tensor<3x2x5xf32>
 }
 
-// The adjoint of a reversed window is not reversed, and the taps of its filter's gradient come out turned around.
+// The adjoint of a reversed window is not reversed, and the taps of its filter gradient come out reversed.
 
 // GRAD-LABEL: @gradient_of_a_reversed_window
 // GRAD-SAME: (%[[X:.*]]: tensor<7x4x2xf32>, %[[W:.*]]: tensor<3x2x5xf32>
@@ -55,7 +55,7 @@ func.func @gradient_of_a_reversed_window(%x: tensor<7x4x2xf32>, %w: tensor<3x2x5
   return %2#0, %2#1 : tensor<7x4x2xf32>, tensor<3x2x5xf32>
 }
 
-// What windows leave out at the end, and what is cut off, gets a gradient of 0: the adjoint pads or crops to fit.
+// Elements that windows leave out at the end, and cropped elements, get a gradient of 0: the adjoint pads or crops to fit.
 
 // GRAD-LABEL: @gradient_of_a_rest
 func.func @gradient_of_a_rest(%x: tensor<8x4x2xf32>, %w: tensor<3x2x5xf32>) -> tensor<8x4x2xf32> {
@@ -68,7 +68,7 @@ func.func @gradient_of_a_rest(%x: tensor<8x4x2xf32>, %w: tensor<3x2x5xf32>) -> t
 
 // -----
 
-// A product counts where its tap stands on an element: of the 12 taps of 4 windows over 4 elements, padded on both sides, 10 do.
+// A product counts only if its tap is on an element: of the 12 taps of 4 windows over 4 elements, padded on both sides, 10 are.
 
 // FLOPS-LABEL: func.func @padded(
 // FLOPS: exec.kernel @convolution({{.*}} flops = 200 :
@@ -79,7 +79,7 @@ func.func @padded(%x: tensor<4x5x2xf32>, %w: tensor<3x2x1xf32>) -> tensor<4x5x1x
 
 // -----
 
-// So do 10 of the 21 taps of 7 windows over 4 elements spread out by 2.
+// So are 10 of the 21 taps of 7 windows over 4 elements, dilated by 2.
 
 // FLOPS-LABEL: func.func @spread(
 // FLOPS: exec.kernel @convolution({{.*}} flops = 20 :

@@ -4,7 +4,7 @@
 // CHECK-LABEL: @inference
 // CHECK: grad.count %{{.*}} dims [0, 2] : tensor<2x3x4xf32>
 // CHECK: grad.count %{{.*}} dims [0] least 2 : tensor<2x3xf64>
-// Outside of an entry with a batch a count is a constant.
+// Outside of an entry with a batch, a count is a constant.
 // BOUND-LABEL: @inference
 // BOUND-DAG: grad.constant dense<8.000000e+00> : tensor<f32>
 // BOUND-DAG: grad.constant dense<2.000000e+00> : tensor<f64>
@@ -17,7 +17,7 @@ func.func @inference(%x: tensor<2x3x4xf32>, %y: tensor<2x3xf64>) -> (tensor<f32>
 
 // -----
 
-// Masks have sizes, too.
+// Masks are counted, too.
 // CHECK-LABEL: @of_a_mask
 // CHECK: grad.count %{{.*}} dims [1] : tensor<2x5xi1>
 // BOUND-LABEL: @of_a_mask

@@ -10,7 +10,7 @@ exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 16> : 2048
 // CHECK: exec.buffer primary @plain of @w : 2048
 exec.buffer primary @plain of @w : 2048
 
-// Every attribute: one layout an operand and a result, unit for row-major.
+// All attributes: one layout per operand and result, unit for row-major.
 
 // CHECK: exec.kernel @scheduled(%[[X:.*]]: tensor<8x16xf32>, %[[W:.*]]: tensor<16x32xf32>, %[[B:.*]]: tensor<8x32xf32>) attributes {
 // CHECK-SAME: bytes = 4608 : i64, flops = 8448 : i64, inplace = array<i64: 2>
@@ -27,7 +27,7 @@ exec.kernel @scheduled(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>, %b: tensor<8
   exec.yield %1 : tensor<8x32xf32>
 }
 
-// A root without dims, no attributes, no operands, several results.
+// A root without dims; no attributes; no operands; several results.
 
 // CHECK: exec.kernel @scalar(%{{.*}}: tensor<f32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [], order = [], grain = 1>}
 exec.kernel @scalar(%x: tensor<f32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [], order = [], grain = 1>} {
@@ -56,7 +56,7 @@ func.func @value_form(%x: tensor<8x16xf32>, %b: tensor<8x32xf32>) -> tensor<8x32
   return %y : tensor<8x32xf32>
 }
 
-// A dispatch names a slice of every space.
+// A dispatch has a slice in each space.
 
 // CHECK: exec.entry @planned arena 1024 inputs [{name = "x", type = tensor<8x16xf32>}] outputs [{name = "y", slice = #exec.slice<arena 0 at 0 : tensor<8x32xf32>>, type = tensor<9x32xf32>}] attributes {batch = 8 : i64} {
 // CHECK-NEXT: exec.dispatch @scheduled [#exec.slice<input 0 at 0 : tensor<8x16xf32>>, #exec.slice<buffer 0 at 0 of @w.primary : tensor<16x32xf32>>, #exec.slice<arena 0 at 0 : tensor<8x32xf32>>]
@@ -68,7 +68,7 @@ exec.entry @planned arena 1024 inputs [{name = "x", type = tensor<8x16xf32>}]
       -> [#exec.slice<output 0 at 64 : tensor<8x32xf32>>] {nodes = ["fc1"]}
 }
 
-// A schedule is a tree; bodies may be empty, and a slice may move back from its end.
+// A schedule is a tree. Bodies may be empty, and a slice may move backwards from its end.
 
 // CHECK-LABEL: exec.entry @tree
 // CHECK-NEXT: exec.loop 4 attributes {nodes = ["rows"]} {
@@ -104,7 +104,7 @@ exec.entry @sums arena 128 inputs [] outputs [{name = "y", type = tensor<16xf32>
   exec.collective sum [#exec.slice<arena 0 at 64 : tensor<f64>>]
 }
 
-// Ranks divide a state, what is stored like it, and the launches that update it.
+// Ranks divide a state, buffers stored like it, and the launches that update it.
 
 // CHECK: exec.cut @divided.cut of @divided : 100 by 32
 // CHECK: exec.buffer primary @divided.first.primary of @divided.first : 400 cut @divided.cut
@@ -126,7 +126,7 @@ exec.entry @cut arena 512 inputs [] outputs [] {
   exec.collective gather [#exec.slice<arena 0 at 0 : tensor<100xf32>>] cuts [@divided.cut]
 }
 
-// Parts stand in the place of a schedule.
+// Parts replace a schedule.
 
 // CHECK: exec.kernel @side_by_side(
 // CHECK-SAME: parts = [#exec.part<operands = 2, results = 1, schedule = <lanes = 4, tile = [4], order = [0], grain = 1>, blocks = <threads = 32, team = 1, adjacent = false, rows = 1>>,

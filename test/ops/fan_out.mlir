@@ -13,7 +13,7 @@ func.func @inference(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// Each rank has the gradient of its shards alone. What 16-bit floats lose is lost once.
+// Each rank has only the gradient of its shards. Rounding to 16 bits happens once.
 // GRAD-LABEL: @gradient
 // GRAD-SAME: (%[[X:.*]]: tensor<4xbf16>, %[[Y:.*]]: tensor<4xbf16>
 // GRAD: %[[PART:.*]] = grad.cast %{{.*}} : tensor<4xbf16> -> tensor<4xf32>

@@ -13,7 +13,7 @@ func.func @inference(%table: tensor<50x8xf32>, %tokens: tensor<4x6xi64>, %a: ten
   return %0, %1, %2 : tensor<4x6x8xf32>, tensor<2x4x5xi1>, tensor<2x4xi1>
 }
 
-// Negative indices count from the end; one out of range reads the nearest element, none where there is none.
+// Negative indices count from the end; an index out of range reads the nearest element, or nothing if there is none.
 
 // FOLD-LABEL: @values
 func.func @values() -> (tensor<5x2xi32>, tensor<2xi32>) {

@@ -15,7 +15,7 @@ func.func @round_trip(%p: tensor<3xf32>, %g: tensor<3xf32>, %m: tensor<3xf32>, %
   return %0#0, %0#1, %0#2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
-// Adam's direction is 1, with decay 4; the step is as long as the parameter: 3 - 0.5 * 3 / 4 * 4.
+// Adam's direction is 1, with decay 4. The step has the length of the parameter: 3 - 0.5 * 3 / 4 * 4.
 
 // FOLD-LABEL: @values
 func.func @values() -> (tensor<f64>, tensor<f64>) {
@@ -27,7 +27,7 @@ func.func @values() -> (tensor<f64>, tensor<f64>) {
   %yes = grad.constant dense<true> : tensor<i1>
   // FOLD-DAG: dense<1.500000e+00> : tensor<f64>
   %0:3 = grad.lamb %p, %g, %zero, %zero, %lr, %t, %yes {beta1 = 0.5 : f64, beta2 = 0.75 : f64, epsilon = 0.0 : f64, weight_decay = 1.0 : f64} : tensor<f64>, tensor<f64>
-  // A parameter of zeros moves by the rate.
+  // A zero parameter moves by the rate.
   // FOLD-DAG: dense<-5.000000e-01> : tensor<f64>
   %1:3 = grad.lamb %zero, %g, %zero, %zero, %lr, %t, %yes {beta1 = 0.5 : f64, beta2 = 0.75 : f64, epsilon = 0.0 : f64, weight_decay = 1.0 : f64} : tensor<f64>, tensor<f64>
   return %0#0, %1#0 : tensor<f64>, tensor<f64>

@@ -17,7 +17,7 @@ func.func @batched_and_transposed(%a: tensor<5x3x2xi32>, %b: tensor<5x4x3xi32>) 
 
 // -----
 
-// Two matmuls a gradient, never a transpose.
+// Two matmuls per gradient, never a transpose.
 
 // GRAD-LABEL: @gradient_nn
 // GRAD-SAME: (%[[A:.*]]: tensor<2x3xf32>, %[[B:.*]]: tensor<3x4xf32>

@@ -39,12 +39,12 @@ func.func @dampening() -> (tensor<f32>, tensor<f32>, tensor<f32>) {
   %first = grad.constant dense<1.0> : tensor<f32>
   %t = grad.constant dense<2.0> : tensor<f32>
   %yes = grad.constant dense<true> : tensor<i1>
-  // Behind the first step v = 0.5 * 4 + (1 - 0.75) 3 = 2.75; in it v = 0.5 * 4 + 3.
+  // After the first step v = 0.5 * 4 + (1 - 0.75) 3 = 2.75; in it v = 0.5 * 4 + 3.
   // FOLD-DAG: dense<2.750000e+00> : tensor<f32>
   %0:2 = grad.momentum %p, %g, %v, %lr, %t, %yes {momentum = 0.5 : f64, dampening = 0.75 : f64} : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
   // FOLD-DAG: dense<5.000000e+00> : tensor<f32>
   %1:2 = grad.momentum %p, %g, %v, %lr, %first, %yes {momentum = 0.5 : f64, dampening = 0.75 : f64} : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
-  // With the rate in the sum: v = 0.5 * 4 + 2 * 3; p = 1 - 8.
+  // With the rate inside the sum: v = 0.5 * 4 + 2 * 3; p = 1 - 8.
   // FOLD-DAG: dense<-7.000000e+00> : tensor<f32>
   %2:2 = grad.momentum %p, %g, %v, %lr, %t, %yes {momentum = 0.5 : f64, keras} : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
   return %0#1, %1#1, %2#0 : tensor<f32>, tensor<f32>, tensor<f32>
@@ -59,7 +59,7 @@ func.func @cycled() -> (tensor<f32>, tensor<f32>) {
   %t = grad.constant dense<2.0> : tensor<f32>
   %mu = grad.constant dense<0.25> : tensor<f32>
   %yes = grad.constant dense<true> : tensor<i1>
-  // The step's 0.25 in place of 0.5: v = 0.25 * 4 + 3 = 4; p = 1 - 2 (3 + 0.25 * 4).
+  // The step's momentum of 0.25 replaces 0.5: v = 0.25 * 4 + 3 = 4; p = 1 - 2 (3 + 0.25 * 4).
   // FOLD-DAG: dense<4.000000e+00> : tensor<f32>
   // FOLD-DAG: dense<-7.000000e+00> : tensor<f32>
   %0:2 = grad.momentum %p, %g, %v, %lr, %t, %mu, %yes {momentum = 0.5 : f64, nesterov, cycled}

@@ -7,7 +7,7 @@
 func.func @round_trip(%p: tensor<3x4x2xf32>, %g: tensor<3x4x2xf32>, %v: tensor<3x4x2xf32>, %lr: tensor<f32>, %go: tensor<i1>)
     -> (tensor<3x4x2xf32>, tensor<3x4x2xf32>) {
   // CHECK: grad.muon %arg0, %arg1, %arg2, %arg3, %arg4 {momentum = 5.000000e-01 : f64, nesterov} : tensor<3x4x2xf32>, tensor<f32>
-  // The 3 rows are fewer than the 8 columns: X X^T is 3 x 3.
+  // 3 rows are fewer than 8 columns: X X^T is 3 x 3.
   // DECOMPOSED-NOT: grad.muon
   // DECOMPOSED: grad.reshape %{{.*}} : tensor<3x4x2xf32> -> tensor<3x8xf32>
   // DECOMPOSED-COUNT-15: grad.matmul

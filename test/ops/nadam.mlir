@@ -8,7 +8,7 @@ func.func @round_trip(%p: tensor<3xf32>, %g: tensor<3xf32>, %m: tensor<3xf32>, %
     -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<f32>) {
   // CHECK: grad.nadam %arg0, %arg1, %arg2, %arg3, %arg4, %arg5, %arg6, %arg7 {beta1 = 5.000000e-01 : f64, beta2 = 7.500000e-01 : f64, epsilon = 1.000000e-08 : f64, momentum_decay = 1.000000e+00 : f64}
   // DECOMPOSED-NOT: grad.nadam
-  // The product of momentums is one number.
+  // The product of momentums is a scalar.
   // DECOMPOSED-DAG: grad.select %{{.*}}, %{{.*}}, %arg0 : tensor<3xf32>
   // DECOMPOSED-DAG: grad.select %{{.*}}, %{{.*}}, %arg4 : tensor<f32>
   %0:4 = grad.nadam %p, %g, %m, %v, %q, %lr, %t, %go {beta1 = 0.5 : f64, beta2 = 0.75 : f64, epsilon = 1.0e-8 : f64, momentum_decay = 1.0 : f64}
@@ -16,7 +16,7 @@ func.func @round_trip(%p: tensor<3xf32>, %g: tensor<3xf32>, %m: tensor<3xf32>, %
   return %0#0, %0#1, %0#2, %0#3 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<f32>
 }
 
-// Without a decay of momentum u is b1 / 2 = 0.25 in each step: m = 1; v = 1, corrected 4; p = 1 - 0.5 (0.75 / 0.75 * 2 +
+// Without momentum decay u is b1 / 2 = 0.25 in each step: m = 1; v = 1, corrected 4; p = 1 - 0.5 (0.75 / 0.75 * 2 +
 // 0.25 / 0.9375 * 1) / 2.
 
 // FOLD-LABEL: @values

@@ -11,7 +11,7 @@ func.func @batch(%x: tensor<4x5x2x3xf32>) -> (tensor<4x5x2x3xf32>, tensor<3xf32>
 
 // -----
 
-// The variance is the mean of the centred squares, in a second pass.
+// The variance is the mean of the squared deviations, in a second pass.
 
 // DECOMPOSED-LABEL: @decomposed
 // DECOMPOSED-SAME: (%[[X:.*]]: tensor<2x4xf32>
@@ -47,7 +47,7 @@ func.func @gradient(%x: tensor<2x4xf32>, %w: tensor<2x4xf32>) -> tensor<2x4xf32>
   return %3 : tensor<2x4xf32>
 }
 
-// Where only the statistics are wanted, nothing else is built.
+// If only the statistics are used, nothing else is built.
 
 // GRAD-LABEL: @gradient_of_the_mean
 func.func @gradient_of_the_mean(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
@@ -61,7 +61,7 @@ func.func @gradient_of_the_mean(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
 
 // -----
 
-// Means over all ranks: their sums are added up, and divided by what all ranks count.
+// Means over all ranks: sums are added over ranks and divided by the total count.
 
 // DECOMPOSED-LABEL: @of_all_ranks
 // DECOMPOSED-SAME: (%[[X:.*]]: tensor<2x4xf32>, %[[N:.*]]: tensor<f32>
@@ -78,7 +78,7 @@ func.func @of_all_ranks(%x: tensor<2x4xf32>, %n: tensor<f32>) -> (tensor<2x4xf32
   return %0#0, %0#1 : tensor<2x4xf32>, tensor<4xf32>
 }
 
-// The two sums of the gradient travel together.
+// The two sums of the gradient share a collective.
 
 // GRAD-LABEL: @gradient_of_all_ranks
 func.func @gradient_of_all_ranks(%x: tensor<2x4xf32>, %w: tensor<2x4xf32>, %n: tensor<f32>) -> tensor<2x4xf32> {

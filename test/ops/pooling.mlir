@@ -7,7 +7,7 @@ func.func @pools(%x: tensor<8x7x2x3xf32>, %long: tensor<200x3xi32>) -> (tensor<4
   %0 = grad.window_sum %x window <[2, 3] stride [2, 2] low [0, 1] high [0, 1]> : tensor<8x7x2x3xf32>
   // CHECK: grad.window_max %{{.*}} window <[2, 3] stride [2, 2] low [0, 1] high [0, 1]> : tensor<8x7x2x3xf32>
   %1, %index = grad.window_max %x window <[2, 3] stride [2, 2] low [0, 1] high [0, 1]> : tensor<8x7x2x3xf32>
-  // The number of one of 200 taps does not fit into 8 bits.
+  // The number of one of 200 taps does not fit in 8 bits.
   %2, %at = grad.window_max %long window <[200]> : tensor<200x3xi32>
   return %0, %1, %index, %at : tensor<4x4x2x3xf32>, tensor<4x4x2x3xf32>, tensor<4x4x2x3xi8>, tensor<1x3xi32>
 }
@@ -33,7 +33,7 @@ func.func @sum(%x: tensor<8x2xf32>) -> tensor<8x2xf32> {
   return %2 : tensor<8x2xf32>
 }
 
-// The gradient goes to the tap that was the maximum; its own gradient comes from there.
+// The gradient goes to the tap that was the maximum; the second derivative comes from there.
 
 // GRAD-LABEL: @max
 // GRAD-SAME: (%[[X:.*]]: tensor<8x2xf32>

@@ -8,7 +8,7 @@
 // TRIP: grad.random_uniform %{{.*}}, %{{.*}}, -1.000000e+00, 1.000000e+00 stream 4 : tensor<i32> -> tensor<4xf32>
 // TRIP: grad.random_normal %{{.*}}, %{{.*}}, 0.000000e+00, 1.000000e+00 stream 5 : tensor<i32> -> tensor<4xf32>
 // TRIP: grad.dropout %{{.*}}, %{{.*}}, %{{.*}} stream 7 ratio 2.500000e-01 : tensor<4xf32>, tensor<i32>
-// A uniform number has 24 bits; a normal one takes two streams; dropout compares the bits themselves.
+// A uniform number has 24 bits; a normal number uses two streams; dropout compares the bits themselves.
 // PARTS-LABEL: @trip
 // PARTS: grad.random_bits %{{.*}}, %{{.*}} stream 4
 // PARTS: grad.div
@@ -28,7 +28,7 @@ func.func @trip(%seed: tensor<i32>, %step: tensor<i32>, %x: tensor<4xf32>)
   return %0, %1, %2, %3 : tensor<4xui32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// The known answer of the Philox paper's test vectors: counter 0, key 0 begins with 6627e8d5.
+// From the test vectors of the Philox paper: counter 0, key 0 begins with 6627e8d5.
 // CHECK-LABEL: @known_answer
 // CHECK: dense<1713891541> : tensor<1xui32>
 func.func @known_answer() -> tensor<1xui32> {
@@ -37,7 +37,7 @@ func.func @known_answer() -> tensor<1xui32> {
   return %0 : tensor<1xui32>
 }
 
-// philox4x32-10(counter = (i, 0, 3, 0), key = (5, 9)) by another implementation, itself checked on
+// philox4x32-10(counter = (i, 0, 3, 0), key = (5, 9)) of another implementation, which was checked against
 // the paper's vectors.
 // CHECK-LABEL: @position
 // CHECK: dense<[2695273242, 4015263484, 1283710376]> : tensor<3xui32>
@@ -48,7 +48,7 @@ func.func @position() -> tensor<3xui32> {
   return %0 : tensor<3xui32>
 }
 
-// The same numbers whatever the shape; others for another seed, step or stream.
+// Equal numbers for any shape; different ones for another seed, step or stream.
 // CHECK-LABEL: @independent
 // CHECK-DAG: dense<[[A:\[.*\]]]> : tensor<2xui32>
 // CHECK-DAG: dense<[[A]]> : tensor<2xi64>
@@ -66,7 +66,7 @@ func.func @independent() -> (tensor<2xui32>, tensor<2xi64>, tensor<2xui32>, tens
   return %0, %1, %2, %3, %4 : tensor<2xui32>, tensor<2xi64>, tensor<2xui32>, tensor<2xui32>, tensor<2xui32>
 }
 
-// The gradient draws the same numbers again: of an all-ones gradient it is dropout itself.
+// The gradient draws the same numbers again: for a gradient of ones it equals dropout itself.
 // GRAD-LABEL: @grad_dropout
 // GRAD-SAME: (%{{.*}}: tensor<4xf32>, %[[SEED:.*]]: tensor<i32>, %[[STEP:.*]]: tensor<i32>)
 // GRAD: grad.dropout %{{.*}}, %[[SEED]], %[[STEP]] stream 7 ratio 2.500000e-01

@@ -20,7 +20,7 @@ func.func @values() -> (tensor<2xf32>, tensor<ui8>) {
   // A NaN wins.
   // FOLD-DAG: dense<[2.000000e+00, 0x7FC00000]> : tensor<2xf32>
   %0 = grad.reduce_max %x dims [1] : tensor<2x2xf32>
-  // Unsigned numbers compare as such.
+  // Unsigned numbers are compared as unsigned.
   // FOLD-DAG: dense<200> : tensor<ui8>
   %1 = grad.reduce_max %n dims [0] : tensor<2xui8>
   return %0, %1 : tensor<2xf32>, tensor<ui8>

@@ -20,7 +20,7 @@ func.func @values() -> (tensor<2xf32>, tensor<1xf32>) {
   %e = grad.constant dense<> : tensor<1x0xf32>
   // FOLD-DAG: dense<[1.500000e+00, 1.250000e+00]> : tensor<2xf32>
   %0 = grad.reduce_mean %x dims [1] : tensor<2x2xf32>
-  // The mean of nothing is NaN, of either sign.
+  // The mean of no elements is NaN, with either sign.
   // FOLD-DAG: dense<0x{{[7F]}}FC00000> : tensor<1xf32>
   %1 = grad.reduce_mean %e dims [1] : tensor<1x0xf32>
   return %0, %1 : tensor<2xf32>, tensor<1xf32>

@@ -25,7 +25,7 @@ func.func @values() -> (tensor<2xf32>, tensor<2xf32>) {
   return %0, %1 : tensor<2xf32>, tensor<2xf32>
 }
 
-// The gradient needs no division, so zeros are like any number.
+// The gradient needs no division, so zeros are not special.
 
 // GRAD-LABEL: @gradient
 func.func @gradient(%x: tensor<5xf32>) -> tensor<5xf32> {

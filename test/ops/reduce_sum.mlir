@@ -23,7 +23,7 @@ func.func @values() -> (tensor<2xf32>, tensor<ui8>, tensor<2xf32>) {
   // Integers wrap.
   // FOLD-DAG: dense<44> : tensor<ui8>
   %1 = grad.reduce_sum %n dims [0] : tensor<2xui8>
-  // Nothing sums up to 0.
+  // The sum of no elements is 0.
   // FOLD-DAG: dense<0.000000e+00> : tensor<2xf32>
   %2 = grad.reduce_sum %e dims [1] : tensor<2x0xf32>
   return %0, %1, %2 : tensor<2xf32>, tensor<ui8>, tensor<2xf32>

@@ -32,7 +32,7 @@ func.func @first_step() -> (tensor<f64>, tensor<f64>) {
 
 // -----
 
-// A slot more than the hyperparameters ask for.
+// One more slot than the hyperparameters require.
 func.func @slots(%p: tensor<3xf32>, %lr: tensor<f32>, %go: tensor<i1>) {
   // expected-error @+1 {{expected 5 operands and 2 results, 1 of each for slots, found 6 and 3}}
   %0:3 = grad.rmsprop %p, %p, %p, %p, %lr, %go {alpha = 0.75 : f64, epsilon = 1.0e-8 : f64}

@@ -12,7 +12,7 @@ func.func @trip(%x: tensor<5x3xf32>, %i: tensor<4xi64>, %u: tensor<4x3xf32>) -> 
   return %0, %1 : tensor<5x3xf32>, tensor<5x3xf32>
 }
 
-// Duplicates combine in order of position, the last one replaces; an index out of range has no effect.
+// Duplicates are combined in order of position, and the last one replaces; an index out of range has no effect.
 
 // FOLD-LABEL: @values
 func.func @values() -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<3xf32>) {
@@ -50,7 +50,7 @@ func.func @of_sum(%x: tensor<5xf32>, %i: tensor<4xi64>, %u: tensor<4xf32>, %w: t
   return %2#0, %2#1 : tensor<5xf32>, tensor<4xf32>
 }
 
-// Of two updates of one element, the one that was overwritten has no gradient.
+// Of two updates of one element, the overwritten one has no gradient.
 
 // EXACT-LABEL: @of_replaced
 func.func @of_replaced() -> (tensor<3xf32>, tensor<3xf32>) {
@@ -69,7 +69,7 @@ func.func @of_replaced() -> (tensor<3xf32>, tensor<3xf32>) {
   return %2#0, %2#1 : tensor<3xf32>, tensor<3xf32>
 }
 
-// A single zero among the factors has the product of the others, and two leave none.
+// A single zero factor gets the product of the others; two zeros get 0.
 
 // EXACT-LABEL: @of_product
 func.func @of_product() -> (tensor<2xf32>, tensor<4xf32>) {
@@ -84,7 +84,7 @@ func.func @of_product() -> (tensor<2xf32>, tensor<4xf32>) {
   return %2#0, %2#1 : tensor<2xf32>, tensor<4xf32>
 }
 
-// All that equal the extreme share its gradient.
+// All elements equal to the extreme share its gradient.
 
 // EXACT-LABEL: @of_extreme
 func.func @of_extreme() -> (tensor<2xf32>, tensor<3xf32>) {

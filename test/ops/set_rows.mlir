@@ -12,7 +12,7 @@ func.func @trip(%t: tensor<5x3x2xf32>, %i: tensor<4xi32>, %v: tensor<4x3x2xf32>)
   return %0 : tensor<5x3x2xf32>
 }
 
-// Indices count from the end where they are negative; one out of range has no effect.
+// Negative indices count from the end; an index out of range has no effect.
 
 // FOLD-LABEL: @values
 func.func @values() -> (tensor<4x2xf32>, tensor<3xi8>) {
@@ -29,7 +29,7 @@ func.func @values() -> (tensor<4x2xf32>, tensor<3xi8>) {
   return %0, %1 : tensor<4x2xf32>, tensor<3xi8>
 }
 
-// A row that is replaced has no gradient; its values have.
+// A replaced row has no gradient; the values that replace it have.
 
 // GRAD-LABEL: @gradient
 func.func @gradient() -> (tensor<3xf32>, tensor<1xf32>) {

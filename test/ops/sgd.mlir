@@ -23,7 +23,7 @@ func.func @values() -> (tensor<2xf32>, tensor<2xf32>) {
   // 1 - 0.5 (3 + 2 * 1)
   // FOLD-DAG: dense<[-1.500000e+00, 0x7FC00000]> : tensor<2xf32>
   %0 = grad.sgd %p, %g, %lr, %yes {l2 = 2.0 : f64} : tensor<2xf32>, tensor<f32>
-  // A step that does not proceed keeps the parameter, whatever the gradient.
+  // A step that does not proceed keeps the parameter, whatever the gradient is.
   // FOLD-DAG: dense<[1.000000e+00, -2.000000e+00]> : tensor<2xf32>
   %1 = grad.sgd %p, %g, %lr, %no {l2 = 2.0 : f64} : tensor<2xf32>, tensor<f32>
   return %0, %1 : tensor<2xf32>, tensor<2xf32>

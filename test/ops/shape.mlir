@@ -2,7 +2,7 @@
 // RUN: gradc-opt %s --canonicalize | FileCheck %s
 // RUN: gradc-opt %s --gradc-differentiate --gradc-simplify-algebra --canonicalize --cse | FileCheck %s --check-prefix=GRAD
 
-// Results are inferred where the syntax has no result type.
+// Result types are inferred if the syntax has none.
 // TRIP-LABEL: @trip
 // TRIP: grad.iota dim 1 : tensor<2x3xi32>
 // TRIP: grad.reshape %{{.*}} : tensor<2x3xf32> -> tensor<6xf32>
@@ -45,7 +45,7 @@ func.func @moves() -> (tensor<3x2xi8>, tensor<2x2x3xi8>, tensor<1x2xi8>, tensor<
   return %0, %1, %2, %3, %4, %5 : tensor<3x2xi8>, tensor<2x2x3xi8>, tensor<1x2xi8>, tensor<3x7xi8>, tensor<2x4xi8>, tensor<3x2xi1>
 }
 
-// Empty and rank-0 tensors are tensors.
+// Empty tensors and tensors of rank 0.
 // CHECK-LABEL: @edges
 func.func @edges(%x: tensor<0x3xf32>, %y: tensor<f32>) -> (tensor<0xf32>, tensor<2x3xf32>, tensor<1x1xf32>, tensor<0x3xf32>) {
   // CHECK: grad.reshape %{{.*}} : tensor<0x3xf32> -> tensor<0xf32>
@@ -58,7 +58,7 @@ func.func @edges(%x: tensor<0x3xf32>, %y: tensor<f32>) -> (tensor<0xf32>, tensor
   return %0, %1, %2, %3 : tensor<0xf32>, tensor<2x3xf32>, tensor<1x1xf32>, tensor<0x3xf32>
 }
 
-// What has no effect disappears, and what follows its own kind becomes one.
+// Ops without effect are removed, and consecutive ops of one kind are merged.
 // CHECK-LABEL: @compose
 // CHECK-SAME: (%[[X:.*]]: tensor<2x3x4xf32>)
 func.func @compose(%x: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<24xf32>, tensor<4x3x2xf32>, tensor<5x2x6x3x4xf32>) {
@@ -80,7 +80,7 @@ func.func @compose(%x: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<24xf32>,
   return %3, %5, %7, %9 : tensor<2x3x4xf32>, tensor<24xf32>, tensor<4x3x2xf32>, tensor<5x2x6x3x4xf32>
 }
 
-// A moved splat is a splat of any size; an iota and a large result stay ops.
+// A moved splat is a splat of any size; an iota and large results stay ops.
 // CHECK-LABEL: @large
 func.func @large() -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<1024x1024xf32>) {
   %x = grad.constant dense<2.0> : tensor<f32>

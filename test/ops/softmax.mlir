@@ -18,7 +18,7 @@ func.func @round_trip(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 
 // GRAD-LABEL: @gradient
 func.func @gradient(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  // From the result: nothing is computed twice.
+  // The gradient uses the result, so nothing is computed twice.
   // GRAD: %[[Y:.*]] = grad.softmax
   // GRAD-NOT: grad.softmax
   // GRAD: grad.reduce_sum %{{.*}} dims [1]

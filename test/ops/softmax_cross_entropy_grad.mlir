@@ -14,7 +14,7 @@ func.func @round_trip(%x: tensor<3x4xf32>, %y: tensor<3xi32>, %g: tensor<3xf32>)
   return %0 : tensor<3x4xf32>
 }
 
-// The second derivative has no formula of its own: it is that of the primitives.
+// The second derivative has no formula of its own; it follows from the primitives.
 
 // GRAD-LABEL: @gradient
 func.func @gradient(%x: tensor<3x4xf32>, %y: tensor<3xi32>, %v: tensor<3x4xf32>) -> tensor<3x4xf32> {

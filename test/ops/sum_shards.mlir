@@ -10,7 +10,7 @@ func.func @inference(%x: tensor<2x3xf32>, %y: tensor<4xf32>) -> (tensor<2x3xf32>
 
 // -----
 
-// All ranks have one objective, so the gradient of a term is that of the sum. What reads the term reads a shard.
+// All ranks have one objective, so the gradient of a term is that of the sum. Readers of the term read a shard.
 // GRAD-LABEL: @gradient
 // GRAD-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>
 // GRAD: %[[PART:.*]] = grad.mul %[[Y]], %{{.*}} : tensor<4xf32>

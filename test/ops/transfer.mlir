@@ -3,7 +3,7 @@
 // CHECK-LABEL: func.func @halves
 // CHECK: grad.send %arg0 to 1 number 0 turn 2 : tensor<4xf16>
 // CHECK: grad.send %arg0 to 1 number 1 turn 2 : tensor<4xf16>
-// Neither half is removed, even if nothing reads what is received.
+// Neither half is removed, even if the received value has no readers.
 // CHECK: grad.receive from 1 after(%arg0) number 2 turn 3 : (tensor<4xf16>) -> tensor<4xi8>
 func.func @halves(%x: tensor<4xf16>) {
   grad.send %x to 1 number 0 turn 2 : tensor<4xf16>

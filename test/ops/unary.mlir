@@ -14,7 +14,7 @@ func.func @trip(%i: tensor<3xi8>, %u: tensor<3xui16>, %x: tensor<2x3xbf16>)
   return %0, %1, %2 : tensor<3xi8>, tensor<3xui16>, tensor<2x3xbf16>
 }
 
-// Signs: -0, infinities, NaN, and the integer that has no opposite.
+// Signs: -0, infinities, NaN, and the minimum integer, which has no opposite.
 // CHECK-LABEL: @signs
 func.func @signs() -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<2xi8>, tensor<2xi8>, tensor<2xui8>, tensor<3xi64>) {
   %x = grad.constant dense<[-0.0, 0xFF800000, 0x7FC00000, 2.5, -1.0e-40]> : tensor<5xf32>
@@ -85,7 +85,7 @@ func.func @atan() -> tensor<4xf64> {
   return %0 : tensor<4xf64>
 }
 
-// A splat is folded on one element, whatever its size.
+// A splat of any size is folded on one element.
 // CHECK-LABEL: @splat
 // CHECK-DAG: dense<1.000000e+00> : tensor<4096x4096xf32>
 // CHECK-DAG: dense<0.000000e+00> : tensor<4096x4096xf32>
@@ -132,7 +132,7 @@ func.func @grad_atan(%x: tensor<f32>) -> tensor<f32> {
   return %g : tensor<f32>
 }
 
-// Rounding is flat.
+// Rounding has a gradient of 0.
 // GRAD-LABEL: @grad_floor
 // GRAD: %[[ZERO:.*]] = grad.constant dense<0.0
 // GRAD: return %[[ZERO]]

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics | FileCheck %s
 
-// What is not said is 1, 0 for low and high; it is printed as short as it can be said.
+// Defaults: 1, and 0 for low and high. The printed form is the shortest one.
 
 // CHECK-LABEL: @text
 // CHECK-SAME: a = #grad.window<[3, 3]>

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s --gradc-align-steps | FileCheck %s
 
-// Steps of 64 bytes stay as they are.
+// Steps of 64 bytes are left alone.
 // CHECK-LABEL: @aligned
 // CHECK: grad.scan 3 from() over(%arg0) with() : (tensor<3x16xf32>) -> tensor<3x16xf32>
 func.func @aligned(%xs: tensor<3x16xf32>) -> tensor<3x16xf32> {
@@ -12,7 +12,7 @@ func.func @aligned(%xs: tensor<3x16xf32>) -> tensor<3x16xf32> {
   return %ys : tensor<3x16xf32>
 }
 
-// What is read is padded before the scan, what is made is cut behind it; a stack that another scan reads stays padded.
+// Stacks that are read are padded before the scan; stacks that are written are sliced after it, unless another scan reads them.
 // CHECK-LABEL: @padded
 // CHECK: %[[ROWS:.*]] = grad.reshape %arg0 : tensor<3x2x2xf32> -> tensor<3x4xf32>
 // CHECK: %[[PADDED:.*]] = grad.pad %[[ROWS]] low [0, 0] high [0, 12]

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-assign-stages | FileCheck %s
 
-// Two products of equal work, each with the activation that follows it. What only depends on inputs is part of no stage.
+// Two products of equal work, each with the activation after it. Ops that depend only on inputs belong to no stage.
 
 grad.state parameter @w0 : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
 grad.state parameter @w1 : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>

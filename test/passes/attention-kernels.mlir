@@ -5,7 +5,7 @@
 // PARTS-NOT: grad.attention
 module attributes {exec.level = "LEVEL"} {
 
-// One of few queries is a kernel of its products, and so is one of 16-bit numbers.
+// With few queries, or in 16 bits, the products of an attention form the kernels.
 // CHECK-LABEL: func.func @small
 // CHECK-NOT: @attention
 // CHECK-LABEL: func.func @half
@@ -20,8 +20,8 @@ func.func @half(%q: tensor<2x4x100x24xf16>) -> tensor<2x4x100x24xf16> {
   return %y : tensor<2x4x100x24xf16>
 }
 
-// An attention is a kernel of its own, and so is its gradient: a unit is a block of a head's queries, or a key head. What stands
-// around it is in other kernels.
+// An attention is a kernel of its own, and so is its gradient. A unit is a block of queries of a head, or a key head. Surrounding
+// ops form other kernels.
 // CHECK-LABEL: exec.kernel @attention(
 // CHECK: schedule = #exec.schedule<lanes = 16, tile = [1, 1, 32, 24], order = [0, 1, 2, 3], grain = {{[0-9]+}}, block = [104], attention>
 // CHECK-NEXT: grad.attention

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-average-weights | FileCheck %s
 
-// The average begins as its weight does, is stored in the same order, and both entries keep the same one.
+// The average starts with the value of its weight, is stored in the same order, and is updated by both entries.
 
 // CHECK: grad.state {{ ?}}parameter @w : tensor<4x3xf32> permutation [1, 0] = dense<5.000000e-01> : tensor<3x4xf32>
 // CHECK-NEXT: grad.state {{ ?}}slot @w.first
@@ -43,7 +43,7 @@ func.func @tail(%new: tensor<4x3xf32>, %go: tensor<i1>) -> (tensor<i1> {grad.rol
   return %go : tensor<i1>
 }
 
-// Gradients that are watched are those of the step.
+// Watched gradients are those of the step.
 
 // CHECK-LABEL: func.func @watch() -> tensor<4x3xf32> {
 func.func @watch() -> tensor<4x3xf32> attributes {grad.watch = [@w]} {
@@ -67,7 +67,7 @@ func.func @evaluate() -> (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>) {
 
 // -----
 
-// Without averages nothing changes.
+// A spec without averages changes nothing.
 
 grad.state parameter @w : tensor<3xf32> = dense<0.5> : tensor<3xf32>
 

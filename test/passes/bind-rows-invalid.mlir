@@ -19,7 +19,7 @@ func.func @inner(%x: tensor<32x4xf32> {grad.batched}) -> tensor<128xf32> attribu
   return %1 : tensor<128xf32>
 }
 
-// A parameter with a row for each row of the batch fits no other batch.
+// The parameter has one row per row of the batch, so it fits no other batch size.
 // CHECK: func.func @fixed
 // CHECK-SAME: grad.exact
 func.func @fixed(%x: tensor<32x4xf32> {grad.batched}, %w: tensor<32x4xf32>) -> tensor<32x4xf32>
@@ -29,7 +29,7 @@ func.func @fixed(%x: tensor<32x4xf32> {grad.batched}, %w: tensor<32x4xf32>) -> t
   return %0 : tensor<32x4xf32>
 }
 
-// What is repeated has no rows to count: perhaps it is once for each.
+// A repeated value has no rows to count: it may be repeated once per row.
 // CHECK: func.func @repeated
 // CHECK-SAME: grad.exact
 func.func @repeated(%x: tensor<32x4xf32> {grad.batched}, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<32x4xf32>)

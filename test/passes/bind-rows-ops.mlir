@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s --gradc-bind-rows="judge" --verify-diagnostics | FileCheck %s
 
-// Entries of every family take any number of rows, wherever the batch lies in between. Without a family's name
-// anywhere: loops and decompositions answer. Batches of 6, so that no other dim is a multiple.
+// Entries with ops of every family take any number of rows, wherever the batch dim is in between. No op is known by name: the
+// answers come from loops and decompositions. The batch is 6, and no other dim is a multiple of it.
 
 // CHECK: func.func @convolutions
 // CHECK-SAME: grad.rows
@@ -11,7 +11,7 @@ func.func @convolutions(%x: tensor<6x8x8x3xf32> {grad.batched}, %w: tensor<3x3x3
   %1 = grad.convolution %0, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x6x3xf32>, tensor<3x3x3x16xf32>
   %2 = grad.transpose %1 permutation [2, 0, 1, 3] : tensor<8x8x6x16xf32>
   %3 = grad.reshape %2 : tensor<6x8x8x16xf32> -> tensor<6x1024xf32>
-  // The filter's gradient sums over the batch.
+  // The filter gradient sums over the batch.
   %4 = grad.transpose %dy permutation [1, 2, 0, 3] : tensor<6x8x8x16xf32>
   %5 = grad.convolution %0, %4 dims "nc,no->co" window <[8, 8] low [1, 1] high [1, 1]> : tensor<8x8x6x3xf32>, tensor<8x8x6x16xf32>
   return %3, %5 : tensor<6x1024xf32>, tensor<3x3x3x16xf32>
@@ -30,7 +30,7 @@ func.func @pools(%x: tensor<6x8x8x3xf32> {grad.batched}) -> tensor<6x4x4x3xf32> 
 // CHECK-SAME: grad.rows
 func.func @normalizations(%x: tensor<6x5x7xf32> {grad.batched}) -> (tensor<6x5x7xf32>, tensor<7xf32>, tensor<6x5x7xf32>, tensor<6x5x7xf32>)
     attributes {grad.batch = 6 : i64} {
-  // Over the batch, and over a row.
+  // Reductions over the batch, and within a row.
   %0:3 = grad.normalize %x dims [0, 1] epsilon 1.0e-05 : tensor<6x5x7xf32>
   %1:3 = grad.normalize %x dims [2] epsilon 1.0e-05 : tensor<6x5x7xf32>
   %2 = grad.softmax %x dim 2 : tensor<6x5x7xf32>
@@ -49,7 +49,7 @@ func.func @losses(%x: tensor<6x10xf32> {grad.batched}, %labels: tensor<6xi64> {g
   return %2, %3, %4 : tensor<f32>, tensor<6x10xf32>, tensor<6xi64>
 }
 
-// Beside the batch anything may be cut, joined and padded.
+// Dims other than the batch may be sliced, concatenated and padded.
 // CHECK: func.func @moves
 // CHECK-SAME: grad.rows
 func.func @moves(%x: tensor<6x8xf32> {grad.batched}) -> tensor<6x10xf32> attributes {grad.batch = 6 : i64} {
@@ -68,7 +68,7 @@ func.func @joined(%x: tensor<6x8xf32> {grad.batched}) -> tensor<12x8xf32> attrib
   return %0 : tensor<12x8xf32>
 }
 
-// A list of rows with a fixed length does not keep an entry from taking any number of rows; one that is the batch does.
+// An entry may have a list of rows with a fixed length and take any number of rows; not if the list's length is the batch.
 
 // CHECK: func.func @sets
 // CHECK-SAME: grad.rows

@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s --gradc-bind-rows | FileCheck %s
 // RUN: gradc-opt %s --gradc-bind-rows="judge" | FileCheck %s --check-prefix=JUDGE
 
-// The count of rows is the input `rows`, times the elements that each has; other counts are constants.
+// The number of rows is the input `rows`; a count of elements is that times the elements per row; other counts are constants.
 // CHECK-LABEL: func.func @counts
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<32x10x4xf32>
 // CHECK-SAME: %[[ROWS:[a-z0-9]+]]: tensor<f32> {grad.name = "rows", grad.role = "rows"}
@@ -16,7 +16,7 @@ func.func @counts(%x: tensor<32x10x4xf32> {grad.batched}) -> (tensor<f32>, tenso
   return %0, %1 : tensor<f32>, tensor<f32>
 }
 
-// Two elements for each row, of which a row brings 4: from 1 row on there are enough. One for each row asks for two.
+// A row has 4 elements, so 1 row is enough for a count of at least 2 elements; a count of at least 2 rows needs 2.
 // CHECK-LABEL: func.func @least
 // CHECK-SAME: grad.least_rows = 2 : i64, grad.least_rows_node = "bn1"
 func.func @least(%x: tensor<32x4xf32> {grad.batched}) -> (tensor<f32>, tensor<f32>)
@@ -26,7 +26,7 @@ func.func @least(%x: tensor<32x4xf32> {grad.batched}) -> (tensor<f32>, tensor<f3
   return %0, %1 : tensor<f32>, tensor<f32>
 }
 
-// Rows stay rows through a product, a transpose, a reshape that keeps them outermost, and sums over them.
+// Products, transposes, reshapes that keep rows outermost, and sums over rows preserve the rows.
 // JUDGE-LABEL: func.func @any
 // JUDGE-SAME: grad.rows
 func.func @any(%x: tensor<32x10x4xf32> {grad.batched}, %t: tensor<32x4xf32> {grad.batched}, %w: tensor<4x8xf32>)
@@ -38,13 +38,13 @@ func.func @any(%x: tensor<32x10x4xf32> {grad.batched}, %t: tensor<32x4xf32> {gra
   %4 = grad.matmul %0, %1 transpose_lhs : tensor<320x4xf32>, tensor<320x8xf32>
   return %1, %3, %4 : tensor<320x8xf32>, tensor<4xf32>, tensor<4x8xf32>
 }
-// Its twin for a smaller last batch is not needed.
+// The twin for a smaller last batch is not needed.
 // JUDGE-NOT: @any.tail
 func.func @any.tail(%x: tensor<5x4xf32> {grad.batched}) -> tensor<5x4xf32> attributes {grad.batch = 5 : i64} {
   return %x : tensor<5x4xf32>
 }
 
-// A request's answer is like its target, so rows are still counted behind it.
+// A requested gradient has the type of its target, so rows are counted after it, too.
 // CHECK-LABEL: func.func @requests
 // CHECK-SAME: %[[ROWS:[a-z0-9]+]]: tensor<f32> {grad.name = "rows", grad.role = "rows"}
 // CHECK: %[[G:.*]] = grad.gradient

@@ -5,7 +5,7 @@ exec.kernel @gradient(%x: tensor<64xf32>) {
   exec.yield %0 : tensor<64xf32>
 }
 
-// Sums that follow each other are one, where the last of them began: of 256 bytes each, four in a collective.
+// Consecutive sums are merged where the last of them begins: four sums of 256 bytes fill a collective.
 
 // CHECK-LABEL: func.func @gradients
 // CHECK: %[[A:.*]] = exec.launch @gradient(%arg0)
@@ -37,7 +37,7 @@ exec.kernel @gradient(%x: tensor<64xf32>) {
   exec.yield %0 : tensor<64xf32>
 }
 
-// What is read before the next sum begins stays by itself, also through a view.
+// A sum that is read before the next one begins is not merged, even if it is read through a view.
 
 // CHECK-LABEL: func.func @read_between
 // CHECK: %[[S:.*]] = grad.all_reduce %arg0 : tensor<64xf32>
@@ -56,7 +56,7 @@ func.func @read_between(%x: tensor<64xf32>) -> (tensor<8x8xf32>, tensor<64xf32>)
 
 // -----
 
-// One element type, one way to travel; others may stand in between.
+// Sums with the same element type and wire type are merged, even with other sums in between.
 
 // CHECK-LABEL: func.func @kinds
 // CHECK-DAG: grad.all_reduce %arg0, %arg0 : tensor<64xf32>, tensor<64xf32>
@@ -78,7 +78,7 @@ exec.kernel @gradient(%x: tensor<64xf32>) {
   exec.yield %0 : tensor<64xf32>
 }
 
-// What another sum waits for travels by itself.
+// A sum that the operand of another sum depends on is not merged.
 
 // CHECK-LABEL: func.func @urgent
 // CHECK: %[[S:.*]] = grad.all_reduce %arg0 : tensor<64xf32>

@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s -split-input-file -gradc-build-step | FileCheck %s
 
-// Each rank updates its own part of each parameter: of the gradient it needs that part alone, and what it makes of the parameter
-// goes to all. Slots are cut like their parameters.
+// Each rank updates its own part of each parameter: it needs only that part of the gradient, and sends its part of the new
+// parameter to all ranks. Slots are cut like their parameters.
 
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 
@@ -10,7 +10,7 @@ grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 // CHECK: %[[W:.*]] = grad.read @w
 // CHECK: %[[PART:.*]] = grad.gradient %{{.*}} wrt %[[W]] :
 // CHECK: %[[G:.*]] = grad.reduce_scatter %[[PART]] of [@w] bf16 : tensor<3x4xf32>
-// The norm is of all parts.
+// The norm covers the parts of all ranks.
 // CHECK: %[[SQUARE:.*]] = grad.mul %[[G]], %[[G]]
 // CHECK: %[[SQUARES:.*]] = grad.reduce_sum
 // CHECK: %[[ALL:.*]] = grad.all_reduce %{{.*}} : tensor<f32>
@@ -32,7 +32,7 @@ func.func @train(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role
 
 // -----
 
-// Of a parameter whose rule takes the whole tensor, one rank updates all. Each norm is of the whole gradient.
+// If a parameter's rule needs the whole tensor, one rank updates all of it. The norm covers the whole gradient.
 
 // CHECK: grad.state parameter @w : tensor<3x4xf32> = {{.*}} {grad.whole}
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>

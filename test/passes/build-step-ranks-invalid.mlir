@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-build-step -split-input-file -verify-diagnostics
 
-// A root of a mean is no mean of roots.
+// The root of a mean is not a mean of roots.
 
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 func.func @root(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
@@ -17,7 +17,7 @@ func.func @root(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role 
 
 // -----
 
-// Each row with each other one.
+// A product pairs each row with every other row.
 
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 func.func @pairs(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
@@ -67,7 +67,7 @@ func.func @no_terms(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.r
 
 // -----
 
-// Which of the two a row's gradient has to be scaled by is not known.
+// It is unknown which of the two factors scales a row's gradient.
 
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 func.func @both(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
@@ -87,7 +87,7 @@ func.func @both(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role 
 
 // -----
 
-// A mean of the model's own: a sum divided by the rows that the rank counts. Times that number it would be a sum again.
+// A mean computed by the model: a sum divided by the rank's number of rows. Multiplied by that number it would be a sum again.
 
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 func.func @counted(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-build-step | FileCheck %s
 
-// Parts take the rows that ranks share in turn. Nothing is summed over ranks within the parts.
+// Parts take the rank's rows in turn. Nothing is summed over ranks within a part.
 
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 
@@ -11,7 +11,7 @@ grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 // CHECK: grad.all_reduce %[[ROWS]] : tensor<f32>
 // CHECK: %[[TURNS:.*]] = grad.reshape %[[X]] : tensor<32x3xf32> -> tensor<8x4x3xf32>
 // CHECK: %[[STEPS:.*]] = grad.transpose %[[TURNS]] permutation [1, 0, 2]
-// A mask is counted in all parts of all ranks.
+// A mask is counted over all parts of all ranks.
 // CHECK: %[[COUNTED:.*]] = grad.scan 4
 // CHECK: %[[THERE:.*]] = grad.select %{{.*}}, %[[COUNTED]],
 // CHECK: grad.all_reduce %[[THERE]] : tensor<f32>

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-build-step | FileCheck %s
 
-// A rank's share of the loss is its sum over what all ranks count; its gradients are summed before anything looks at them.
+// A rank's share of the loss is its sum divided by the count of all ranks. Its gradients are summed before any op reads them.
 
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 grad.state statistic @mean : tensor<4xf32> = dense<0.0> : tensor<4xf32>
@@ -14,12 +14,12 @@ grad.state statistic @mean : tensor<4xf32> = dense<0.0> : tensor<4xf32>
 // CHECK: %[[SUM:.*]] = grad.reduce_sum %{{.*}} dims [0] : tensor<8xf32>
 // CHECK: %[[N:.*]] = grad.reduce_sum %arg1 dims [0]
 // CHECK: %[[MEAN:.*]] = grad.reduce_mean
-// A rank without rows counts nothing.
+// A rank without rows counts 0.
 // CHECK: %[[HAS:.*]] = grad.compare  gt %[[ROWS]],
 // CHECK: %[[THERE:.*]] = grad.select %[[HAS]], %[[N]],
 // CHECK: grad.all_reduce %[[THERE]] : tensor<f32>
 // CHECK: %[[FIRST:.*]] = grad.mul %[[SUM]], %{{.*}}
-// A mean of the model's own, or a regularizer, counts as the rank's rows do.
+// A mean computed by the model, or a regularizer, is weighted by the rank's number of rows.
 // CHECK: grad.mul %[[MEAN]], %[[PORTION]]
 // CHECK: %[[SECOND:.*]] = grad.select
 // CHECK: %[[SHARE:.*]] = grad.add %[[FIRST]], %[[SECOND]]
@@ -49,7 +49,7 @@ func.func @train(%x: tensor<8x3xf32> {grad.batched}, %mask: tensor<8xf32> {grad.
   return %5, %3, %3, %4, %5, %one : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
 
-// A row's gradient of a sum over rows is its own; that of a rank's mean is made one of the mean over all ranks.
+// The gradient of a sum over rows with respect to rows is not scaled; that of a rank's mean is scaled to the mean over all ranks.
 
 // CHECK-LABEL: func.func @requests(
 // CHECK: %[[PORTION:.*]] = grad.div

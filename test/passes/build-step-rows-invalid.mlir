@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-build-step
 
-// A lazy table is read by rows alone.
+// A lazy table may only be read by rows.
 
 // expected-error @+1 {{expected the steps to read only rows of "w", which is lazy}}
 grad.state parameter @w : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.lazy}
@@ -14,7 +14,7 @@ func.func @train(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_rate
 
 // -----
 
-// What changes all rows.
+// Weight decay in the gradient changes all rows.
 
 // expected-error @+1 {{"w" cannot be lazy: l2 and weight_decay change all rows}}
 grad.state parameter @w : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.lazy}
@@ -27,7 +27,7 @@ func.func @train(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_rate
 
 // -----
 
-// The decay of the parameter itself.
+// Decoupled weight decay changes all rows.
 
 // expected-error @+1 {{"w" cannot be lazy: l2 and weight_decay change all rows}}
 grad.state parameter @w : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.lazy, grad.optimizer = {name = "sgd", weight_decay = 0.1}}
@@ -40,7 +40,7 @@ func.func @train(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_rate
 
 // -----
 
-// A norm of the whole tensor.
+// The rule needs a norm of the whole tensor.
 
 // expected-error @+1 {{"w" cannot be lazy: lamb computes with the whole parameter}}
 grad.state parameter @w : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.lazy}
@@ -53,7 +53,7 @@ func.func @train(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_rate
 
 // -----
 
-// Averages.
+// An average changes in all rows.
 
 // expected-error @+1 {{"w" cannot be lazy: its average changes in all rows}}
 grad.state parameter @w : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.lazy}
@@ -66,7 +66,7 @@ func.func @train(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_rate
 
 // -----
 
-// Ranks.
+// Ranks sum the whole gradient.
 
 // expected-error @+1 {{"w" cannot be lazy: ranks add up gradients of all rows}}
 grad.state parameter @w : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.lazy}

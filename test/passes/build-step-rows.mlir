@@ -1,8 +1,8 @@
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-build-step | FileCheck %s
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-build-step=cuda=true | FileCheck %s --check-prefix=CUDA
 
-// Of a table that is read by rows, SGD updates these rows. Equal indices are found by comparing all pairs. Positions without a row of
-// their own have an index out of range.
+// SGD updates only the rows of a table that were read. Equal indices are found by comparing all pairs. Duplicates get an index
+// out of range.
 
 grad.state parameter @table : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32>
 
@@ -37,7 +37,7 @@ func.func @sgd(%i: tensor<3x2xi64>, %lr: tensor<f32> {grad.role = "learning_rate
 
 // -----
 
-// Two reads of a table share one list: equal rows of both are found. Slots of the table's type follow by rows, counters do not.
+// Two reads of a table share one list, in which equal rows of both are found. Slots with the table's type are updated by rows, counters are not.
 
 grad.state parameter @table : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.lazy}
 // CHECK: grad.state {{ ?}}parameter @table
@@ -60,7 +60,7 @@ func.func @lazy(%i: tensor<3xi32>, %j: tensor<i32>, %lr: tensor<f32> {grad.role 
   // CHECK: grad.scatter %{{.*}} add %[[G]]#1 {{.*}} : tensor<4x8xf32>
   // CHECK: grad.scatter %{{.*}} add %[[G]]#0 {{.*}} : tensor<4x8xf32>
   // CHECK: %[[SUM:.*]] = grad.add
-  // The norm is that of the sums.
+  // The norm is computed from the sums of duplicate rows.
   // CHECK: grad.mul %[[SUM]], %[[SUM]]
   // CHECK: %[[M:.*]] = grad.read @table.first
   // CHECK: %[[OLD_M:.*]] = grad.gather %[[M]]
@@ -74,8 +74,8 @@ func.func @lazy(%i: tensor<3xi32>, %j: tensor<i32>, %lr: tensor<f32> {grad.role 
 
 // -----
 
-// All rows are updated: the moments of Adam change everywhere, and so does a table under weight decay; a product reads the whole
-// table; a batch that reads most rows gains nothing.
+// All rows are updated if Adam's moments or weight decay change all of them, if a product reads the whole table, or if a batch reads
+// most of its rows.
 
 grad.state parameter @adam : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.optimizer = {name = "adam", beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8}}
 grad.state parameter @decays : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.optimizer = {name = "sgd", weight_decay = 0.1}}
@@ -137,7 +137,7 @@ func.func @averaged(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_r
 
 // -----
 
-// Micro-batches stack what they read and its gradients; rows are united behind the last.
+// Micro-batches stack the indices and gradients that they read; duplicate rows are merged after the last one.
 
 grad.state parameter @table : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32> {grad.lazy}
 

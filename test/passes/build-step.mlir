@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-build-step | FileCheck %s
 
-// Slots are made once for both entries; each entry updates all parameters.
+// Slots are created once for both entries, and each entry updates all parameters.
 
 // CHECK: grad.state {{ ?}}parameter @w :
 // CHECK-NEXT: grad.state {{ ?}}slot @w.first : tensor<3x4xf32> = dense<0.000000e+00>
@@ -37,7 +37,7 @@ func.func @train(%x: tensor<2x3xf32>, %lr: tensor<f32> {grad.role = "learning_ra
   %5 = grad.reduce_mean %4 dims [0, 1] : tensor<2x4xf32>
   // CHECK: %[[G:.*]] = grad.gradient %[[LOSS]] wrt %[[W]] :
   // CHECK: %[[FINITE:.*]] = grad.is_finite %[[LOSS]]
-  // The norm sums rows first, which threads share.
+  // The norm first sums each row, so that threads can share the work.
   // CHECK: %[[SQUARES:.*]] = grad.mul %[[G]], %[[G]]
   // CHECK: %[[ROWS:.*]] = grad.reduce_sum %[[SQUARES]] dims [1]
   // CHECK: %[[TOTAL:.*]] = grad.reduce_sum %[[ROWS]] dims [0]
@@ -65,7 +65,7 @@ func.func @tail(%x: tensor<1x3xf32>, %lr: tensor<f32> {grad.role = "learning_rat
   %0 = grad.matmul %x, %w : tensor<1x3xf32>, tensor<3x4xf32>
   // CHECK: %[[LOSS:.*]] = grad.reduce_mean
   %1 = grad.reduce_mean %0 dims [0, 1] : tensor<1x4xf32>
-  // Without clipping the loss decides alone.
+  // Without clipping, only the loss decides whether the step proceeds.
   // CHECK: %[[PROCEED:.*]] = grad.is_finite %[[LOSS]]
   // CHECK: grad.read @w.first
   // CHECK: grad.adam
@@ -87,7 +87,7 @@ func.func @evaluate(%x: tensor<1x3xf32>) -> tensor<1x4xf32> {
 
 // -----
 
-// Rows along the last dim, whatever the rank: a filter has many of them, and only nine taps.
+// Rows run along the last dim, whatever the rank: a filter has many elements there, and only nine taps.
 
 grad.state parameter @w : tensor<3x3x8xf32> = dense<0.5> : tensor<3x3x8xf32>
 
@@ -125,7 +125,7 @@ func.func @momentum(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f
 
 // -----
 
-// Statistics that the forward writes stay as they were where the step does not proceed.
+// Statistics written by the forward are unchanged if the step does not proceed.
 
 grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
 grad.state statistic @mean : tensor<4xf32> = dense<0.0> : tensor<4xf32>
@@ -147,7 +147,7 @@ func.func @statistics(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning
 
 // -----
 
-// Slots follow from the hyperparameters, and are initialized and read in the update's order.
+// Slots depend on the hyperparameters, and are initialized and read in the order of the update.
 
 grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
 
@@ -178,7 +178,7 @@ func.func @rmsprop(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32
 
 // -----
 
-// Each element is limited; the norm that is returned is that of the whole gradient.
+// Each element is clipped; the returned norm is that of the unclipped gradient.
 
 grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
 
@@ -202,7 +202,7 @@ func.func @clip_values(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learnin
 
 // -----
 
-// Each tensor has a scale of its own.
+// Each tensor has its own scale.
 
 grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
 grad.state parameter @b : tensor<4xf32> = dense<0.5> : tensor<4xf32>
@@ -232,7 +232,7 @@ func.func @clip_norms(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning
 
 // -----
 
-// A state's rule stands in for the function's, and its group's rate for the common one.
+// A state's own rule replaces the function's, and the rate of its group replaces the common one.
 
 // CHECK: grad.state {{ ?}}parameter @w : tensor<4xf32> = dense<5.000000e-01> : tensor<4xf32>{{$}}
 // CHECK-NEXT: grad.state {{ ?}}slot @w.sum : tensor<4xf32> = dense<2.500000e-01>
@@ -255,7 +255,7 @@ func.func @groups(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rat
 
 // -----
 
-// Muon's matrix is the model's: rows are its first dim, which is stored last. The slot is stored in the model's order.
+// Muon's matrix is that of the model: its rows are the first dim, which is stored last. The slot is stored in the model's order.
 
 // CHECK: grad.state {{ ?}}slot @w.velocity : tensor<2x3xf32> = dense<0.000000e+00>
 grad.state parameter @w : tensor<3x2xf32> permutation [1, 0] = dense<0.5> : tensor<2x3xf32>
@@ -276,8 +276,8 @@ func.func @ordered(%x: tensor<3x2xf32>, %lr: tensor<f32> {grad.role = "learning_
 
 // -----
 
-// Two entries over one set of states: each asks for the gradients of what it trains, and optimizers count the steps that train a
-// parameter. The counter is made once, before all other states, and read and written once.
+// Two entries over one set of states: each requests the gradients of the parameters that it trains, and optimizers count the steps that
+// train a parameter. The counter is created once, before all other states, and read and written once.
 
 // CHECK: grad.state {{ ?}}slot @"gradc.steps/second" : tensor<f32>
 // CHECK-NEXT: grad.state {{ ?}}slot @"gradc.steps/first" : tensor<f32> = dense<0.000000e+00>
@@ -340,7 +340,7 @@ func.func @second(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rat
 
 // -----
 
-// What is watched is returned in the model's order of dims; nothing is written, no other result is left but the largest index.
+// Watched gradients are returned in the model's order of dims. Nothing is written, and no other result remains but the largest index.
 
 grad.state parameter @w : tensor<3x2xf32> permutation [1, 0] = dense<0.5> : tensor<2x3xf32>
 grad.state parameter @b : tensor<3x2xf32> = dense<0.5> : tensor<3x2xf32>

@@ -1,4 +1,4 @@
-// Two launches that overwrite what the other reads: one of them writes aside.
+// Two launches each overwrite an operand of the other: one of them writes elsewhere.
 
 // RUN: gradc-opt %s -split-input-file -gradc-choose-layouts -gradc-plan-memory | FileCheck %s
 

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-choose-layouts | FileCheck %s
 
-// What every step of a loop reads in panels is packed once, before the loop; a state is in panels as it is, loaded in the region.
+// A value that every step of a loop reads in panels is packed once, before the loop. A state is in panels already and is loaded in the region.
 // CHECK: exec.kernel @[[LATER:.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 0, width = 16>, unit]
 // CHECK-LABEL: func.func @forward
 // CHECK-NEXT: %[[PANELS:.*]] = exec.launch @pack(%arg2) {exec.nodes = []} : (tensor<8x8xf32>) -> tensor<8x8xf32>

@@ -1,8 +1,8 @@
 // RUN: gradc-opt %s -split-input-file -gradc-choose-layouts | FileCheck %s
 
-// Weights of bf16 are kept in pairs along the summed dim, padded to 26 of 25
-// and 40 of 40; the mirror is filled from the tensor with the columns' dim moved to the end, and the pairs'
-// dim with it.
+// bf16 weights are stored in pairs along the summed dim, padded from 25 to 26;
+// 40 needs no padding. The mirror is computed from the tensor with the column dim, and with it the
+// dim of the pairs, moved to the end.
 
 // CHECK: exec.kernel @{{pack.*}}layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>]
 // CHECK-NEXT: grad.transpose
@@ -47,8 +47,8 @@ func.func @forwards(%x: tensor<8x25xbf16>) -> tensor<8x40xbf16> {
 
 // -----
 
-// Kernels read @w through one that only rounds: a mirror in pairs for each direction takes its place, and what the
-// update writes fills both. The primary stays of f32; the update's other state lies like it.
+// Kernels that read @w through a kernel that only rounds read mirrors in pairs instead, one for each direction, which the
+// update writes. The primary remains f32, and the update's other state has the primary's layout.
 
 // CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]
 // CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 0, width = 32, pairs = 1>, unit]
@@ -70,7 +70,7 @@ func.func @forwards(%x: tensor<8x25xbf16>) -> tensor<8x40xbf16> {
 // CHECK-NEXT: exec.store @w.primary, %[[NEW]]#0
 // CHECK-NEXT: %[[FIRST:.*]] = exec.launch @pack{{.*}}(%[[NEW]]#0)
 // CHECK-NEXT: exec.store @w.mirror1, %[[FIRST]] : tensor<24x40xbf16>
-// The mirror along the other dim is filled from the tensor with that dim moved to the end.
+// The mirror for the other dim is computed from the tensor with that dim moved to the end.
 // CHECK-NEXT: %[[SECOND:.*]] = exec.launch @pack{{.*}}(%[[NEW]]#0)
 // CHECK-NEXT: exec.store @w.mirror2, %[[SECOND]] : tensor<40x24xbf16>
 module attributes {exec.level = "x86-64-v4+bf16"} {
@@ -108,7 +108,7 @@ func.func @step(%x: tensor<8x24xbf16>) -> tensor<8x24xbf16> {
 
 // -----
 
-// A rounded state that is returned is computed: it is of this run, and a mirror is not. So is one on a GPU.
+// A rounded state that is returned is computed, because a mirror may be newer than this run. The same holds on a GPU.
 
 // CHECK-NOT: exec.buffer mirror
 // CHECK-LABEL: func.func @returned
@@ -128,7 +128,7 @@ func.func @returned() -> tensor<24x40xbf16> {
 
 // -----
 
-// What does more than round is no mirror, and f16 is read in panels without pairs.
+// A kernel that does more than round does not become a mirror, and f16 is read in panels without pairs.
 
 // CHECK: exec.buffer primary @v.primary of @v : 3840
 // CHECK: exec.buffer primary @w.primary of @w : 3840

@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s -split-input-file -gradc-choose-layouts | FileCheck %s
 
-// A parameter that ranks divide is stored in the panels that its product reads, as without ranks; so are its slot and the
-// gradient that ranks scatter, which the launch that computes it stores there.
+// A parameter that ranks divide is stored in the panels that its product reads, as without ranks. So are its slot and the
+// gradient that ranks scatter, which is computed in this layout.
 
 // CHECK-DAG: exec.kernel @[[FILTER:gradient.*]](%{{.*}}layouts = [unit, unit, #exec.panel<dim = 1, width = 16>]
 // CHECK-DAG: exec.kernel @[[UPDATE:update.*]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]
@@ -15,7 +15,7 @@
 // CHECK-NEXT: %[[ALL:.*]] = grad.all_gather %[[NEW]]#0 of [@w]
 // CHECK-NEXT: exec.store @w.primary, %[[ALL]]
 // CHECK-NEXT: exec.store @w.velocity.primary, %[[NEW]]#1
-// A gradient that has another reader is row-major, and packed for the ranks.
+// A gradient with another reader is row-major, and packed for the ranks.
 // CHECK-LABEL: func.func @watched
 // CHECK: %[[G:.*]] = exec.launch @gradient(
 // CHECK-NEXT: %[[PACKED:.*]] = exec.launch @pack{{.*}}(%[[G]])
@@ -63,7 +63,7 @@ func.func @watched(%x: tensor<8x24xf32>, %y: tensor<8x32xf32>) -> tensor<24x32xf
 
 // -----
 
-// Panels that are padding for more than 1/32 are a mirror: ranks would send the padding, too.
+// If more than 1/32 of the panels would be padding, they are a mirror, because ranks would send the padding as well.
 
 // CHECK: exec.buffer primary @w.primary of @w : 960
 // CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 1, width = 16> : 1536
@@ -95,7 +95,7 @@ func.func @step(%x: tensor<8x24xf32>, %g: tensor<24x10xf32>) -> tensor<8x10xf32>
 
 // -----
 
-// An update that cannot be in place is computed aside and copied to the buffer before ranks gather from there.
+// An update that cannot run in place writes elsewhere and is copied to the buffer before ranks gather from it.
 
 // CHECK-LABEL: func.func @step
 // CHECK: %[[NEW:.*]] = exec.launch @turn(

@@ -1,4 +1,4 @@
-// A state that is written and whose old value is returned: the old value is copied before it is overwritten.
+// A state is written, and its old value returned: the old value is copied before it is overwritten.
 
 // RUN: gradc-opt %s -gradc-choose-layouts -gradc-plan-memory | FileCheck %s
 

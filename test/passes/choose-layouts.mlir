@@ -1,8 +1,8 @@
 // RUN: gradc-opt %s -split-input-file -gradc-choose-layouts | FileCheck %s
 
-// A weight lives in the panels that its forward wants. The backward reads it transposed, from a
-// mirror that is refreshed from the new value after the write. Kernels take the layouts of what
-// they load and store, so an update stays in place; the runtime's way in and out are two entries.
+// A weight is stored in the panels that its forward reads. The backward reads the transpose from a
+// mirror, which is recomputed after each write. Kernels use the layouts of the states that they load
+// and store, so an update runs in place. The runtime reads and writes through two more entries.
 
 // CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 1, width = 16>, unit]
 // CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 0, width = 16>, unit]
@@ -63,7 +63,7 @@ func.func @step(%x: tensor<8x24xf32>) -> tensor<8x24xf32> {
 
 // -----
 
-// Wider vectors, wider panels; twice as wide elements, half as many. Integers stay row-major.
+// Wider vectors have wider panels, and wider elements narrower ones. Integers stay row-major.
 
 // CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 32> : 6144
 // CHECK: exec.buffer primary @d.primary of @d layout <dim = 1, width = 16> : 9216
@@ -98,7 +98,7 @@ func.func @forwards(%x: tensor<8x24xf32>, %d: tensor<8x24xf64>, %i: tensor<8x24x
 
 // -----
 
-// What is returned must be row-major: then the panels are the mirror.
+// A returned value must be row-major, so the panels are the mirror.
 
 // CHECK: exec.buffer primary @w.primary of @w : 3840
 // CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 1, width = 16> : 4608
@@ -122,8 +122,8 @@ func.func @returned(%x: tensor<8x24xf32>) -> (tensor<8x40xf32>, tensor<24x40xf32
 
 // -----
 
-// A launch may write over its operand in place and into a buffer whose old value nobody needs any
-// more. Everything else goes through a copy.
+// A launch may write over its operand in place, or into a buffer whose old value has no more readers.
+// All other writes go through a copy.
 
 module attributes {exec.level = "x86-64-v3"} {
 grad.state parameter @a : tensor<8x8xf32> = dense<1.0> : tensor<8x8xf32>
@@ -161,7 +161,7 @@ func.func @not_inplace() {
   grad.write @a, %0 : tensor<8x8xf32>
   return
 }
-// The new value is needed where the old one still is.
+// The new value is needed while the old one is.
 // CHECK-LABEL: func.func @later_reader
 // CHECK: %[[OLD:.*]] = exec.load @a.primary
 // CHECK: %[[NEW:.*]] = exec.launch @exp(%[[OLD]])
@@ -175,7 +175,7 @@ func.func @later_reader() -> tensor<8x8xf32> {
   grad.write @a, %0 : tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
 }
-// One result is one buffer.
+// A result has a single buffer.
 // CHECK-LABEL: func.func @twice
 // CHECK: %[[NEW:.*]] = exec.launch @exp(
 // CHECK: exec.store @b.primary, %[[NEW]]
@@ -199,8 +199,8 @@ func.func @from_input(%x: tensor<8x8xf32>) {
 
 // -----
 
-// A mirror is refreshed from what the primary holds, also where that was written aside: the copy
-// packs, and the launch itself writes row-major.
+// A mirror is computed from the primary, even if that was written elsewhere first: the copy packs,
+// and the launch writes row-major.
 
 // CHECK: exec.kernel @[[UPDATE:update.*]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, unit]
 // CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16>
@@ -238,8 +238,8 @@ func.func @aside(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
 
 // -----
 
-// A filter's panels run along what its convolution's vectors do; the checkpoint's order comes back through
-// the transfers.
+// The panels of a filter run along the vectors of its convolution. Transfers convert to the checkpoint's
+// order.
 
 // CHECK: exec.buffer primary @filter.primary of @filter layout <dim = 3, width = 16> : 18432
 // CHECK: exec.buffer mirror @filter.mirror1 of @filter layout <dim = 2, width = 16> : 18432
@@ -267,8 +267,8 @@ func.func @step(%x: tensor<8x8x4x16xf32>) -> tensor<8x8x4x16xf32> {
 
 // -----
 
-// Filters of 3x3 convolutions with enough channels are kept transformed, in mirrors: the update
-// needs their values. Odd pictures and few channels go the direct way.
+// 3x3 filters with enough channels are stored transformed, in mirrors, because the update needs
+// their values. Pictures of odd size and filters with few channels use direct convolutions.
 
 // CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]
 // CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16, winograd>, unit]
@@ -320,8 +320,8 @@ func.func @step(%x: tensor<8x8x4x32xf32>, %o: tensor<7x7x4x32xf32>, %f: tensor<8
 
 // -----
 
-// What a kernel updates beside a weight lies as the weight does; what it updates of another shape, or what an entry reads as it is,
-// stays row-major.
+// States that one kernel updates together with a weight have the weight's layout. States of another shape, and states that an entry
+// reads row-major, stay row-major.
 
 // CHECK-DAG: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16>
 // CHECK-DAG: exec.buffer primary @w.velocity.primary of @w.velocity layout <dim = 1, width = 16>

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s --gradc-choose-libraries=mode=always | FileCheck %s
 
-// A state that is read is written in its place: no call does that.
+// A state that is read is also overwritten, which library calls do not do.
 
 module attributes {exec.level = "cuda:sm_90"} {
 grad.state parameter @z : tensor<4x16xf32> = dense<1.0> : tensor<4x16xf32>

@@ -4,12 +4,12 @@
 // RUN: sed s/cuda:sm_90/x86-64-v3/ %s | gradc-opt --gradc-choose-libraries=mode=always | FileCheck %s --check-prefix=NEVER
 // RUN: not gradc-opt %s --gradc-choose-libraries=mode=often 2>&1 | FileCheck %s --check-prefix=MODE
 
-// Bias and ReLU are of the call, an update is not. A call costs more than a launch: small products have none.
+// A call includes bias and ReLU, but not an update. A call costs more than a launch, so small products do not use one.
 // NEVER-NOT: library
 // MODE: error: expected mode auto, always or never, found often
 // AUTO: exec.kernel @update({{.*}} attributes {bytes = 0 : i64} {
 // AUTO: exec.kernel @product({{.*}} attributes {bytes = 0 : i64} {
-// cuDNN's convolutions in plain f32 are no faster than generated ones.
+// In f32, cuDNN's convolutions are no faster than generated ones.
 // AUTO: exec.kernel @forward({{.*}} attributes {bytes = 0 : i64} {
 // AUTO: exec.kernel @wide({{.*}} attributes {bytes = 0 : i64} {
 // AUTO: exec.kernel @long_sum({{.*}} attributes {bytes = 0 : i64} {
@@ -24,14 +24,14 @@ module attributes {exec.level = "cuda:sm_90"} {
     %3 = grad.relu %2 : tensor<4x16xf32>
     exec.yield %3 : tensor<4x16xf32>
   }
-  // The sum that somebody else reads, too, stays a result.
+  // The sum has another reader, so it stays a result.
   // CHECK-NOT: exec.kernel @update
   exec.kernel @update(%x: tensor<4x8xf32>, %g: tensor<4x16xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.matmul %x, %g transpose_lhs : tensor<4x8xf32>, tensor<4x16xf32>
     %1 = grad.sub %w, %0 : tensor<8x16xf32>
     exec.yield %1, %0 : tensor<8x16xf32>, tensor<8x16xf32>
   }
-  // Of products with any letters those of matrices are calls.
+  // Products with any letters are calls if they are matrix products.
   // CHECK: exec.kernel @two_sums({{.*}} attributes {bytes = 0 : i64} {
   // CHECK: exec.kernel @two_rows({{.*}} attributes {bytes = 0 : i64} {
   // CHECK: exec.kernel @matrices({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
@@ -47,14 +47,14 @@ module attributes {exec.level = "cuda:sm_90"} {
     %0 = grad.convolution %x, %w dims "tnk,tok->tno" window <[]> : tensor<3x4x8xf32>, tensor<3x16x8xf32>
     exec.yield %0 : tensor<3x4x16xf32>
   }
-  // GELU in its tanh form, which is the library's.
+  // The library has the tanh form of GELU.
   // CHECK: exec.kernel @gelu({{.*}} library = #exec.library<matmul epilogue = gelu, operands = [0, 1]>
   exec.kernel @gelu(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x12xf32>
     %1 = grad.gelu %0 {approximate} : tensor<4x12xf32>
     exec.yield %1 : tensor<4x12xf32>
   }
-  // What it is applied to is written beside it for the backward pass.
+  // The operand of GELU is stored for the backward.
   // CHECK: exec.kernel @kept({{.*}} library = #exec.library<matmul epilogue = bias_gelu, operands = [0, 1, 2], kept = 1>
   exec.kernel @kept(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %b: tensor<16xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x16xf32>
@@ -63,14 +63,14 @@ module attributes {exec.level = "cuda:sm_90"} {
     %3 = grad.gelu %2 {approximate} : tensor<4x16xf32>
     exec.yield %3, %2 : tensor<4x16xf32>, tensor<4x16xf32>
   }
-  // Which then takes the product of the gradient times GELU's slope as one call.
+  // The backward computes the product of the gradient and multiplies it by GELU's derivative, in one call.
   // CHECK: exec.kernel @slope({{.*}} library = #exec.library<matmul epilogue = gelu_grad, operands = [1, 2, 0]>
   exec.kernel @slope(%z: tensor<4x16xf32>, %g: tensor<4x8xf32>, %w: tensor<16x8xf32>) attributes {inplace = array<i64: 0>, bytes = 0 : i64} {
     %0 = grad.matmul %g, %w transpose_rhs : tensor<4x8xf32>, tensor<16x8xf32>
     %1 = grad.gelu_grad %z, %0 {approximate} : tensor<4x16xf32>
     exec.yield %1 : tensor<4x16xf32>
   }
-  // Another matrix is written and read by eights of columns.
+  // Such a matrix is read and written in units of eight columns.
   // CHECK-NOT: exec.kernel @{{odd_kept|odd_slope}}
   exec.kernel @odd_kept(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x12xf32>
@@ -82,14 +82,14 @@ module attributes {exec.level = "cuda:sm_90"} {
     %1 = grad.gelu_grad %z, %0 {approximate} : tensor<4x12xf32>
     exec.yield %1 : tensor<4x12xf32>
   }
-  // The exact form is generated; its product is not.
+  // The exact form of GELU is generated; its product is a call.
   // CHECK-NOT: exec.kernel @exact
   exec.kernel @exact(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x16xf32>
     %1 = grad.gelu %0 : tensor<4x16xf32>
     exec.yield %1 : tensor<4x16xf32>
   }
-  // Not f32.
+  // Only f32 products are calls.
   // CHECK: exec.kernel @half({{.*}} attributes {bytes = 0 : i64} {
   exec.kernel @half(%x: tensor<4x8xbf16>, %w: tensor<8x16xbf16>) attributes {bytes = 0 : i64} {
     %0 = grad.matmul %x, %w : tensor<4x8xbf16>, tensor<8x16xbf16>
@@ -125,13 +125,13 @@ module attributes {exec.level = "cuda:sm_90"} {
     %0 = grad.convolution %x, %g dims "nc,no->co" window <[4, 4] low [1, 1] dilation [2, 2]> : tensor<8x8x2x3xf32>, tensor<4x4x2x4xf32>
     exec.yield %0 : tensor<3x3x3x4xf32>
   }
-  // As a convolution of one tap it would have more windows than results.
+  // As a convolution with one tap it would have more windows than results.
   // CHECK: exec.kernel @point({{.*}} library = #exec.library<filter_gradient epilogue = none, operands = [0, 1]>
   exec.kernel @point(%x: tensor<2x2x2x3xf32>, %g: tensor<1x1x2x4xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.convolution %x, %g dims "nc,no->co" window <[1, 1] high [-1, -1] dilation [2, 2]> : tensor<2x2x2x3xf32>, tensor<1x1x2x4xf32>
     exec.yield %0 : tensor<1x1x3x4xf32>
   }
-  // What a convolution is does not follow from its numbers: these pictures are smaller than the filter.
+  // The role of a convolution does not follow from its sizes: these pictures are smaller than the filter.
   // CHECK: exec.kernel @small({{.*}} library = #exec.library<convolution epilogue = none, operands = [0, 1]>
   exec.kernel @small(%x: tensor<2x2x2x3xf32>, %w: tensor<3x3x3x4xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<2x2x2x3xf32>, tensor<3x3x3x4xf32>
@@ -142,7 +142,7 @@ module attributes {exec.level = "cuda:sm_90"} {
     %0 = grad.convolution %x, %g dims "nc,no->co" window <[2, 2] low [1, 1] high [1, 1]> : tensor<2x2x2x3xf32>, tensor<2x2x2x4xf32>
     exec.yield %0 : tensor<3x3x3x4xf32>
   }
-  // A convolution takes its bias and its ReLU along.
+  // A convolution includes its bias and its ReLU.
   // CHECK: exec.kernel @block({{.*}} library = #exec.library<convolution epilogue = bias_relu, operands = [0, 1, 2]>
   exec.kernel @block(%x: tensor<8x8x2x3xf32>, %w: tensor<3x3x3x4xf32>, %b: tensor<4xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3]> : tensor<8x8x2x3xf32>, tensor<3x3x3x4xf32>
@@ -151,7 +151,7 @@ module attributes {exec.level = "cuda:sm_90"} {
     %3 = grad.relu %2 : tensor<6x6x2x4xf32>
     exec.yield %3 : tensor<6x6x2x4xf32>
   }
-  // Groups are none of a plain call's.
+  // A plain call has no groups.
   // CHECK: exec.kernel @depthwise({{.*}} attributes {bytes = 0 : i64} {
   exec.kernel @depthwise(%x: tensor<8x8x2x3xf32>, %w: tensor<3x3x3xf32>) attributes {bytes = 0 : i64} {
     %0 = grad.convolution %x, %w dims "nc,c->nc" window <[3, 3]> : tensor<8x8x2x3xf32>, tensor<3x3x3xf32>
@@ -162,7 +162,7 @@ module attributes {exec.level = "cuda:sm_90"} {
   // CHECK: return %[[NEW]], %[[W]]
   // CHECK: exec.kernel @matmul({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
   // CHECK: exec.kernel @sub({{.*}} inplace = array<i64: 0, 1>
-  // What was cut behind a call.
+  // Kernels split into a call and a kernel for the rest.
   // CHECK: exec.kernel @matmul_{{[0-9]+}}({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>
   // CHECK: exec.kernel @gelu_{{[0-9]+}}({{.*}}) attributes {bytes = 384 : i64, flops = 48 : i64, inplace = array<i64: 0>} {
   // CHECK: exec.kernel @matmul_{{[0-9]+}}({{.*}} library = #exec.library<matmul epilogue = none, operands = [0, 1]>

@@ -1,14 +1,14 @@
 // RUN: gradc-opt %s -gradc-assign-stages -gradc-differentiate -gradc-cut-stages | FileCheck %s
 
-// Two parts, unrolled, on two stages. The first one sends what it computes of a part and receives the gradient of that; states and their
-// updates are where they are read. The loss is sent to the stage that does not compute it, and so is the sum of squares, of which each
-// stage computes its terms. A step counter, which nobody's forward reads, is counted by both.
+// Two parts, unrolled, on two stages. The first stage sends its result of each part and receives the gradient. States and their
+// updates belong to the stage that reads them. The loss is sent to the stage that does not compute it, as is the sum of squares, of which
+// each stage computes its terms. The step counter, which no forward reads, is updated by both stages.
 
 grad.state parameter @w0 : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
 grad.state parameter @w1 : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
 grad.state statistic @steps : tensor<f32> = dense<0.0> : tensor<f32>
 
-// The whole step stays as it was.
+// The whole step is unchanged.
 // CHECK-LABEL: func.func @train(
 // CHECK-NOT: grad.stage
 // CHECK-NOT: grad.send
@@ -28,7 +28,7 @@ grad.state statistic @steps : tensor<f32> = dense<0.0> : tensor<f32>
 // CHECK: grad.slice %arg0 starts [1, 0, 0]
 // CHECK: %[[H1:.*]] = grad.matmul %{{.*}}, %[[W0]]
 // CHECK: grad.send %[[H1]] to 1 number [[N1:[0-9]+]] turn 2
-// The gradients of both parts are not added up at the end: the first sum is computed before the second part is received.
+// Gradients of both parts are not all added at the end: the first addition comes before the second part is received.
 // CHECK: grad.receive from 1 after(%[[H1]], %[[SUM]]) number [[M1:[0-9]+]] turn 4
 // CHECK: %[[S0:.*]] = grad.reduce_sum
 // CHECK: grad.send %[[S0]] to 1 number [[S:[0-9]+]] turn 5

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -gradc-cut-states | FileCheck %s
 
-// The launches that update a parameter run on a rank's own pieces, which are whole units of each of them.
+// Launches that update a parameter run on the rank's own pieces, which consist of whole units of all these launches.
 
 grad.state parameter @w : tensor<96xf32> = dense<0.0> : tensor<96xf32>
 grad.state slot @w.velocity : tensor<96xf32> = dense<0.0> : tensor<96xf32> {grad.cut = @w}
@@ -42,7 +42,7 @@ func.func @train(%g: tensor<96xf32>) {
   return
 }
 
-// Here a norm reads all of the sums.
+// Here, a norm reads all sums.
 // CHECK-LABEL: @clipped
 // CHECK: grad.reduce_scatter %{{.*}} of [@w] {exec.cuts = [@w.cut], exec.zeros} : tensor<96xf32>
 // CHECK: exec.launch @norm(%{{[a-z0-9]*}}) : (
@@ -60,7 +60,7 @@ func.func @clipped(%g: tensor<96xf32>) -> tensor<f32> {
 
 // -----
 
-// One rank updates all of a parameter whose rule takes whole tensors; it alone computes what only the update reads.
+// If a rule needs the whole tensor, one rank updates all of the parameter. Only this rank computes values that only the update reads.
 
 grad.state parameter @w : tensor<96xf32> = dense<0.0> : tensor<96xf32> {grad.whole}
 // CHECK: exec.cut @w.cut of @w : 96 by 96
@@ -94,7 +94,7 @@ func.func @whole(%g: tensor<96xf32>) {
 
 // -----
 
-// Units of these tiles are no runs of elements, so that one rank has all of the state.
+// The units of these tiles are not contiguous, so one rank owns the whole state.
 
 grad.state parameter @w : tensor<8x64xf32> = dense<0.0> : tensor<8x64xf32>
 // CHECK: exec.cut @w.cut of @w : 512 by 512
@@ -116,7 +116,7 @@ func.func @train(%g: tensor<8x64xf32>) {
 
 // -----
 
-// One launch updates two parameters: they are cut alike. Where nothing is gathered, a slot is written whole.
+// One launch updates two parameters, so they are cut alike. Where nothing is gathered, a slot is written whole.
 
 grad.state parameter @v : tensor<96xf32> = dense<0.0> : tensor<96xf32>
 grad.state parameter @w : tensor<96xf32> = dense<0.0> : tensor<96xf32>
@@ -160,7 +160,7 @@ func.func @fill_slot(%x: tensor<96xf32>) {
 
 // -----
 
-// A parameter in panels is cut into panels: the units of an update that walks them one after the other, padding included.
+// A parameter in panels is cut into panels, the units of an update that walks them in order, padding included.
 
 grad.state parameter @w : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32>
 grad.state slot @w.velocity : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32> {grad.cut = @w}
@@ -189,7 +189,7 @@ func.func @train(%g: tensor<24x60xf32>) {
 
 // -----
 
-// Rows of panels are no runs of what is stored. And a slot of a state that one rank updates whole may be stored otherwise.
+// Rows of panels are not contiguous in memory. A slot of a state that one rank updates may have another layout.
 
 grad.state parameter @v : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32>
 grad.state parameter @w : tensor<24x60xf32> = dense<0.0> : tensor<24x60xf32> {grad.whole}

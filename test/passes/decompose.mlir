@@ -1,8 +1,8 @@
 // RUN: gradc-opt %s -gradc-decompose | FileCheck %s
 // RUN: gradc-opt %s -gradc-decompose=keep-for-libraries | FileCheck %s --check-prefix=KEPT
 
-// What each composite is made of is tested beside the op; here: all go, also those made of others,
-// and primitives stay.
+// The decomposition of each composite is tested with its op. Here: all composites are decomposed, also
+// those inside decompositions, and primitives are unchanged.
 
 // CHECK-LABEL: @composites
 // CHECK-NOT: grad.{{softmax|gelu|reduce_mean|dropout|random_uniform|sgd}}
@@ -16,7 +16,7 @@ func.func @composites(%x: tensor<2x4xf32>, %seed: tensor<i32>, %lr: tensor<f32>,
   return %3, %4 : tensor<2x4xf32>, tensor<2xf32>
 }
 
-// cuBLASLt has GELU in its tanh form, in f32.
+// cuBLASLt has the tanh form of GELU, in f32.
 // CHECK-LABEL: @kept
 // CHECK-NOT: grad.gelu
 // KEPT-LABEL: @kept

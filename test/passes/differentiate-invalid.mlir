@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -verify-diagnostics -gradc-differentiate
 
-// All ops without a gradient are reported at once, each with a target that needed it.
+// All ops without a gradient are reported together, each with a target that needs it.
 
 // expected-note @+1 {{needed for the gradient with respect to input "x"}}
 func.func @all_at_once(%x: tensor<4xf32> {grad.name = "x"}, %lr: tensor<f32>, %go: tensor<i1>) -> tensor<4xf32> {

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-differentiate | FileCheck %s
 
-// Contributions add up, and what only the input's gradient needs is not built.
+// Contributions are added, and ops that only the input's gradient would need are not built.
 
 // CHECK-LABEL: @fan_out
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[W:.*]]: tensor<4xf32>)
@@ -21,7 +21,7 @@ func.func @fan_out(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
   return %4 : tensor<4xf32>
 }
 
-// Several requests of one objective share forward and backward.
+// Several requests for one objective share the forward and the backward.
 
 // CHECK-LABEL: @shared
 func.func @shared(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<2x3xf32>) {
@@ -38,7 +38,7 @@ func.func @shared(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>) -> (tensor<3x4xf32>,
   return %3, %4 : tensor<3x4xf32>, tensor<2x3xf32>
 }
 
-// A value in the middle is a target like any other, and so is the objective.
+// An intermediate value can be a target, and so can the objective.
 
 // CHECK-LABEL: @intermediate
 func.func @intermediate(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
@@ -67,7 +67,7 @@ func.func @nested(%x: tensor<f32>) -> tensor<f32> {
   return %3 : tensor<f32>
 }
 
-// What the objective does not depend on, or only through steps, has a zero gradient.
+// A target that the objective does not depend on, or only through steps, has a zero gradient.
 
 // CHECK-LABEL: @zero
 func.func @zero(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -80,7 +80,7 @@ func.func @zero(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<
   return %2#0, %2#1 : tensor<4xf32>, tensor<4xf32>
 }
 
-// Without a request nothing changes.
+// Functions without requests are unchanged.
 
 // CHECK-LABEL: @untouched
 func.func @untouched(%x: tensor<4xf32>) -> tensor<f32> {
@@ -92,7 +92,7 @@ func.func @untouched(%x: tensor<4xf32>) -> tensor<f32> {
   return %1 : tensor<f32>
 }
 
-// A gradient that is zero holds rows of the batch where its target does; a constant shows none.
+// A zero gradient has rows of the batch if its target has; a constant has none.
 // CHECK-LABEL: func.func @zero_of_rows
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x4xf32>
 // CHECK: %[[FINITE:.*]] = grad.is_finite %[[X]]

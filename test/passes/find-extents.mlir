@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s --gradc-find-extents | FileCheck %s
 
-// Rows reach the product and its sum, not the update of the weight.
+// The product and its sum have rows; the update of the weight does not.
 // CHECK: exec.kernel @matmul
 // CHECK-SAME: extents = [array<i64: 1, 0>, array<i64: 0, 0>]
 // CHECK-SAME: rows = array<i64: 1, 0>
@@ -15,7 +15,7 @@ exec.kernel @sum(%x: tensor<32x8xf32>) {
   %0 = grad.reduce_sum %x dims [0] : tensor<32x8xf32>
   exec.yield %0 : tensor<8xf32>
 }
-// What two entries run with different extents is two kernels.
+// A kernel that two entries run with different extents is duplicated.
 // CHECK: exec.kernel @double(%{{.*}}: tensor<32x8xf32>) {
 // CHECK: exec.kernel @[[ROWS:double.+]](%{{.*}}: tensor<32x8xf32>) attributes
 // CHECK-SAME: rows = array<i64: 1, 0>

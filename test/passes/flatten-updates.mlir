@@ -7,7 +7,7 @@ exec.buffer primary @w.primary of @w : 1728
 exec.buffer primary @w.velocity.primary of @w.velocity : 1728
 exec.buffer primary @v.primary of @v : 3072
 
-// Row-major tensors: numbers, splats and what is computed element by element have the same bodies over lists.
+// Kernels on row-major tensors become kernels on lists with the same bodies, if they compute element by element.
 
 // CHECK: exec.kernel @[[LIST:update_.*]](%{{.*}}: tensor<432xf32>, %{{.*}}: tensor<432xf32>, %{{.*}}: tensor<432xf32>, %[[RATE:.*]]: tensor<f32>) attributes {inplace = array<i64: 0, 2>}
 // CHECK: %[[HALF:.*]] = grad.constant dense<5.000000e-01> : tensor<432xf32>
@@ -34,7 +34,7 @@ exec.kernel @average(%w: tensor<3x3x8x6xf32>) attributes {inplace = array<i64: 0
 // CHECK-DAG: %[[G:.*]] = grad.reshape %[[S]] : tensor<3x3x8x6xf32> -> tensor<432xf32>
 // CHECK: %[[NEW:.*]]:2 = exec.launch @[[LIST]](%[[W]], %[[G]], %{{.*}}, %arg1)
 // CHECK: %[[ALL:.*]] = grad.all_gather %[[NEW]]#0 of [@w] : tensor<432xf32>
-// Other readers have the shape.
+// Values with other readers keep the shape.
 // CHECK: %[[SHAPED:.*]] = grad.reshape %[[ALL]] : tensor<432xf32> -> tensor<3x3x8x6xf32>
 // CHECK: exec.store @w.primary, %[[ALL]] : tensor<432xf32>
 // CHECK: exec.store @w.velocity.primary, %[[NEW]]#1 : tensor<432xf32>
@@ -52,7 +52,7 @@ func.func @step(%g: tensor<3x3x8x6xf32>, %lr: tensor<f32>) -> tensor<3x3x8x6xf32
   return %average : tensor<3x3x8x6xf32>
 }
 
-// Tensors that share their panels are lists in the order of these.
+// Tensors in the same panels become lists in the order of the panels.
 
 // CHECK: exec.kernel @[[PANELS:in_panels_.*]](%{{.*}}: tensor<768xf32>, %{{.*}}: tensor<768xf32>) attributes {inplace = array<i64: 0>} {
 exec.kernel @in_panels(%w: tensor<24x32xf32>, %g: tensor<24x32xf32>) attributes {inplace = array<i64: 0>,
@@ -81,7 +81,7 @@ func.func @step_in_panels(%g: tensor<24x32xf32>) -> tensor<24x32xf32> {
   return %2 : tensor<24x32xf32>
 }
 
-// Padded panels, tensors in different layouts, where an element's place counts, and an update that nobody divides, stay as they are.
+// Unchanged: padded panels, tensors in different layouts, ops that depend on an element's position, and updates that ranks do not divide.
 
 exec.kernel @padded(%w: tensor<24x32xf32>, %g: tensor<24x32xf32>) attributes {inplace = array<i64: 0>,
     layouts = [#exec.panel<dim = 0, width = 16>, #exec.panel<dim = 0, width = 16>, #exec.panel<dim = 0, width = 16>]} {

@@ -2,7 +2,7 @@
 // RUN: gradc-opt %s -split-input-file -gradc-form-attention=cuda | FileCheck %s --check-prefix=CUDA
 // CUDA-NOT: grad.attention
 
-// A factor on either side or behind the product, and a mask that is repeated for all heads and queries.
+// A factor of either operand or of the product, and a mask that is repeated for all heads and queries.
 // CHECK-LABEL: @padding
 // CHECK: %[[M:.*]] = grad.reshape %arg3 : tensor<2x32xf32> -> tensor<2x1x1x32xf32>
 // CHECK: grad.attention %arg0, %arg1, %arg2 mask %[[M]] : tensor<2x1x1x32xf32> {scale = 1.250000e-01 : f64}
@@ -24,7 +24,7 @@ func.func @padding(%q: tensor<2x3x16x8xf32>, %k: tensor<2x3x32x8xf32>, %v: tenso
 
 // -----
 
-// A triangle of bools or of numbers is no mask in memory, whatever computes it.
+// A triangular mask, of bools or numbers, needs no memory, however it is computed.
 // CHECK-LABEL: @causal
 // CHECK-NOT: mask
 // CHECK: grad.attention %arg0, %arg0, %arg0 {causal = 0 : i64, scale = 1.000000e+00 : f64}
@@ -52,7 +52,7 @@ func.func @causal(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
 
 // -----
 
-// Any other known mask stays one; a constant of the module is looked at, too.
+// Any other known mask remains a mask; constants of the module are evaluated, too.
 // CHECK-LABEL: @other_mask
 // CHECK: grad.attention %arg0, %arg0, %arg0 mask %{{.*}} : tensor<1x1x16x16xi1> {scale
 // CHECK: grad.attention %{{.*}}, %arg0, %arg0 {causal = 15 : i64
@@ -78,7 +78,7 @@ func.func @other_mask(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
 
 // -----
 
-// Repeated heads are read once. A transposed key becomes a transposed operand, which is none.
+// Repeated heads are read once. A transposed key becomes an operand with another order of dims.
 // CHECK-LABEL: @grouped
 // CHECK: grad.attention %arg0, %arg1, %arg2 {scale = 1.000000e+00 : f64} : tensor<2x4x16x8xf32>, tensor<2x2x32x8xf32>, tensor<2x2x32x8xf32>
 func.func @grouped(%q: tensor<2x4x16x8xf32>, %k: tensor<2x2x32x8xf32>, %v: tensor<2x2x32x8xf32>) -> tensor<2x4x16x8xf32> {
@@ -95,7 +95,7 @@ func.func @grouped(%q: tensor<2x4x16x8xf32>, %k: tensor<2x2x32x8xf32>, %v: tenso
 
 // -----
 
-// Rank 3: one head.
+// Rank 3: a single head.
 // CHECK-LABEL: @rank3
 // CHECK: grad.attention %{{.*}}, %{{.*}}, %{{.*}} {scale = 1.000000e+00 : f64} : tensor<6x1x16x8xf32>, tensor<6x1x16x8xf32>, tensor<6x1x16x8xf32>
 func.func @rank3(%x: tensor<6x16x8xf32>) -> tensor<6x16x8xf32> {
@@ -107,7 +107,7 @@ func.func @rank3(%x: tensor<6x16x8xf32>) -> tensor<6x16x8xf32> {
 
 // -----
 
-// As ONNX's Attention is imported: rows of heads that share keys lie one after the other, and queries that see no key are
+// As ONNX's Attention is imported: the rows of heads that share keys are concatenated, and queries that see no key are
 // guarded.
 // CHECK-LABEL: @imported
 // CHECK-NOT: grad.softmax
@@ -156,7 +156,7 @@ func.func @exported(%q: tensor<2x3x16x8xf32>, %k: tensor<2x3x32x8xf32>, %v: tens
 
 // -----
 
-// Dropout of the weights is drawn again by whoever computes them; the order of the scores counts, not that of the operands.
+// Each kernel draws the dropout of the weights again; random bits follow the order of the scores, not that of the operands.
 // CHECK-LABEL: @dropout
 // CHECK: grad.attention %arg0, %arg0, %arg0 dropout %arg1, %arg2 : tensor<i32>, tensor<i32> {ratio = 1.000000e-01 : f64, scale = 1.000000e+00 : f64, stream = 7 : i32}
 // CHECK-NOT: grad.dropout
@@ -170,8 +170,8 @@ func.func @dropout(%x: tensor<2x2x16x8xf32>, %seed: tensor<i32>, %step: tensor<i
 
 // -----
 
-// Too few queries, probabilities or scores with other readers, a trained mask, a factor behind the mask, 16-bit
-// products, NaN weights that become 1, and rows of the batch as queries: none is formed.
+// No attention: too few queries, probabilities or scores with other readers, a trained mask, a factor after the mask, 16-bit
+// products, NaN weights that become 1, and rows of the batch as queries.
 // CHECK-LABEL: @small
 // CHECK-NOT: grad.attention
 grad.state parameter @bias : tensor<16x16xf32> = dense<0.0> : tensor<16x16xf32>

@@ -2,8 +2,8 @@
 // RUN: gradc-opt %s -gradc-decompose=keep-for-kernels=true -gradc-form-kernels -gradc-choose-layouts -gradc-schedule -gradc-plan-memory | FileCheck %s --check-prefix=PLAN
 // RUN: gradc-opt %s -gradc-decompose -gradc-form-kernels=cuda=true | FileCheck %s --check-prefix=CUDA
 
-// On a CPU the new rows are written over the table, by a kernel of its own that walks them. The arithmetic before is another kernel.
-// Elsewhere the op is a scatter.
+// On a CPU, the new rows overwrite the table in a separate kernel that walks them. The arithmetic before it is another kernel.
+// On other targets the op is a scatter.
 
 // CUDA-NOT: exec.patch
 // CUDA: grad.scatter
@@ -14,7 +14,7 @@ grad.state parameter @table : tensor<64x8xf32> = dense<0.5> : tensor<64x8xf32>
 // CHECK: %[[NEW:.*]] = exec.launch @add(%[[TABLE]], %arg0, %arg1)
 // CHECK: exec.launch @set_rows(%[[TABLE]], %arg0, %[[NEW]])
 
-// The plan reads and writes one buffer, copies nothing, and the arena has the rows alone.
+// The plan reads and writes one buffer, copies nothing, and the arena holds only the rows.
 
 // PLAN: exec.entry @update arena 128
 // PLAN-NEXT: exec.dispatch @add
@@ -29,7 +29,7 @@ func.func @update(%i: tensor<4xi32>, %g: tensor<4x8xf32>) {
   return
 }
 
-// A table that a product reads too stays row-major, and has a mirror in panels.
+// A table that a product also reads stays row-major and has a mirror in panels.
 
 // PLAN: exec.buffer primary @read.primary of @read : 2048
 // PLAN: exec.buffer mirror @read.mirror1 of @read layout <dim = 1, width = 

@@ -1,8 +1,8 @@
 // RUN: gradc-opt %s -gradc-decompose=keep-for-libraries -gradc-form-kernels | FileCheck %s
 // RUN: gradc-opt %s -gradc-decompose -cse -gradc-form-kernels | FileCheck %s --check-prefix=PARTS
 
-// A composite that is still whole is an op among the others. What it is applied to is read from memory: the sum with the bias is
-// written once, where it would otherwise be made again from the product and the bias.
+// A composite that is not decomposed forms kernels like any other op. Its operand is read from memory: the sum with the bias is
+// written once instead of being recomputed from the product and the bias.
 
 // CHECK-LABEL: func.func @forward_and_back
 // CHECK-NEXT: %[[F:.*]]:2 = exec.launch @matmul_add_gelu(%arg0, %arg1, %arg2)

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -gradc-decompose -gradc-form-kernels | FileCheck %s
 
-// A contraction takes what follows it; the bytes are those of what goes in and out.
+// A contraction includes the ops after it. The bytes are those of the kernel's operands and results.
 
 // CHECK-LABEL: func.func @epilogue
 // CHECK-NEXT: %[[Y:.*]] = exec.launch @matmul_add_relu(%arg0, %arg1, %arg2) {exec.nodes = ["fc", "act"]}
@@ -22,7 +22,7 @@ func.func @epilogue(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>, %b: tensor<32xf
 
 // -----
 
-// The producer of a contraction's operand would be computed once a tile: it stays outside.
+// The producer of a contraction's operand would be computed once per tile, so it stays outside.
 
 // CHECK-LABEL: func.func @contraction_operand
 // CHECK-NEXT: %[[X:.*]] = exec.launch @relu(%arg0)
@@ -38,7 +38,7 @@ func.func @contraction_operand(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>) -> t
 
 // -----
 
-// No reduction inside a contraction's kernel, of its result or beside it.
+// The kernel of a contraction includes no reduction, neither of its result nor beside it.
 
 // CHECK-LABEL: func.func @reduced_contraction
 // CHECK-NEXT: %[[Y:.*]] = exec.launch @matmul_relu(%arg0, %arg1)
@@ -67,8 +67,8 @@ func.func @reduced_epilogue_operand(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>,
 
 // -----
 
-// Adam joins the contraction that makes its gradient: the gradient is never written. The old
-// values are only read at the root's index, so the new ones may take their memory.
+// Adam joins the contraction that computes its gradient, so the gradient is never written. Old
+// values are only read at the index that is written, so new values may overwrite them.
 
 grad.state parameter @w : tensor<16x32xf32> = dense<1.0> : tensor<16x32xf32>
 grad.state slot @w.first : tensor<16x32xf32> = dense<0.0> : tensor<16x32xf32>
@@ -103,7 +103,7 @@ func.func @adam(%x: tensor<8x16xf32>, %d: tensor<8x32xf32>, %rate: tensor<f32>, 
 
 // -----
 
-// A softmax is one kernel over rows, whose statistics it may also write. What a reduction reads
+// A softmax is one kernel over rows, which may also write its statistics. The operand of a reduction
 // may not be overwritten.
 
 // CHECK-LABEL: func.func @softmax_rows
@@ -128,7 +128,7 @@ func.func @softmax_rows(%x: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8xf32
 
 // -----
 
-// The sum over columns of a bias's gradient joins the bias's update.
+// The sum over columns that computes a bias gradient joins the bias's update.
 
 // CHECK-LABEL: func.func @column_sum
 // CHECK-NEXT: exec.launch @reduce_sum_mul_sub(%arg0, %arg2, %arg1)
@@ -144,8 +144,8 @@ func.func @column_sum(%d: tensor<8x32xf32>, %b: tensor<32xf32>, %rate: tensor<f3
 
 // -----
 
-// A column sum visits each element once: what is done to it is done there. What several kernels want of one tensor for the price
-// of reading it, they each compute; within a kernel it is there once.
+// A column sum reads each element once, so it includes pointwise ops on its operand. Cheap values that several kernels need are
+// recomputed in each; within a kernel they are computed once.
 
 // CHECK-LABEL: func.func @column_variance
 // CHECK-NEXT: %[[MEAN:.*]] = exec.launch @reduce_sum_mul(%arg0)
@@ -170,7 +170,7 @@ func.func @column_variance(%x: tensor<8x32xf32>, %n: tensor<32xf32>) -> (tensor<
 
 // -----
 
-// Only what is cheap, of one tensor, and wanted by kernels that read it once: a contraction reads its operand again and again.
+// Only cheap ops with one tensor operand are repeated, in kernels that read them once: a contraction reads its operands many times.
 
 // CHECK-LABEL: func.func @not_repeated
 // CHECK-NEXT: %[[E:.*]] = exec.launch @exp(%arg0)
@@ -190,7 +190,7 @@ func.func @not_repeated(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>, %w: tensor<3
 
 // -----
 
-// A small reduction may be repeated inside another, a large one may not.
+// A small reduction may be repeated inside another one, a large reduction may not.
 
 // CHECK-LABEL: func.func @small_nested_reduction
 // CHECK-NEXT: exec.launch @reduce_sum_exp(%arg0)
@@ -215,7 +215,7 @@ func.func @large_nested_reduction(%x: tensor<512x64xf32>) -> tensor<f32> {
 
 // -----
 
-// Kernels of one number each are one launch, unless one needs the other through a third.
+// Independent scalar kernels are merged into one launch, unless one depends on another through a third kernel.
 
 // CHECK-LABEL: func.func @scalars
 // CHECK-NEXT: %[[R:.*]]:3 = exec.launch @exp_sqrt_neg(%arg0, %arg1)
@@ -244,8 +244,8 @@ func.func @dependent_scalars(%x: tensor<1xf32>, %a: tensor<f32>) -> (tensor<f32>
 
 // -----
 
-// A scalar joins a matrix's kernel, but where it is also a result it would be written by every
-// unit: then it stays apart.
+// A scalar joins the kernel of a matrix, unless it is also a result: every unit would write it, so
+// it stays outside.
 
 // CHECK-LABEL: func.func @scalar_inside
 // CHECK-NEXT: exec.launch @exp_mul(%arg1, %arg0)
@@ -270,8 +270,8 @@ func.func @scalar_result(%x: tensor<8x32xf32>, %s: tensor<f32>) -> (tensor<8x32x
 
 // -----
 
-// Kernels that share a computed number alone are one while they are small. Large ones stay apart,
-// so that each joins its own contraction.
+// Kernels that only share a computed scalar are merged while they are small. Large kernels stay apart,
+// so that each can join its own contraction.
 
 // CHECK-LABEL: func.func @number_of_small_kernels
 // CHECK-NEXT: %[[R:.*]]:2 = exec.launch @exp_mul(%arg1, %arg0, %arg2)
@@ -303,8 +303,8 @@ func.func @number_of_large_kernels(%x: tensor<33x8xf32>, %s: tensor<f32>, %y: te
 
 // -----
 
-// What is broadcast along rows is computed once a row; along columns it would be computed once an
-// element, and stays outside.
+// A value broadcast along rows is computed once per row. Broadcast along columns, it would be computed
+// once per element, so it stays outside.
 
 // CHECK-LABEL: func.func @row_broadcast
 // CHECK-NEXT: exec.launch @exp_mul(%arg1, %arg0)
@@ -329,7 +329,7 @@ func.func @column_broadcast(%x: tensor<8x32xf32>, %b: tensor<32xf32>) -> tensor<
 
 // -----
 
-// Siblings with one root become one kernel around what they share.
+// Siblings with one root become one kernel around the values that they share.
 
 // CHECK-LABEL: func.func @siblings
 // CHECK-NEXT: exec.launch @exp_sqrt_neg(%arg0)
@@ -346,7 +346,7 @@ func.func @siblings(%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
 
 // -----
 
-// A producer does not join one user while another, from which that user is reached, needs it too.
+// A producer does not join one user if another user, on which the first depends, needs it as well.
 
 // CHECK-LABEL: func.func @cycle_through_kernel
 // CHECK-NEXT: %[[X:.*]] = exec.launch @exp(%arg0)
@@ -363,7 +363,7 @@ func.func @cycle_through_kernel(%x: tensor<8x32xf32>) -> tensor<8x32xf32> {
 
 // -----
 
-// Reshapes stay outside, and what leaves through one may come back.
+// Reshapes stay outside, and a value that leaves through one may come back.
 
 // CHECK-LABEL: func.func @cycle_through_view
 // CHECK-NEXT: %[[X:.*]] = exec.launch @exp(%arg0)
@@ -383,7 +383,7 @@ func.func @cycle_through_view(%x: tensor<8x8xf32>, %y: tensor<16x4xf32>) -> tens
 
 // -----
 
-// What puts tensors together is a kernel of its own.
+// Ops that assemble tensors are kernels of their own.
 
 // CHECK-LABEL: func.func @assembly
 // CHECK-NEXT: %[[X:.*]] = exec.launch @exp(%arg0)
@@ -399,7 +399,7 @@ func.func @assembly(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<16xf32> {
 
 // -----
 
-// Broadcasts are cloned into every user, and meet again inside one.
+// Broadcasts are cloned for every user, and merged again inside a kernel.
 
 // CHECK-LABEL: func.func @free
 // CHECK-NOT: grad.broadcast
@@ -424,7 +424,7 @@ func.func @free(%x: tensor<8xf32>, %y: tensor<4x2xf32>, %s: tensor<f32>) -> (ten
 
 // -----
 
-// Equal computations share a kernel, across functions too; another shape is another one.
+// Equal computations share a kernel, also across functions; another shape needs another kernel.
 
 // CHECK-LABEL: func.func @equal
 // CHECK: exec.launch @exp(%arg0)
@@ -450,7 +450,7 @@ func.func @again(%a: tensor<8xf32>, %b: tensor<4xf32>) -> (tensor<8xf32>, tensor
 
 // -----
 
-// Tables become states; a splat stays a number in the kernel.
+// Tables become states; a splat stays a constant in the kernel.
 
 // CHECK: grad.state constant @constant.0 : tensor<4xf32> = dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]>
 // CHECK-LABEL: func.func @constants
@@ -468,7 +468,7 @@ func.func @constants(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A convolution takes its epilogue like any contraction; a filter gradient is walked in blocks, alone.
+// A convolution includes its epilogue like any contraction; a filter gradient is computed in blocks, in its own kernel.
 
 // CHECK-LABEL: func.func @convolutions
 // CHECK: exec.launch @convolution_relu(%arg0, %arg1)
@@ -484,7 +484,7 @@ func.func @convolutions(%x: tensor<16x16x8x4xf32>, %w: tensor<3x3x4x8xf32>, %g: 
 
 // -----
 
-// What nobody reads is in no kernel, whoever ran before.
+// Ops without readers are in no kernel, whichever passes ran before.
 
 // CHECK-LABEL: func.func @dead
 // CHECK-NEXT: %[[Y:.*]] = exec.launch @relu(%arg0)
@@ -499,7 +499,7 @@ func.func @dead(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Windows that share elements would compute what makes them 2.25 times: it stays outside.
+// Overlapping windows would compute their operand 2.25 times per element, so it stays outside.
 
 // CHECK-LABEL: func.func @overlapping_windows
 // CHECK-NEXT: %[[X:.*]] = exec.launch @tanh(%arg0)
@@ -512,7 +512,7 @@ func.func @overlapping_windows(%x: tensor<16x16x8x32xf32>) -> tensor<7x7x8x32xf3
 
 // -----
 
-// Windows that share nothing visit every element once.
+// Windows that do not overlap visit each element once.
 
 // CHECK-LABEL: func.func @windows_apart
 // CHECK-NEXT: exec.launch @tanh_window_max(%arg0)
@@ -525,7 +525,7 @@ func.func @windows_apart(%x: tensor<16x16x8x32xf32>) -> tensor<8x8x8x32xf32> {
 
 // -----
 
-// On the way back every element of the result asks the window over it, so each window is asked by four.
+// In the gradient, each element of the result reads the window above it, so each window is read four times.
 
 // CHECK-LABEL: func.func @windows_back
 // CHECK-NEXT: %[[G:.*]] = exec.launch @tanh(%arg0)
@@ -538,7 +538,7 @@ func.func @windows_back(%g: tensor<8x8x8x32xf32>, %index: tensor<8x8x8x32xi8>) -
 
 // -----
 
-// A row's sum inside an argmax down the columns would be computed once a column.
+// A row sum inside an argmax over columns would be computed once per column.
 
 // CHECK-LABEL: func.func @argmax_of_columns
 // CHECK-NEXT: %[[SUM:.*]] = exec.launch @reduce_sum(%arg0)
@@ -553,7 +553,7 @@ func.func @argmax_of_columns(%x: tensor<64x512xf32>) -> tensor<512xi64> {
 
 // -----
 
-// The loss and its gradient both divide by the rows of the run, and wait for each other no more than without it.
+// The loss and its gradient both divide by the number of rows, which makes neither depend on the other.
 
 // CHECK-LABEL: func.func @mean
 // CHECK-NEXT: %[[LOSS:.*]] = exec.launch @div_reduce_sum_mul(%arg1, %arg0)

@@ -54,8 +54,8 @@ exec.buffer primary @w.primary of @w : 20
 grad.state parameter @v : tensor<5xf32> = dense<1.0> : tensor<5xf32>
 exec.buffer primary @v.primary of @v : 20
 
-// Part by part its operands, also what several read. What a part may write over is still its own. The last, smaller
-// batch's step launches the same kernel.
+// Operands are listed part by part, even if several parts read them. A part may still overwrite its own operand. The step for
+// the smaller last batch launches the same kernel.
 
 // CHECK-NOT: exec.kernel @step(
 // CHECK-LABEL: func.func @updates
@@ -74,9 +74,9 @@ func.func @same(%w: tensor<1000x8xf32>, %gw: tensor<1000x8xf32>, %b: tensor<5xf3
   return %0, %1 : tensor<1000x8xf32>, tensor<5xf32>
 }
 
-// Who is on the way to whom is not beside it; users move behind the group that makes their operand.
+// Launches on a path between two others are not grouped with them. Users move after the group that computes their operand.
 
-// Parts of one kernel are neighbours; what two parts read neither writes over.
+// Parts of one kernel are adjacent. An operand that two parts read is not overwritten.
 // CHECK-LABEL: func.func @turns
 // CHECK-NEXT: %[[T:.*]]:4 = exec.launch @[[TURNS:exp_and_3_more]](%[[X:.*]], %[[X]], %[[Y:.*]], %[[Z:.*]], %[[Z]], %[[V:.*]])
 // CHECK-NEXT: return %[[T]]#0, %[[T]]#2, %[[T]]#1, %[[T]]#3
@@ -100,7 +100,7 @@ func.func @ways(%x: tensor<5xf32>, %y: tensor<5xf32>) -> (tensor<5xf32>, tensor<
   return %1, %3 : tensor<5xf32>, tensor<5xf32>
 }
 
-// Who reads a buffer's old value is not beside its writer.
+// A launch that reads a buffer's old value is not grouped with the launch that writes it.
 
 // CHECK-LABEL: func.func @buffers
 // CHECK: exec.launch @exp(
@@ -113,7 +113,7 @@ func.func @buffers(%x: tensor<5xf32>) -> tensor<5xf32> {
   return %1 : tensor<5xf32>
 }
 
-// A circle is the memory plan's to report.
+// A cycle is left for the memory plan to report.
 
 // CHECK-LABEL: func.func @circle
 // CHECK: exec.launch @exp(
@@ -128,7 +128,7 @@ func.func @circle() {
   return
 }
 
-// Small kernels are one launch. Long sums, products through shared memory and library calls are alone.
+// Small kernels are grouped. Long sums, products through shared memory, and library calls are not.
 
 // CHECK-LABEL: func.func @kinds
 // CHECK-NEXT: exec.launch @long_sum(
@@ -152,7 +152,7 @@ func.func @kinds(%x: tensor<64x5xf32>, %y: tensor<64x5xf32>, %z: tensor<1000000x
   return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<4096x4096xf32>, tensor<4096x4096xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// A long pointwise kernel is not beside a sum, which takes more registers: it is beside its like.
+// A long pointwise kernel is not grouped with a sum, which uses more registers, but with kernels like itself.
 
 // CHECK-LABEL: func.func @sizes
 // CHECK-NEXT: exec.launch @long_exp_and_1_more(
@@ -165,7 +165,7 @@ func.func @sizes(%x: tensor<3000000xf32>, %y: tensor<5xf32>, %z: tensor<3000000x
   return %0, %1, %2, %3 : tensor<3000000xf32>, tensor<5xf32>, tensor<3000000xf32>, tensor<5xf32>
 }
 
-// Beside small ones that are pointwise, too, it is.
+// It is also grouped with small pointwise kernels.
 
 // CHECK-LABEL: func.func @alike
 // CHECK-NEXT: exec.launch @long_exp_and_1_more
@@ -175,7 +175,7 @@ func.func @alike(%x: tensor<3000000xf32>, %y: tensor<5xf32>) -> (tensor<3000000x
   return %0, %1 : tensor<3000000xf32>, tensor<5xf32>
 }
 
-// What would stay in the arena for the group, 36 MB each, is bounded.
+// The memory that a group keeps alive in the arena, 36 MB per tensor, is limited.
 
 // CHECK-LABEL: func.func @kept
 // CHECK-NEXT: %[[H:.*]]:2 = exec.launch @half_and_1_more(%{{.*}}, %{{.*}})
@@ -189,7 +189,7 @@ func.func @kept(%x: tensor<9000000xf32>, %y: tensor<9000000xf32>) -> (tensor<900
   return %1, %3, %x, %y : tensor<9000000xf32>, tensor<9000000xf32>, tensor<9000000xf32>, tensor<9000000xf32>
 }
 
-// One team would add up these sums one after the other: each becomes a part, a sum of sums one sum. Four stay.
+// One team would compute these sums in sequence: each becomes a part, and a sum of sums becomes one sum. Four remain.
 
 // CHECK-LABEL: func.func @norm_of_all
 // CHECK-NEXT: %[[S:.*]]:5 = exec.launch @[[SUMS:mul_reduce_sum.*_and_4_more]](

@@ -2,8 +2,8 @@
 // RUN: gradc-opt %s --gradc-hoist-from-scans=stack-bytes=1520 --canonicalize --cse | FileCheck %s --check-prefix=CHUNKS
 // RUN: gradc-opt %s --gradc-hoist-from-scans=stack-bytes=100 --canonicalize --cse | FileCheck %s --check-prefix=NONE
 
-// A cell: the input's share with its bias is one product before the loop, the output layer one behind it. What is sliced of a
-// weight is sliced once. The product with the state stays.
+// A cell: the input's product with its bias becomes one product before the loop, the output layer one after it. Slices of a
+// weight are computed once. The product with the state remains.
 // CHECK-LABEL: @cell
 // CHECK: %[[R:.*]] = grad.slice %arg3
 // CHECK: %[[P:.*]] = grad.convolution %arg0, %arg2 dims "dab,bc->dac" window <[]> : tensor<10x4x8xf32>, tensor<8x8xf32>
@@ -25,7 +25,7 @@
 // CHUNKS: grad.scan 5 from
 // CHUNKS: grad.convolution %{{.*}} : tensor<5x4x8xf32>, tensor<8x3xf32>
 
-// A single step has too many: what never changes leaves alone.
+// Even the stacks of a single step exceed the limit, so only invariant ops leave the loop.
 // NONE-LABEL: @cell
 // NONE: grad.slice
 // NONE: grad.scan 10 from(%arg1) over(%arg0)
@@ -51,8 +51,8 @@ func.func @cell(%xs: tensor<10x4x8xf32>, %h0: tensor<4x8xf32>, %w: tensor<8x8xf3
   return %ys : tensor<10x4x3xf32>
 }
 
-// A product of steps with the weight transposed, and with a batch of matrices that does not change; the sum of products of two things that
-// change.
+// A product of steps with the transposed weight, one with a batch of invariant matrices, and a sum of products of two changing
+// operands.
 // CHECK-LABEL: @letters
 // CHECK-DAG: grad.convolution %arg0, %arg2 dims "dab,cb->dac" window <[]>
 // CHECK-DAG: grad.convolution %arg4, %arg3 dims "eabc,acd->eabd" window <[]>
@@ -70,8 +70,8 @@ func.func @letters(%xs: tensor<10x4x8xf32>, %h0: tensor<2x4x4xf32>, %w: tensor<8
   return %last, %ys : tensor<2x4x4xf32>, tensor<10x4x8xf32>
 }
 
-// The gradient of a weight, of two products, one behind the loop each: they sum over the steps, too. What is stacked already is not
-// stacked again.
+// The gradient of a weight, as the sum of two products, leaves the loop as one product each, over all steps. Operands that are
+// stacked already are not stacked again.
 // CHECK-LABEL: @sum
 // CHECK: %[[GS:[0-9]+]]:2 = grad.scan 10 reverse from(%arg2) over(%arg1)
 // CHECK-NOT: grad.matmul
@@ -94,8 +94,8 @@ func.func @sum(%xs: tensor<10x4x8xf32>, %gs: tensor<10x4x8xf32>, %h0: tensor<4x8
   return %dw : tensor<8x8xf32>
 }
 
-// A sum that a step reads, one of 16 bits, and one that is smaller than what would be stacked for it stay. So does one that is in a cache, of
-// steps with 32 rows.
+// These sums remain: one that a step reads, one in 16 bits, one that is smaller than its operands' stacks, and one that fits in a cache, over
+// steps of 32 rows.
 // CHECK-LABEL: @stays
 // CHECK-COUNT-4: grad.scan 10
 // CHECK-NOT: grad.convolution
@@ -129,7 +129,7 @@ func.func @stays(%xs: tensor<10x4x8xf32>, %zero: tensor<8x8xf32>, %hs: tensor<10
   return %sums, %half, %few, %cached : tensor<10x8x8xf32>, tensor<8x8xf16>, tensor<2x2xf32>, tensor<64x64xf32>
 }
 
-// What a step runs under a condition stays there.
+// Ops that a step runs conditionally remain.
 // CHECK-LABEL: @guarded
 // CHECK: grad.scan 10
 // CHECK: grad.if
@@ -151,7 +151,7 @@ func.func @guarded(%xs: tensor<10x4x8xf32>, %w: tensor<8x8xf32>, %go: tensor<i1>
   return %last : tensor<4x8xf32>
 }
 
-// The loop over the parts of a batch stays; the model's own loop in it does not.
+// The loop over the parts of a batch is unchanged; the model's own loop inside it is not.
 // CHECK-LABEL: @parts
 // CHECK: grad.scan 2 from
 // CHECK: grad.matmul %{{.*}} : tensor<4x8xf32>, tensor<8x8xf32>

@@ -1,5 +1,5 @@
-// An A100 decides by its own numbers, not by those of an H200: it has 0.3 of the arithmetic, 0.4 of
-// the memory's rate, and 108 multiprocessors for 132.
+// Decisions for an A100 use its own numbers, not an H200's: it has 0.3 times the arithmetic and 0.4 times
+// the memory bandwidth, and 108 multiprocessors instead of 132.
 
 // RUN: gradc-opt %s -gradc-choose-libraries | FileCheck %s --check-prefix=CALLS90
 // RUN: sed s/sm_90/sm_80/ %s | gradc-opt -gradc-choose-libraries | FileCheck %s --check-prefix=CALLS80
@@ -10,8 +10,8 @@
 
 module attributes {exec.level = "cuda:sm_90"} {
 
-// 50 MFLOP in generated code take less time than a launch and another way through memory on an
-// H200, more on an A100.
+// On an H200, 50 MFLOP take less time in generated code than one more launch and pass through memory;
+// on an A100 they take more.
 
 // CALLS90: exec.launch @update(
 // CALLS80-NOT: exec.launch @update(
@@ -26,7 +26,7 @@ func.func @step(%x: tensor<48x1024xf32>, %g: tensor<48x512xf32>, %w: tensor<1024
   return %0 : tensor<1024x512xf32>
 }
 
-// Fewer threads keep an A100 busy, so fewer share a sum.
+// Fewer threads keep an A100 busy, so fewer threads share a sum.
 
 // BLOCKS90-LABEL: exec.kernel @shared_sums(
 // BLOCKS90-SAME: team = 16
@@ -37,7 +37,7 @@ exec.kernel @shared_sums(%x: tensor<256x1024xf32>, %w: tensor<1024x512xf32>) att
   exec.yield %0 : tensor<256x512xf32>
 }
 
-// 56 blocks through shared memory are half of an A100's multiprocessors, not of an H200's.
+// 56 blocks that use shared memory fill half of an A100's multiprocessors, but not half of an H200's.
 
 // BLOCKS90-LABEL: exec.kernel @staged(
 // BLOCKS90-NOT: block = [16]
@@ -48,7 +48,7 @@ exec.kernel @staged(%x: tensor<512x1024xf32>, %w: tensor<1024x448xf32>) attribut
   exec.yield %0 : tensor<512x448xf32>
 }
 
-// Sums over 6 MB end within a launch of an H200, and share one.
+// On an H200, sums over 6 MB take less time than a launch, so they share one.
 
 // GROUPS90: exec.launch @sum_and_1_more
 // GROUPS80-NOT: _more

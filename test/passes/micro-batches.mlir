@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s --gradc-build-step | FileCheck %s
 
-// Rows of all parts; the weights' sum over all of them is known before the first; gradients, the loss and what the body writes are
-// carried; clipping and update come once.
+// Batched inputs are split into parts; the sum of the weights over all of them is computed before the first part. Gradients, the loss and
+// values written by the body are carried; clipping and the update run once.
 // CHECK-LABEL: func.func @train(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x3xf32> {grad.batched}, %[[M:[a-z0-9]+]]: tensor<8xf32> {grad.batched}
 // CHECK-SAME: grad.batch = 8
@@ -41,8 +41,8 @@ func.func @train(%x: tensor<2x3xf32> {grad.batched}, %m: tensor<2xf32> {grad.bat
   return %6, %4, %4, %5 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
 
-// The last, smaller batch of a run has fewer parts. Its random numbers are none of an earlier step: counters go up by what a whole
-// batch takes.
+// The last, smaller batch of a run has fewer parts. Its random numbers do not repeat those of earlier steps: counters advance by as many
+// as a whole batch uses.
 
 // CHECK-LABEL: func.func @rest(
 // CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<i32> {grad.role = "counter"}

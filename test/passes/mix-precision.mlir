@@ -2,7 +2,7 @@
 // RUN: gradc-opt %s --gradc-mix-precision --gradc-differentiate --canonicalize --cse | FileCheck %s --check-prefix=GRADIENT
 // RUN: gradc-opt %s --gradc-mix-precision --canonicalize --cse --gradc-form-kernels --gradc-skip-roundings | FileCheck %s --check-prefix=KERNEL
 
-// Factors are rounded, the bias joins what is stored, the loss stays in f32.
+// Factors are rounded, the bias is added before the result is stored, and the loss is computed in f32.
 // CHECK-LABEL: @layer
 // CHECK-SAME: attributes {other}
 // CHECK: %[[X:.*]] = grad.cast %arg0 storage : tensor<4x8xf32> -> tensor<4x8xbf16>
@@ -13,18 +13,18 @@
 // CHECK: %[[BIAS:.*]] = grad.broadcast %{{.*}} : tensor<2xf32> -> tensor<4x2xf32>
 // CHECK: %[[ADDED:.*]] = grad.add %[[READ]], %[[BIAS]] : tensor<4x2xf32>
 // CHECK: %[[SECOND:.*]] = grad.cast %[[ADDED]] storage : tensor<4x2xf32> -> tensor<4x2xbf16>
-// A movement moves what is stored.
+// A movement moves stored values.
 // CHECK: grad.transpose %[[SECOND]] {{.*}} : tensor<4x2xbf16>
 // CHECK-NEXT: grad.cast %{{.*}} storage : tensor<2x4xbf16> -> tensor<2x4xf32>
 // CHECK-NEXT: %[[EXP:.*]] = grad.exp %{{.*}} : tensor<2x4xf32>
 // CHECK-NEXT: grad.reduce_sum %[[EXP]]
 
-// Products of the backward are of the same kind; what reaches a parameter is f32.
+// The backward's products are in 16 bits, too; gradients that reach parameters are f32.
 // GRADIENT-LABEL: @layer
 // GRADIENT-COUNT-2: grad.matmul {{.*}} wide : tensor<{{.*}}xbf16>, tensor<{{.*}}xbf16>
 // GRADIENT: return {{.*}} : tensor<f32>, tensor<8x2xf32>
 
-// The product's kernel adds the bias to the sum as it was, and stores the result only.
+// The product's kernel adds the bias to the unrounded sum and stores only the result.
 // KERNEL-LABEL: exec.kernel {{.*}}matmul
 // KERNEL: %[[SUM:.*]] = grad.matmul {{.*}} wide
 // KERNEL-NOT: grad.cast
@@ -45,7 +45,7 @@ func.func @layer(%x: tensor<4x8xf32>) -> (tensor<f32>, tensor<8x2xf32>) attribut
   return %5, %6 : tensor<f32>, tensor<8x2xf32>
 }
 
-// A gradient in the loss is there before anything is stored: it reads what the loss reads.
+// A gradient inside the loss is built before values are rounded: it reads the same values as the loss.
 // CHECK-LABEL: @nested
 // CHECK: %[[H:.*]] = grad.matmul {{.*}} wide
 // CHECK-NOT: grad.gradient
@@ -63,7 +63,7 @@ func.func @nested(%x: tensor<4x8xf32>, %v: tensor<2x3xf32>) -> tensor<4x2xf32> a
   return %g : tensor<4x2xf32>
 }
 
-// Of a view, what it looks at is rounded, in the kernel that computes it.
+// For a view, its operand is rounded, in the kernel that computes it.
 // CHECK-LABEL: @viewed
 // CHECK: %[[E:.*]] = grad.exp %arg0
 // CHECK-NEXT: %[[STORED:.*]] = grad.cast %[[E]] storage : tensor<2x4x8xf32> -> tensor<2x4x8xbf16>

@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s -gradc-move-transposes -cse | FileCheck %s
 
-// An image comes as N, C, H, W; convolutions and pools want H, W first. One transpose is left at the input, and one before
-// the reshape, which wants the model's order; bias and relu are right behind their convolution.
+// A picture has dims N, C, H, W; convolutions and pools need H, W first. One transpose remains at the input, and one before
+// the reshape, which needs the model's order. Bias and ReLU follow their convolution directly.
 
 // CHECK-LABEL: @channels_first
 // CHECK-SAME: (%[[X:.*]]: tensor<2x3x8x8xf32>
@@ -36,8 +36,8 @@ func.func @channels_first(%x: tensor<2x3x8x8xf32>, %w1: tensor<3x3x3x4xf32>, %b1
   return %14 : tensor<2x64xf32>
 }
 
-// A model in N, H, W, C: its transposes to N, C, H, W and on to H, W, N, C are one. What is normalized by channel stays so, and a
-// mean over the image leaves nothing to turn back.
+// A model in N, H, W, C: its transposes to N, C, H, W and then to H, W, N, C are merged. Normalization by channel is still by channel, and
+// after the mean over the picture no transpose back is needed.
 
 // CHECK-LABEL: @channels_last
 // CHECK-SAME: (%[[X:.*]]: tensor<2x8x8x3xf32>
@@ -63,7 +63,7 @@ func.func @channels_last(%x: tensor<2x8x8x3xf32>, %w1: tensor<3x3x3x4xf32>, %w2:
   return %11, %5#1 : tensor<2x4xf32>, tensor<4xf32>
 }
 
-// Dims are numbered anew in every attribute.
+// Dims are renumbered in every attribute.
 
 // CHECK-LABEL: @attributes
 // CHECK-SAME: (%[[X:.*]]: tensor<4x2x3xf32>
@@ -87,7 +87,7 @@ func.func @attributes(%x: tensor<4x2x3xf32>) -> (tensor<4x5x4xf32>, tensor<4x5xi
   return %5, %7 : tensor<4x5x4xf32>, tensor<4x5xi64>
 }
 
-// Pools over the same spatial dims do not mind in which order the others come.
+// For pools over the same spatial dims, the order of the other dims does not matter.
 
 // CHECK-LABEL: @pool
 // CHECK-SAME: (%[[X:.*]]: tensor<8x2x3xf32>
@@ -100,7 +100,7 @@ func.func @pool(%x: tensor<8x2x3xf32>) -> tensor<4x2x3xf32> {
   return %2 : tensor<4x2x3xf32>
 }
 
-// Over other ones they do.
+// It does if the spatial dims differ.
 
 // CHECK-LABEL: @pool_over_another_dim
 // CHECK: grad.transpose
@@ -113,7 +113,7 @@ func.func @pool_over_another_dim(%x: tensor<3x8xf32>) -> tensor<3x4xf32> {
   return %2 : tensor<3x4xf32>
 }
 
-// The letters of a convolution absorb what leaves the spatial dims in place.
+// The letters of a convolution absorb permutations that keep the spatial dims in place.
 
 // CHECK-LABEL: @letters
 // CHECK-SAME: (%[[X:.*]]: tensor<8x2x3xf32>, %[[W:.*]]: tensor<3x5x2xf32>
@@ -125,7 +125,7 @@ func.func @letters(%x: tensor<8x2x3xf32>, %w: tensor<3x5x2xf32>) -> tensor<6x3x5
   return %2 : tensor<6x3x5xf32>
 }
 
-// They do not move the spatial dims.
+// They do not absorb permutations that move the spatial dims.
 
 // CHECK-LABEL: @not_letters
 // CHECK: grad.transpose
@@ -136,7 +136,7 @@ func.func @not_letters(%x: tensor<3x8x2xf32>, %w: tensor<3x2x5xf32>) -> tensor<6
   return %1 : tensor<6x3x5xf32>
 }
 
-// A broadcast takes a transpose on; where its dims would come out of order, its operand is transposed.
+// A broadcast passes a transpose on; if its dims would be out of order, its operand is transposed.
 
 // CHECK-LABEL: @broadcasts
 // CHECK-SAME: (%[[X:.*]]: tensor<3xf32>, %[[Y:.*]]: tensor<3x4xf32>
@@ -152,7 +152,7 @@ func.func @broadcasts(%x: tensor<3xf32>, %y: tensor<3x4xf32>) -> (tensor<2x3xf32
   return %1, %3 : tensor<2x3xf32>, tensor<4x3x2xf32>
 }
 
-// Nothing is gained: the transpose stays where it is.
+// Nothing would be gained, so the transpose stays.
 
 // CHECK-LABEL: @stays
 // CHECK: %[[T:.*]] = grad.transpose
@@ -164,7 +164,7 @@ func.func @stays(%x: tensor<3x4xf32>) -> tensor<4x3xf32> {
   return %1 : tensor<4x3xf32>
 }
 
-// To turn the sums, the other operands would be transposed in their place.
+// Transposing the sums would transpose the other operands instead.
 
 // CHECK-LABEL: @other_operands
 // CHECK-SAME: (%[[X:.*]]: tensor<3x4xf32>
@@ -181,7 +181,7 @@ func.func @other_operands(%x: tensor<3x4xf32>, %y: tensor<4x3xf32>, %z: tensor<4
   return %3 : tensor<3x4xf32>
 }
 
-// A value that is wanted both ways is transposed once.
+// A value that is needed in both orders is transposed once.
 
 // CHECK-LABEL: @both_ways
 // CHECK-SAME: (%[[X:.*]]: tensor<3x4xf32>
@@ -197,7 +197,7 @@ func.func @both_ways(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<4x3xf32>, 
   return %2, %1, %3 : tensor<3x4xf32>, tensor<4x3xf32>, tensor<12xf32>
 }
 
-// A value beside its own transpose: turned around it would be the same, for ever.
+// A value next to its own transpose: after a move it would look the same, forever.
 
 // CHECK-LABEL: @itself
 // CHECK-COUNT-1: grad.transpose
@@ -211,7 +211,7 @@ func.func @itself(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %3 : tensor<4x4xf32>
 }
 
-// The objective has to depend on the target itself, not on a value that it was made from.
+// The objective must depend on the target itself, not on a value from which the target is computed.
 
 // CHECK-LABEL: @target
 // CHECK: %[[T:.*]] = grad.transpose

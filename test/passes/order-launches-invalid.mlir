@@ -4,7 +4,7 @@ exec.kernel @forward(%x: tensor<256xf32>) {
   %0 = grad.exp %x : tensor<256xf32>
   exec.yield %0 : tensor<256xf32>
 }
-// Ranks would wait for each other forever.
+// The ranks would wait for each other forever.
 func.func @stage() {
   %g = grad.receive from 1 after () number 0 turn 2 : () -> tensor<256xf32>
   %h = exec.launch @forward(%g) : (tensor<256xf32>) -> tensor<256xf32>

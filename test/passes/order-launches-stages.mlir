@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s -gradc-order-launches | FileCheck %s
 
-// The turns of a pipeline's stage run in order: what a turn sends is computed in it, what depends on received values follows them, and
-// the values of the next turn are received meanwhile. An update frees memory, and runs with the last turn nevertheless.
+// The turns of a pipeline stage run in order: values that a turn sends are computed in it, ops that depend on received values follow, and
+// meanwhile the values of the next turn arrive. An update runs in the last turn, although it would free memory earlier.
 
 exec.kernel @forward(%x: tensor<256xf32>) {
   %0 = grad.exp %x : tensor<256xf32>

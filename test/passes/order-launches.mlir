@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-order-launches | FileCheck %s
 
-// An update runs behind its gradient, before the next one; what waits for all gradients, and what frees nothing, stays.
+// An update runs right after its gradient, before the next one. Launches that need all gradients, or that free nothing, keep their place.
 
 // CHECK-LABEL: func.func @step
 // CHECK: exec.load @w.primary
@@ -43,7 +43,7 @@ func.func @step(%x: tensor<256xf32>, %y: tensor<256xf32>) -> tensor<16x16xf32> {
   return %b : tensor<16x16xf32>
 }
 
-// Numbers that many wait for come at once, here those that the updates need.
+// Scalars that many launches need are computed at once; here, those that the updates need.
 
 // CHECK-LABEL: func.func @scalars
 // CHECK: %[[S:.*]] = exec.launch @scalar(%arg0)
@@ -62,8 +62,8 @@ func.func @scalars(%x: tensor<256xf32>, %y: tensor<256xf32>) -> (tensor<256xf32>
   return %u, %g2 : tensor<256xf32>, tensor<256xf32>
 }
 
-// A sum over ranks begins as soon as it can, and the updates that read sums come when nothing else is left, in the order of the sums. What
-// the rest waits for is waited for.
+// A sum over ranks begins as early as possible. Updates that read sums run when nothing else is left, in the order of the sums. Sums that
+// all other launches depend on are waited for.
 
 // CHECK-LABEL: func.func @sums
 // CHECK: %[[N:.*]] = grad.all_reduce %arg2 : tensor<256xf32>

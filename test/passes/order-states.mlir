@@ -1,17 +1,17 @@
 // RUN: gradc-opt %s -gradc-order-states | FileCheck %s
 
-// Every reader transposes in the same way: the state is stored so, and its initial value stays the model's.
+// Every reader applies the same transpose: the state is stored transposed, with its initial value in the model's order.
 // CHECK: grad.state parameter @filter : tensor<3x3x2x4xf32> permutation [2, 3, 1, 0] = dense<0.000000e+00> : tensor<4x2x3x3xf32>
 grad.state parameter @filter : tensor<4x2x3x3xf32> = dense<0.0> : tensor<4x2x3x3xf32>
-// A product's own flag is a transpose, too.
+// A product's transpose flag counts as a transpose.
 // CHECK: grad.state parameter @weight : tensor<8x16xf32> permutation [1, 0]
 grad.state parameter @weight : tensor<16x8xf32> = dense<0.0> : tensor<16x8xf32>
-// Two orders, or none, leave it alone.
+// A state with two orders among its readers, or none, is unchanged.
 // CHECK: grad.state parameter @tied : tensor<8x8xf32> = dense
 grad.state parameter @tied : tensor<8x8xf32> = dense<0.0> : tensor<8x8xf32>
 // CHECK: grad.state parameter @plain : tensor<8x16xf32> = dense
 grad.state parameter @plain : tensor<8x16xf32> = dense<0.0> : tensor<8x16xf32>
-// What is written already has somebody who knows its order.
+// A state that is already written has a user that expects its order.
 // CHECK: grad.state statistic @written : tensor<2x3xf32> = dense
 grad.state statistic @written : tensor<2x3xf32> = dense<0.0> : tensor<2x3xf32>
 

@@ -1,8 +1,8 @@
 // RUN: gradc-opt %s -split-input-file -gradc-pack-factors | FileCheck %s
 // RUN: gradc-opt %s -split-input-file -gradc-pack-factors | FileCheck %s --check-prefix=PANELS
 
-// Both factors of a weight's gradient run across the sum: each is packed once, in front of the first product that reads it.
-// In the data's gradient %dy has pairs as it is, and the weight is a state: it has its layout already.
+// Both factors of a weight gradient run across the sum: each is packed once, before the first product that reads it.
+// In the data gradient, %dy has pairs already, and the weight is a state with a layout.
 
 // CHECK-DAG: exec.kernel @[[GRADIENT:gradient_.*]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]
 // CHECK-DAG: exec.kernel @[[PACKX:pack.*]](%{{.*}}: tensor<512x256xbf16>) attributes {bytes = 524288 : i64, flops = 0 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>]}
@@ -33,7 +33,7 @@ func.func @step(%x: tensor<512x256xbf16>, %dy: tensor<512x320xbf16>, %w: tensor<
 
 // -----
 
-// A small product saves less than its copies cost. The matrices of a batch, and a rhs with the sum along its rows, are packed
+// A small product saves less than its copies cost. Batched matrices, and a rhs with the sum along its rows, are packed
 // like others: lanes run along the columns.
 
 // CHECK-LABEL: func.func @others
@@ -67,7 +67,7 @@ func.func @others(%a: tensor<8x8xbf16>, %b: tensor<4x256x256xbf16>, %c: tensor<5
 
 // -----
 
-// The body of a loop packs for itself.
+// The body of a loop packs its own operands.
 
 // CHECK-LABEL: func.func @loop
 // CHECK-NEXT: grad.scan
@@ -90,7 +90,7 @@ func.func @loop(%steps: tensor<3x512x256xbf16>) -> tensor<3x256x256xf32> {
 
 // -----
 
-// GPUs read no pairs.
+// GPUs do not read pairs.
 
 // CHECK-LABEL: func.func @plain
 // CHECK-NEXT: exec.launch @gradient(%arg0, %arg0)
@@ -107,8 +107,8 @@ func.func @plain(%x: tensor<512x256xbf16>) -> tensor<256x256xf32> {
 
 // -----
 
-// A product of 128 rows has its transposed operand packed, and so has one that reads it through a view. Fewer rows do not pay for that,
-// and what lies along the columns needs no panels.
+// The transposed operand of a product of 128 rows is packed, also if it is read through a view. Fewer rows do not pay for that,
+// and an operand along the columns needs no panels.
 // CHECK-LABEL: func.func @rows
 // CHECK: %[[VIEW:.*]] = grad.reshape
 // CHECK: %[[A:.*]] = exec.launch @pack{{.*}}(%arg1)

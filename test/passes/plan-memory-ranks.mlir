@@ -5,7 +5,7 @@ exec.kernel @double(%x: tensor<64xf32>) attributes {inplace = array<i64: 0>} {
   exec.yield %0 : tensor<64xf32>
 }
 
-// Sums stand where their operands did. While they are under way nothing lies over them: what is computed beside them has
+// Sums replace their operands in place. While they are in flight, nothing else uses their memory: values computed meanwhile have
 // other memory.
 
 // CHECK-LABEL: exec.entry @beside
@@ -23,7 +23,7 @@ func.func @beside(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   return %d, %c : tensor<64xf32>, tensor<64xf32>
 }
 
-// What is read later, is an input, or becomes an output is copied first.
+// An operand that is read later, is an input, or becomes an output is copied first.
 
 // CHECK-LABEL: exec.entry @copied
 // CHECK: exec.dispatch @double [#exec.slice<input 0 at 0 : tensor<64xf32>>] -> [#exec.slice<arena 0 at [[A:.*]] : tensor<64xf32>>]
@@ -40,8 +40,8 @@ func.func @copied(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor
   return %s#1, %b, %c : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
 
-// Ranks exchange panels as they are stored, padding included: here 3 panels of 24x16 hold 24x40 numbers. One that is read
-// later is copied so, too.
+// Ranks exchange panels as they are stored, padding included: 3 panels of 24x16 hold 24x40 numbers here. Panels that are read
+// later are copied in this form, too.
 
 grad.state parameter @w : tensor<24x40xf32> = dense<0.0> : tensor<24x40xf32>
 exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 4608

@@ -12,7 +12,7 @@ exec.kernel @both(%h: tensor<16xf32>, %x: tensor<16xf32>) {
   exec.yield %0, %1 : tensor<16xf32>, tensor<16xf32>
 }
 
-// The carried value lies in the output, where each step changes it in place; what stacks it copies first.
+// The carried value is in the output, where each step changes it in place; a step that stacks it copies it first.
 // CHECK-LABEL: exec.entry @inplace arena 0
 // CHECK-NEXT: exec.copy <input 0 at 0 : tensor<16xf32>> -> <output 0 at 0 : tensor<16xf32>>
 // CHECK-NEXT: exec.loop 4
@@ -28,7 +28,7 @@ func.func @inplace(%h0: tensor<16xf32>, %xs: tensor<4x16xf32>) -> (tensor<16xf32
   return %h, %hs : tensor<16xf32>, tensor<4x16xf32>
 }
 
-// A result that is stacked and carried is written to the stack; a reverse scan begins with the last step.
+// A result that is both stacked and carried is written to the stack; a reverse scan begins with the last step.
 // CHECK-LABEL: exec.entry @stacked
 // CHECK: exec.loop 4
 // CHECK-NEXT: exec.dispatch @step [#exec.slice<[[H:.*]] : tensor<16xf32>>, #exec.slice<input 1 at 192 by [-64] : tensor<16xf32>>] -> [#exec.slice<output 0 at 192 by [-64] : tensor<16xf32>>]
@@ -43,7 +43,7 @@ func.func @stacked(%h0: tensor<16xf32>, %xs: tensor<4x16xf32>) -> tensor<4x16xf3
   return %hs : tensor<4x16xf32>
 }
 
-// A kernel that is read after, or may not write in place, writes aside; carried values that change places meet aside, too.
+// A kernel writes elsewhere if its operand is read later or if it cannot work in place; so do carried values that swap places.
 // CHECK-LABEL: exec.entry @aside
 // CHECK: exec.loop 4
 // CHECK-NEXT: exec.dispatch @both [#exec.slice<output 0 at 0 : {{.*}}>, #exec.slice<input 1 at 0 by [64] {{.*}}>] -> [#exec.slice<arena 0 at [[P:[0-9]+]] : {{.*}}>, #exec.slice<arena 0 at {{[0-9]+}} : {{.*}}>]
@@ -67,7 +67,7 @@ func.func @aside(%h0: tensor<16xf32>, %xs: tensor<4x16xf32>) -> (tensor<16xf32>,
   return %h, %s#0, %s#1 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
 }
 
-// Both branches write the result's place; a branch that hands on what it was given copies.
+// Both branches write to the place of the result; a branch that returns its operand copies it.
 // CHECK-LABEL: exec.entry @branch
 // CHECK: exec.if <input 0 at 0 : tensor<i1>>
 // CHECK-NEXT: exec.dispatch @step [{{.*}}] -> [#exec.slice<output 0 at 0 : tensor<16xf32>>]

@@ -9,7 +9,7 @@ exec.kernel @exp(%x: tensor<16x16xf32>) attributes {inplace = array<i64: 0>} {
   exec.yield %0 : tensor<16x16xf32>
 }
 
-// A table that dies is overwritten.
+// A table without later readers is overwritten.
 
 // CHECK-LABEL: exec.entry @dies
 // CHECK-NEXT: exec.dispatch @exp {{.*}} -> [#exec.slice<arena 0 at [[AT:[0-9]+]] :
@@ -21,7 +21,7 @@ func.func @dies(%x: tensor<16x16xf32>, %i: tensor<2xi32>, %v: tensor<2x16xf32>) 
   return %2 : tensor<16x16xf32>
 }
 
-// One that is read again, or that belongs to the caller, is copied first.
+// A table that is read again, or that belongs to the caller, is copied first.
 
 // CHECK-LABEL: exec.entry @lives
 // CHECK-NEXT: exec.dispatch @exp {{.*}} -> [#exec.slice<arena 0 at [[TABLE:[0-9]+]] :

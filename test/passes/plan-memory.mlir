@@ -21,7 +21,7 @@ exec.kernel @padded(%x: tensor<16x16xf32>) attributes {inplace = array<i64: 0>, 
 grad.state parameter @w : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32>
 exec.buffer primary @w.primary of @w : 1024
 
-// Over an operand that dies, where the kernel may. What the runtime needs of an entry comes along.
+// A result overwrites an operand without later readers, if the kernel allows it. The entry keeps all attributes for the runtime.
 
 // CHECK-LABEL: exec.entry @inplace arena 1024
 // CHECK-SAME: inputs [{field = "pixels", name = "x", role = "data", type = tensor<16x16xf32>}]
@@ -37,7 +37,7 @@ func.func @inplace(%x: tensor<16x16xf32> {grad.name = "x", grad.role = "data", g
   return %2 : tensor<16x16xf32>
 }
 
-// Not over an operand where the kernel may not, but over what died before.
+// If the kernel does not allow it, the result takes the memory of a value that died before.
 
 // CHECK-LABEL: exec.entry @reuse arena 2048
 // CHECK-NEXT: exec.dispatch @turn [#exec.slice<input 0 {{.*}} -> [#exec.slice<arena 0 at [[FIRST:[0-9]+]] :
@@ -52,7 +52,7 @@ func.func @reuse(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   return %3 : tensor<16x16xf32>
 }
 
-// Not over an operand that is read again.
+// An operand that is read again is not overwritten.
 
 // CHECK-LABEL: exec.entry @alive arena 2048
 // CHECK: exec.dispatch @exp [#exec.slice<arena 0 at 0 : {{.*}} -> [#exec.slice<arena 0 at 1024 :
@@ -64,7 +64,7 @@ func.func @alive(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   return %2 : tensor<16x16xf32>
 }
 
-// Not over a tensor that the launch reads twice.
+// A tensor that the launch reads twice is not overwritten.
 
 // CHECK-LABEL: exec.entry @twice arena 2048
 // CHECK: exec.dispatch @add [#exec.slice<arena 0 at 0 :{{.*}}, #exec.slice<arena 0 at 0 :{{.*}} -> [#exec.slice<arena 0 at 1024 :
@@ -75,7 +75,7 @@ func.func @twice(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   return %2 : tensor<16x16xf32>
 }
 
-// Results are outputs, whoever else reads them; one that is returned twice is the first of the two.
+// Results are outputs even if they have other readers. A value that is returned twice has a single output.
 
 // CHECK-LABEL: exec.entry @outputs arena 1024
 // CHECK-SAME: outputs [{slice = #exec.slice<output 0 at 0 :{{.*}}}, {slice = #exec.slice<output 1 at 0 :{{.*}}}, {slice = #exec.slice<output 0 at 0 :
@@ -89,7 +89,7 @@ func.func @outputs(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf3
   return %0, %2, %0 : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
 }
 
-// A view is the memory of what it views, and keeps it alive.
+// A view shares the memory of its operand and keeps it alive.
 
 // CHECK-LABEL: exec.entry @views arena 2048
 // CHECK-SAME: outputs [{slice = #exec.slice<output 0 at 0 : tensor<256xf32>>, type = tensor<256xf32>}]
@@ -109,7 +109,7 @@ func.func @views(%x: tensor<16x16xf32>) -> tensor<256xf32> {
   return %6 : tensor<256xf32>
 }
 
-// Inputs are never in the arena, nor written over.
+// Inputs are never in the arena and never overwritten.
 
 // CHECK-LABEL: exec.entry @input_view arena 1024
 // CHECK-SAME: outputs [{slice = #exec.slice<input 0 at 0 : tensor<16x16xf32>>{{.*}}}, {slice = #exec.slice<output 1 at 0 :
@@ -122,7 +122,7 @@ func.func @input_view(%x: tensor<256xf32>) -> (tensor<16x16xf32>, tensor<16x16xf
   return %0, %2 : tensor<16x16xf32>, tensor<16x16xf32>
 }
 
-// 20 bytes take 64.
+// 20 bytes occupy 64.
 
 // CHECK-LABEL: exec.entry @alignment arena 128
 // CHECK: exec.dispatch @small {{.*}} -> [#exec.slice<arena 0 at 0 :
@@ -134,8 +134,8 @@ func.func @alignment(%x: tensor<5xf32>) -> tensor<5xf32> {
   return %2 : tensor<5xf32>
 }
 
-// A layout's padding takes memory, the largest tensor is placed first, and another layout is not in
-// place. An output has no room for padding.
+// Padding takes memory, the largest tensor is placed first, and a kernel cannot work in place between
+// different layouts. An output has no room for padding.
 
 // CHECK-LABEL: exec.entry @padding arena 3072
 // CHECK-NEXT: exec.dispatch @turn {{.*}} -> [#exec.slice<arena 0 at 2048 :
@@ -146,7 +146,7 @@ func.func @padding(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   return %1 : tensor<16x16xf32>
 }
 
-// Whoever reads a state's old value runs before its writer.
+// Readers of a state's old value run before its writer.
 
 // CHECK-LABEL: exec.entry @readers
 // CHECK-NEXT: exec.dispatch @add [#exec.slice<input 0 at 0 :{{.*}}, #exec.slice<buffer 0 at 0 of @w.primary :{{.*}} -> [#exec.slice<output 0 at 0 :
@@ -159,7 +159,7 @@ func.func @readers(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
   return %1 : tensor<16x16xf32>
 }
 
-// Parts of a kernel do not wait for each other: a result may only take the place of what its own part reads.
+// Parts of a kernel do not wait for each other: a result may only overwrite an operand of its own part.
 
 exec.kernel @parts(%x: tensor<16x16xf32>, %once: tensor<16x16xf32>, %y: tensor<16x16xf32>, %again: tensor<16x16xf32>) attributes {inplace = array<i64: 2>, parts = [
     #exec.part<operands = 2, results = 1, schedule = <lanes = 4, tile = [1, 4], order = [0, 1], grain = 1>, blocks = <threads = 64, team = 1, adjacent = false, rows = 2>>,

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-raise-composites | FileCheck %s
 
-// GELU and SiLU: x times a gate that is a function of x. Factors and numbers come in any order.
+// GELU and SiLU: x times a gate that is a function of x. Factors and constants come in any order.
 
 // PyTorch: x / sqrt(2), then times x, then times 0.5.
 // CHECK-LABEL: @gelu_torch
@@ -151,7 +151,7 @@ func.func @sigmoid_reciprocal(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// Constants as 16 bits hold them: 1.41406 is the square root of 2.
+// Constants rounded to 16 bits: 1.41406 is the square root of 2.
 
 // CHECK-LABEL: @gelu_bf16
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xbf16>
@@ -169,7 +169,7 @@ func.func @gelu_bf16(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
   return %y : tensor<4x8xbf16>
 }
 
-// Near misses: another constant, another factor, another reader, a number behind the product's sum.
+// Near misses: another constant, another factor, another reader, a constant after the product's sum.
 
 // CHECK-LABEL: @other_root
 // CHECK-NOT: grad.gelu
@@ -343,7 +343,7 @@ func.func @sum_behind(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// The next number after 1 is another one, in 16 bits, too.
+// The number next to 1 is another constant, in 16 bits as well.
 
 // CHECK-LABEL: @next_after_one
 // CHECK-NOT: grad.silu

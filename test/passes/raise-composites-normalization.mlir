@@ -1,8 +1,8 @@
 // RUN: gradc-opt %s -gradc-raise-composites | FileCheck %s
 
-// Layer and RMS normalization, from means.
+// Layer and RMS normalization, written with means.
 
-// Of each row of a batch by itself, though its size is a multiple of the batch's.
+// Each row of a batch is normalized on its own, although its size is a multiple of the batch.
 // CHECK-LABEL: @of_rows
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
 // CHECK: %[[Y:.*]], %{{.*}}, %{{.*}} = grad.normalize %[[X]] dims [1]
@@ -23,7 +23,7 @@ func.func @of_rows(%x: tensor<4x8xf32> {grad.batched}) -> tensor<4x8xf32> attrib
   return %y : tensor<4x8xf32>
 }
 
-// Nothing to the left of the second normalization is known from the start: what replaced the first is.
+// The operand of the second normalization is only known after the first one has been replaced.
 // CHECK-LABEL: @twice
 // CHECK-COUNT-2: grad.normalize
 // CHECK-NOT: grad.div
@@ -51,7 +51,7 @@ func.func @twice(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y2 : tensor<4x8xf32>
 }
 
-// PyTorch before opset 17: divided by the deviation.
+// PyTorch before opset 17: division by the deviation.
 // CHECK-LABEL: @divided
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
 // CHECK: %[[Y:.*]], %{{.*}}, %{{.*}} = grad.normalize %[[X]] dims [1] epsilon {{(1.000000e-05|9.99999[0-9]*E-6)}}
@@ -70,7 +70,7 @@ func.func @divided(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// TensorFlow: times the inverse deviation; the power 0.5 is a root, too.
+// TensorFlow: multiplication by the inverse deviation; the power 0.5 counts as a root.
 // CHECK-LABEL: @rsqrt
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
 // CHECK: %[[Y:.*]], %{{.*}}, %{{.*}} = grad.normalize %[[X]] dims [1] epsilon {{(1.000000e-05|9.99999[0-9]*E-6)}}
@@ -221,7 +221,7 @@ func.func @keras(%x: tensor<4x8xf32>, %g: tensor<4x8xf32>, %h: tensor<4x8xf32>) 
   return %y : tensor<4x8xf32>
 }
 
-// The mean is read elsewhere: it stays, for that reader.
+// The mean has another reader, for which it is kept.
 // CHECK-LABEL: @mean_read
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
 // CHECK: %[[M:.*]] = grad.reduce_mean %[[X]]
@@ -241,7 +241,7 @@ func.func @mean_read(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>) {
   return %y, %m : tensor<4x8xf32>, tensor<4xf32>
 }
 
-// x / sqrt(mean(x^2) + epsilon): one inverse root a row.
+// x / sqrt(mean(x^2) + epsilon): one inverse root per row.
 // CHECK-LABEL: @rms_divided
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
 // CHECK: %[[V:.*]] = grad.reduce_mean
@@ -283,7 +283,7 @@ func.func @rms_reciprocal(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // Near misses.
 
-// The mean is over the rows of the batch, of which a run may have fewer, and ranks a part.
+// The mean is over the rows of the batch, of which a run may have fewer, and ranks have only some.
 // CHECK-LABEL: @over_rows
 // CHECK-NOT: grad.normalize
 // CHECK: return
@@ -301,7 +301,7 @@ func.func @over_rows(%x: tensor<8x4xf32> {grad.batched}) -> tensor<8x4xf32> attr
   return %y : tensor<8x4xf32>
 }
 
-// The mean is of the other dim.
+// The mean is over the other dim.
 // CHECK-LABEL: @other_axis
 // CHECK-NOT: grad.normalize
 // CHECK: return
@@ -354,7 +354,7 @@ func.func @negative_epsilon(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// The sum is divided by one less, as an unbiased variance is.
+// The sum is divided by N - 1, as in an unbiased variance.
 // CHECK-LABEL: @unbiased
 // CHECK-NOT: grad.normalize
 // CHECK: return
@@ -374,7 +374,7 @@ func.func @unbiased(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// The variance is of something else.
+// The variance is that of another value.
 // CHECK-LABEL: @other_value
 // CHECK-NOT: grad.normalize
 // CHECK: return
@@ -395,7 +395,7 @@ func.func @other_value(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> tensor<4x8xf
   return %y : tensor<4x8xf32>
 }
 
-// The root divides something else, or is read elsewhere.
+// The root divides another value, or has another reader.
 // CHECK-LABEL: @other_numerator
 // CHECK-NOT: grad.normalize
 // CHECK: return

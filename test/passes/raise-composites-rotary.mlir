@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-raise-composites | FileCheck %s
 
-// Rotary positions: x cosine + (-b, a) sine, for halves a, b of x, is computed half by half.
+// Rotary positions, x cosine + (-b, a) sine for halves a, b of x, are computed half by half.
 
 // CHECK-LABEL: @turned
 // CHECK-SAME: (%[[X:.*]]: tensor<2x5x8xf32>, %[[C:.*]]: tensor<2x5x8xf32>, %[[S:.*]]: tensor<2x5x8xf32>
@@ -56,7 +56,7 @@ func.func @turned_first(%x: tensor<2x5x8xf32>, %c: tensor<2x5x8xf32>, %s: tensor
   return %y : tensor<2x5x8xf32>
 }
 
-// What is repeated is halved before that.
+// Repeated factors are halved before they are repeated.
 // CHECK-LABEL: @repeated_tables
 // CHECK-SAME: (%{{.*}}: tensor<2x5x8xf32>, %[[C:.*]]: tensor<5x8xf32>, %[[S:.*]]: tensor<5xf32>
 // CHECK-DAG: %[[C1:.*]] = grad.slice %[[C]] starts [0, 0] sizes [5, 4]
@@ -76,7 +76,7 @@ func.func @repeated_tables(%x: tensor<2x5x8xf32>, %table: tensor<5x8xf32>, %u: t
   return %y : tensor<2x5x8xf32>
 }
 
-// Near misses: other halves, an operand of something else, another reader.
+// Near misses: other halves, an operand of another value, another reader.
 
 // CHECK-LABEL: @other_half_negated
 // CHECK: grad.concatenate

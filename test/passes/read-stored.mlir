@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s --gradc-read-stored | FileCheck %s
 // RUN: gradc-opt %s --gradc-read-stored --gradc-form-kernels --gradc-skip-roundings | FileCheck %s --check-prefix=KERNEL
 
-// What is read behind the rounding is read from storage; what stands before it, and a value that is only rounded, stay.
+// Values read after rounding are read from storage. Values read before it, and values that are only rounded, are unchanged.
 // CHECK-LABEL: @stored
 // CHECK: %[[Y:.*]] = grad.exp %arg0
 // CHECK: %[[EARLY:.*]] = grad.neg %[[Y]]
@@ -11,7 +11,7 @@
 // CHECK: %[[ONLY:.*]] = grad.cast %[[LATE]] storage
 // CHECK: grad.add %[[LATE]], %[[EARLY]]
 
-// A rounding stands with what it rounds, although its reader alone wants it.
+// A rounding is in the kernel of its operand, although only its reader needs it.
 // KERNEL-LABEL: @apart
 // KERNEL: %[[SUM:.*]] = exec.launch @{{.*}} : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xbf16>
 // KERNEL: exec.launch @{{.*}}(%[[SUM]], %{{.*}} : (tensor<4x6xbf16>, tensor<6x2xbf16>) -> tensor<4x2xf32>

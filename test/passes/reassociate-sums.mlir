@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s -split-input-file -gradc-reassociate-sums -cse | FileCheck %s
 
-// What is the same along all that is summed comes out, also of a product of products: of the four sums of a normalization's
-// gradient two are left.
+// A factor that is constant along all summed dims leaves the sum, also from a product of products: of the four sums of a
+// normalization's gradient, two remain.
 
 // CHECK-LABEL: @factors
 // CHECK-DAG: %[[SUM:.*]] = grad.reduce_sum %arg0 dims [0]
@@ -25,7 +25,7 @@ func.func @factors(%dy: tensor<32x8xf32>, %x: tensor<32x8xf32>, %scale: tensor<8
 
 // -----
 
-// The factor keeps its place among the dims that are left.
+// The factor keeps its position among the remaining dims.
 
 // CHECK-LABEL: @factor_of_kept_dims
 // CHECK: %[[SUM:.*]] = grad.reduce_sum %arg0 dims [1] : tensor<4x32x8xf32>
@@ -41,7 +41,7 @@ func.func @factor_of_kept_dims(%x: tensor<4x32x8xf32>, %scale: tensor<8xf32>) ->
 
 // -----
 
-// A factor that differs along a summed dim stays, and so does one of a value that is made for this sum alone. Sums of f16 may
+// A factor that varies along a summed dim remains, and so does a factor of a value computed only for this sum. Sums of f16 may
 // overflow in another order.
 
 // CHECK-LABEL: @factors_stay
@@ -67,7 +67,7 @@ func.func @factors_stay(%x: tensor<32x8xf32>, %rows: tensor<32xf32>, %scale: ten
 
 // -----
 
-// Few and long columns are summed in two steps, so that threads have rows to share.
+// Few, long columns are summed in two steps, so that threads have rows to share.
 
 // CHECK-LABEL: @long_columns
 // CHECK: %[[PARTS:.*]] = grad.reduce_sum %arg0 dims [1, 2] : tensor<16x16x32x64xf32>

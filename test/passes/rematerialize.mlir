@@ -5,8 +5,8 @@
 // RUN: gradc-opt %s -split-input-file -gradc-rematerialize=budget=1000000 | FileCheck %s --check-prefix=ANY --implicit-check-not=recomputed
 // ANY: exec.launch
 
-// A tensor has 1 KiB. At the peak, @use(%x3, ..), %x0 to %x3 and the result are there. %x0 is had again from the input; where that is not
-// enough, %x2 from %x1, which is kept until then, and %x1 from %x0, which runs again for it.
+// A tensor has 1 KiB. At the peak, @use(%x3, ..), %x0 to %x3 and the result are alive. %x0 is recomputed from the input. If that is
+// not enough, %x2 is recomputed from %x1, which lives until then, and %x1 from %x0, which is computed again for it.
 
 // SAID: remark: entry "chain" computes the results of 1 launches twice, about 10 % more work, and takes 0.0 MiB instead of 0.0
 // CHECK-LABEL: func.func @chain
@@ -52,7 +52,7 @@ func.func @chain(%x: tensor<256xf32>) -> tensor<256xf32> {
 
 // -----
 
-// The cheapest first: of two that are kept over the peak, not the one that took a product.
+// The cheapest values come first: of two that are alive at the peak, not the result of a product.
 
 // CHECK-LABEL: func.func @cheapest
 // CHECK: exec.launch @peak
@@ -89,8 +89,8 @@ func.func @cheapest(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
 
 // -----
 
-// A state that is written over meanwhile has no old value to compute from; one that is not is read again. Both are
-// views of what is computed.
+// A state that is overwritten in between has no old value to recompute from; a state that is not overwritten is read again.
+// Both are read through views.
 
 // CHECK-LABEL: func.func @states
 // CHECK-DAG: %[[OLD:.*]] = exec.load @old.primary
@@ -137,7 +137,7 @@ func.func @states(%x: tensor<256xf32>) -> tensor<16x16xf32> {
 
 // -----
 
-// In a loop: a step's results are computed again in the step.
+// In a loop, the results of a step are recomputed within the step.
 
 // LESS-LABEL: func.func @loop
 // LESS: grad.scan

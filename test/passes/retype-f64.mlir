@@ -29,7 +29,7 @@ func.func @f(%x: tensor<2xf16> {grad.role = "data"}, %n: tensor<2xi32>) -> tenso
   return %4 : tensor<2xf32>
 }
 
-// Bits are those of the type that the program has.
+// Bit casts see the bits of the type in the program, not those of f64.
 // CHECK-LABEL: func.func @bits(
 func.func @bits(%x: tensor<2xf32>) -> tensor<2xf16> {
   // CHECK: %[[F32:.*]] = grad.cast %arg0 : tensor<2xf64> -> tensor<2xf32>
@@ -43,7 +43,7 @@ func.func @bits(%x: tensor<2xf32>) -> tensor<2xf16> {
   return %2 : tensor<2xf16>
 }
 
-// Numbers that the runtime gives and takes stay f32.
+// Scalars that the runtime exchanges stay f32.
 // CHECK-LABEL: func.func @counts(
 // CHECK-SAME: %[[ROWS:.*]]: tensor<f32> {grad.role = "rows"}, %[[RATE:.*]]: tensor<f32> {grad.role = "learning_rate"}) -> (tensor<f32> {grad.role = "loss"}, tensor<f64>)
 func.func @counts(%rows: tensor<f32> {grad.role = "rows"}, %rate: tensor<f32> {grad.role = "learning_rate"})

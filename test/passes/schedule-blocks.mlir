@@ -2,7 +2,7 @@
 
 module attributes {exec.level = "cuda:sm_90"} {
 
-// Four elements a thread: 128 bits.
+// Four elements per thread: 128 bits.
 
 // CHECK-LABEL: exec.kernel @pointwise(
 // CHECK-SAME: blocks = #exec.blocks<threads = 256, team = 1, adjacent = false, rows = 2>
@@ -12,7 +12,7 @@ exec.kernel @pointwise(%x: tensor<256x64xf32>) attributes {flops = 1 : i64, byte
   exec.yield %0 : tensor<256x64xf32>
 }
 
-// A warp sums a row; a block a long one.
+// A warp sums a row; a block sums a long one.
 
 // CHECK-LABEL: exec.kernel @row_sums(
 // CHECK-SAME: blocks = #exec.blocks<threads = 256, team = 32, adjacent = true, rows = 1>
@@ -28,7 +28,7 @@ exec.kernel @long_sum(%x: tensor<100000xf32>) attributes {flops = 1 : i64, bytes
   exec.yield %0 : tensor<f32>
 }
 
-// Neighbouring threads have neighbouring columns, and a team shares each column's rows.
+// Neighbouring threads have neighbouring columns, and a team shares the rows of each column.
 
 // CHECK-LABEL: exec.kernel @column_sums(
 // CHECK-SAME: blocks = #exec.blocks<threads = 256, team = 32, adjacent = false, rows = 1>
@@ -38,7 +38,7 @@ exec.kernel @column_sums(%x: tensor<4096x64xf32>) attributes {flops = 1 : i64, b
   exec.yield %0 : tensor<64xf32>
 }
 
-// What a team needs together divides its dims: 10 columns are no vectors.
+// A team's common work divides its dims: 10 columns are not a multiple of a vector.
 
 // CHECK-LABEL: exec.kernel @odd_columns(
 // CHECK-SAME: schedule = #exec.schedule<lanes = 1, tile = [1], order = [0], grain = 1>
@@ -47,7 +47,7 @@ exec.kernel @odd_columns(%x: tensor<4096x10xf32>) attributes {flops = 1 : i64, b
   exec.yield %0 : tensor<10xf32>
 }
 
-// A team stays with its row between statistics and results.
+// A team keeps its row between the statistics and the results.
 
 // CHECK-LABEL: exec.kernel @normalized_rows(
 // CHECK-SAME: blocks = #exec.blocks<threads = 256, team = 32, adjacent = true, rows = 1>
@@ -59,7 +59,7 @@ exec.kernel @normalized_rows(%x: tensor<256x64xf32>) attributes {flops = 1 : i64
   exec.yield %2 : tensor<256x64xf32>
 }
 
-// Sixteen accumulators a thread; few tiles leave threads to share their sums.
+// Sixteen accumulators per thread; with few tiles, the other threads share the sums.
 
 // CHECK-LABEL: exec.kernel @contraction(
 // CHECK-SAME: blocks = #exec.blocks<threads = 256, team = 16, adjacent = false, rows = 2>
@@ -69,7 +69,7 @@ exec.kernel @contraction(%x: tensor<256x1024xf32>, %w: tensor<1024x512xf32>) att
   exec.yield %0 : tensor<256x512xf32>
 }
 
-// Large products pass through shared memory, 16 steps of the sum at a time.
+// Large products go through shared memory, 16 steps of the sum at a time.
 
 // CHECK-LABEL: exec.kernel @large(
 // CHECK-SAME: blocks = #exec.blocks<threads = 256, team = 1, adjacent = false, rows = 2>
@@ -79,7 +79,7 @@ exec.kernel @large(%x: tensor<4096x64xf32>, %w: tensor<64x4096xf32>) attributes 
   exec.yield %0 : tensor<4096x4096xf32>
 }
 
-// A filter's gradient sums over pictures and windows: all threads of a block share it.
+// A filter gradient sums over pictures and windows: all threads of a block share it.
 
 // CHECK-LABEL: exec.kernel @filter_gradient(
 // CHECK-SAME: blocks = #exec.blocks<threads = 256, team = 256, adjacent = false, rows = 4>

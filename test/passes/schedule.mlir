@@ -1,12 +1,12 @@
 // RUN: sed s/LEVEL/x86-64-v3/ %s | gradc-opt -gradc-schedule | FileCheck %s --check-prefix=V3
 // RUN: sed s/LEVEL/x86-64-v4/ %s | gradc-opt -gradc-schedule | FileCheck %s --check-prefix=V4
 
-// Grain: one unit of what is much work is worth a thread; what is little work is never shared, its
-// grain is all of its units (@rows, @doubles).
+// Grain: one unit of heavy work is worth a thread. Light work is never shared: its grain is the number
+// of its units (@rows, @doubles).
 module attributes {exec.level = "LEVEL"} {
 
-// A contraction's tile is the level's: rows x vectors. Column tiles outside while there are enough of
-// them to share, or no more row tiles than that.
+// A contraction's tile is that of the level: rows x vectors. Column tiles are outermost if there are enough
+// of them to share, or at least as many as row tiles.
 
 // V3-LABEL: exec.kernel @contraction(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 1>
@@ -17,7 +17,7 @@ exec.kernel @contraction(%x: tensor<256x64xf32>, %w: tensor<64x128xf32>) attribu
   exec.yield %0 : tensor<256x128xf32>
 }
 
-// One vector of columns leaves registers for twice the rows.
+// With one vector of columns, registers hold twice as many rows.
 
 // V3-LABEL: exec.kernel @narrow(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [12, 8], order = [0, 1], grain = 10>
@@ -37,7 +37,7 @@ exec.kernel @tall(%x: tensor<256x64xf32>, %w: tensor<64x32xf32>) attributes {flo
   exec.yield %0 : tensor<256x32xf32>
 }
 
-// A single sample's dims are shared where the batch cannot be: heads, and positions.
+// If the batch is a single sample, other dims are shared: heads and positions.
 
 // V3-LABEL: exec.kernel @heads(
 // V3-SAME: order = [1, 0, 2, 3]
@@ -58,7 +58,7 @@ exec.kernel @positions(%x: tensor<1x64x768xf32>) attributes {flops = 1000000 : i
   exec.yield %0, %1 : tensor<1x64x768xf32>, tensor<1x64xf32>
 }
 
-// Not where another result would need a loop of its own then.
+// Not if another result would then need its own loop.
 
 // V3-LABEL: exec.kernel @samples(
 // V3-SAME: order = [0, 1, 2]
@@ -70,7 +70,7 @@ exec.kernel @samples(%x: tensor<2x64x768xf32>) attributes {flops = 1000000 : i64
   exec.yield %0, %1 : tensor<2x64x768xf32>, tensor<2xf32>
 }
 
-// Batches are outermost, and units already.
+// Batches are outermost, and are units already.
 
 // V3-LABEL: exec.kernel @batched(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 6, 16], order = [0, 1, 2], grain = 1>
@@ -90,7 +90,7 @@ exec.kernel @few_rows(%x: tensor<2x64xf32>, %w: tensor<64x128xf32>) attributes {
   exec.yield %0 : tensor<2x128xf32>
 }
 
-// f64: half the lanes.
+// f64 has half as many lanes.
 
 // V3-LABEL: exec.kernel @contraction64(
 // V3-SAME: #exec.schedule<lanes = 4, tile = [6, 8], order = [1, 0], grain = 1>
@@ -123,8 +123,8 @@ exec.kernel @short(%x: tensor<5xf32>) attributes {flops = 5 : i64, bytes = 40 : 
   exec.yield %0 : tensor<5xf32>
 }
 
-// Short rows are in registers whole, long ones piece by piece. With 32 registers, four rows of three
-// vectors are in registers together.
+// Short rows are held in registers, long rows are read in pieces. 32 registers hold four rows of three
+// vectors at once.
 
 // V3-LABEL: exec.kernel @rows(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 40], order = [0, 1], grain = 64>
@@ -148,7 +148,7 @@ exec.kernel @long_rows(%x: tensor<64x1024xf32>) attributes {flops = 131072 : i64
   exec.yield %2 : tensor<64x1024xf32>
 }
 
-// Short rows run four at a time: their reductions' latencies overlap.
+// Four short rows run together, so that the latencies of their reductions overlap.
 
 // V3-LABEL: exec.kernel @short_rows(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [4, 16], order = [0, 1], grain = 8>
@@ -161,8 +161,8 @@ exec.kernel @short_rows(%x: tensor<32x10xf32>) attributes {flops = 640 : i64, by
   exec.yield %2 : tensor<32x10xf32>
 }
 
-// A transposition that moves the innermost dim goes through a square of registers; one that does not
-// is like any other loop.
+// A transpose of the innermost dim goes through a square of registers; any other one is an ordinary
+// loop.
 
 // V3-LABEL: exec.kernel @pack(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [0, 1], grain = 5>
@@ -191,7 +191,7 @@ exec.kernel @doubles(%x: tensor<1024xf64>) attributes {flops = 1024 : i64, bytes
   exec.yield %0 : tensor<1024xf64>
 }
 
-// The widest element counts.
+// The widest element type determines the lanes.
 
 // V3-LABEL: exec.kernel @mixed(
 // V3-SAME: #exec.schedule<lanes = 4, tile = [16], order = [0], grain = 64>
@@ -202,7 +202,7 @@ exec.kernel @mixed(%x: tensor<1024xf32>) attributes {flops = 1024 : i64, bytes =
   exec.yield %0 : tensor<1024xf64>
 }
 
-// A number has no loops.
+// A scalar has no loops.
 
 // V3-LABEL: exec.kernel @scalar(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [], order = [], grain = 1>
@@ -213,7 +213,7 @@ exec.kernel @scalar(%x: tensor<f32>) attributes {flops = 1 : i64, bytes = 8 : i6
   exec.yield %0 : tensor<f32>
 }
 
-// A convolution's rows are pictures. A filter that fits in a cache is walked pixel by pixel ...
+// The rows of a convolution are pictures. A filter that fits in a cache is walked pixel by pixel ...
 
 // V3-LABEL: exec.kernel @pixels(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [0, 1, 3, 2], grain = 1>
@@ -224,7 +224,7 @@ exec.kernel @pixels(%x: tensor<16x16x32x64xf32>, %w: tensor<3x3x64x64xf32>) attr
   exec.yield %0 : tensor<16x16x32x64xf32>
 }
 
-// ... and of a large one each panel meets all pixels.
+// ... and each panel of a large filter meets all pixels.
 
 // V3-LABEL: exec.kernel @panels(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [3, 0, 1, 2], grain = 1>
@@ -235,8 +235,8 @@ exec.kernel @panels(%x: tensor<4x4x32x256xf32>, %w: tensor<3x3x256x256xf32>) att
   exec.yield %0 : tensor<4x4x32x256xf32>
 }
 
-// The filter gradient of pictures of odd size goes over the pictures in blocks of a sum long enough to pay for its accumulators. Units
-// are tiles of filters, or where these are few, of channels.
+// For pictures of odd size, a filter gradient walks the pictures in blocks of a sum that is long enough to pay for its accumulators.
+// Units are tiles of filters or, if there are few, of channels.
 
 // V3-LABEL: exec.kernel @blocks(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [2, 3, 0, 1], grain = 1, block = [1, 4]>
@@ -256,7 +256,7 @@ exec.kernel @many_filters(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x256xf
   exec.yield %0 : tensor<3x3x64x256xf32>
 }
 
-// So does a product whose operands both run across a long sum; one whose rows run along it does not.
+// So does a product with both operands across a long sum, but not one with rows along it.
 
 // V3-LABEL: exec.kernel @long(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 1, block = [128]>
@@ -278,7 +278,7 @@ exec.kernel @longer(%x: tensor<1024x768xf32>, %g: tensor<1024x256xf32>) attribut
   exec.yield %0 : tensor<768x256xf32>
 }
 
-// Of a sum over several dims the innermost ones fill a block: four steps of 32 rows.
+// Of a sum over several dims, the innermost ones fill a block: four steps of 32 rows.
 
 // V3-LABEL: exec.kernel @steps(
 // V3-SAME: tile = [6, 16], order = [1, 0], grain = 1, block = [4, 32]>
@@ -297,7 +297,7 @@ exec.kernel @along(%x: tensor<64x1024xf32>, %g: tensor<1024x256xf32>) attributes
   exec.yield %0 : tensor<64x256xf32>
 }
 
-// Others multiply by Winograd's algorithm: some input channels a unit.
+// Other filter gradients use Winograd's algorithm: a unit is a number of input channels.
 
 // V3-LABEL: exec.kernel @gradient(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 2, 32], winograd>
@@ -309,7 +309,7 @@ exec.kernel @gradient(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) 
   exec.yield %0 : tensor<3x3x64x64xf32>
 }
 
-// Where pictures are few, rows are positions of theirs, too, as many in each tile.
+// With few pictures, their positions are rows as well, as many in each tile.
 
 // V3-LABEL: exec.kernel @few(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 3, 2, 16], order = [0, 1, 3, 2], grain = 1>
@@ -329,7 +329,7 @@ exec.kernel @one(%x: tensor<14x14x1x64xf32>, %w: tensor<1x1x64x64xf32>) attribut
   exec.yield %0 : tensor<14x14x1x64xf32>
 }
 
-// Few rows leave registers for more columns.
+// With few rows, registers hold more columns.
 
 // V3-LABEL: exec.kernel @alone(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 2, 32], order = [0, 1, 3, 2], grain = 1>
@@ -340,7 +340,7 @@ exec.kernel @alone(%x: tensor<3x3x2x16xf32>, %w: tensor<3x3x16x64xf32>) attribut
   exec.yield %0 : tensor<1x1x2x64xf32>
 }
 
-// Groups have filters of their own: rows are a group's pictures.
+// Groups have separate filters: rows are the pictures of a group.
 
 // V3-LABEL: exec.kernel @groups(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 1, 16], order = [0, 1, 3, 4, 2], grain = 1>
@@ -351,8 +351,8 @@ exec.kernel @groups(%x: tensor<8x8x32x3x16xf32>, %w: tensor<1x1x3x16x32xf32>) at
   exec.yield %0 : tensor<8x8x32x3x32xf32>
 }
 
-// A filter that is kept transformed: windows of two by two results, as many together as stay in a
-// cache with their transforms; the filter itself a panel at a time, and as many channels as a transpose in registers needs.
+// A filter stored transformed: windows of two by two results, as many at once as fit in a cache with their
+// transforms; the filter panel by panel, with as many channels as a transpose in registers needs.
 
 // V3-LABEL: exec.kernel @transformed(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1, winograd>
@@ -382,8 +382,8 @@ exec.kernel @filter_transposed(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 
   exec.yield %0 : tensor<3x3x64x64xf32>
 }
 
-// Where all tensors of an elementwise kernel lie in the same panels, a unit is a panel, walked from end to end. With another
-// operand in rows it is a row.
+// If all tensors of an elementwise kernel have the same panels, a unit is a panel, walked from end to end. If another operand is
+// row-major, it is a row.
 
 // V4-LABEL: exec.kernel @in_panels(
 // V4-SAME: tile = [2, 32], order = [1, 0]
@@ -403,7 +403,7 @@ exec.kernel @from_rows(%w: tensor<96x64xf32>, %g: tensor<96x64xf32>) attributes 
   exec.yield %0 : tensor<96x64xf32>
 }
 
-// Panels along rows are as many rows of a vector.
+// Panels along rows hold a vector of rows.
 
 // V4-LABEL: exec.kernel @panels_of_rows(
 // V4-SAME: tile = [32, 16], order = [0, 1]
@@ -413,7 +413,7 @@ exec.kernel @panels_of_rows(%w: tensor<96x64xf32>) attributes {
   exec.yield %0 : tensor<96x64xf32>
 }
 
-// Panels of pairs are written by both rows of a pair at once, a few panels at a time; rows of pairs by squares of them. Sums of
+// Panels of pairs are written by both rows of a pair together, a few panels at a time; rows of pairs are written in squares. Sums of
 // factors in pairs have blocks of twice as many steps.
 
 // V4-LABEL: exec.kernel @paired(

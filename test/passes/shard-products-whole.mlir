@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -split-input-file -gradc-shard-products -verify-diagnostics | FileCheck %s
 
-// What stays whole, and why.
+// States that ranks do not shard, and the reasons.
 
 // CHECK-NOT: grad.sum_shards
 // CHECK-NOT: grad.fan_out
@@ -32,7 +32,7 @@ func.func @is_the_last_one(%x: tensor<8x2xf32>) -> tensor<8x4xf32> {
 
 // -----
 
-// Of an op that needs whole rows.
+// An op needs whole rows.
 module attributes {grad.shards = 2 : i64} {
 // expected-remark @+1 {{each rank has all of "w": it combines elements of several shards}}
 grad.state parameter @w : tensor<2x4xf32> = dense<0.5> : tensor<2x4xf32>
@@ -47,7 +47,7 @@ func.func @softmax(%x: tensor<8x2xf32>) -> tensor<8x4xf32> {
 
 // -----
 
-// A reduction that is no sum.
+// A reduction other than a sum.
 module attributes {grad.shards = 2 : i64} {
 // expected-remark @+1 {{each rank has all of "w": it combines elements of several shards}}
 grad.state parameter @w : tensor<2x4xf32> = dense<0.5> : tensor<2x4xf32>
@@ -62,7 +62,7 @@ func.func @maximum(%x: tensor<8x2xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Elements that depend on where they are: each rank would have those of the first shard.
+// Values that depend on an element's position: each rank would compute those of the first shard.
 module attributes {grad.shards = 2 : i64} {
 // expected-remark @+1 {{each rank has all of "w": it combines elements of several shards}}
 grad.state parameter @w : tensor<2x4xf32> = dense<0.5> : tensor<2x4xf32>
@@ -122,7 +122,7 @@ func.func @constant(%x: tensor<1x2xf32>) -> tensor<1xf32> {
 
 // -----
 
-// The columns of one product would be those of an input.
+// The columns of one product would be columns of an input.
 module attributes {grad.shards = 2 : i64} {
 // expected-remark @+1 {{each rank has all of "w": each rank gets all of an input}}
 grad.state parameter @w : tensor<2x4xf32> = dense<0.5> : tensor<2x4xf32>
@@ -137,7 +137,7 @@ func.func @input(%x: tensor<8x2xf32>, %y: tensor<8x4xf32>) -> tensor<8x8xf32> {
 
 // -----
 
-// Rows and columns of one product meet in a sum.
+// Rows and columns of one product would meet in a sum.
 module attributes {grad.shards = 2 : i64} {
 // expected-remark @+1 {{each rank has all of "w": its shards would be of two dims}}
 grad.state parameter @w : tensor<4x4xf32> = dense<0.5> : tensor<4x4xf32>
@@ -156,7 +156,7 @@ func.func @two_dims(%x: tensor<4x4xf32>) -> tensor<f32> {
 
 // -----
 
-// More ways to shard its operands than are tried.
+// More combinations of sharded operands than are tried.
 module attributes {grad.shards = 2 : i64} {
 // expected-remark @+1 {{each rank has all of "w": it has too many operands}}
 grad.state parameter @w : tensor<2x4xf32> = dense<0.5> : tensor<2x4xf32>

@@ -1,7 +1,7 @@
 // RUN: gradc-opt %s -split-input-file -gradc-shard-products=least-flops-per-byte=0 -verify-diagnostics | FileCheck %s
 
-// Columns of one product and rows of the next: ranks sum what they have of the second. A bias of sharded columns is sharded, one behind
-// the sum is whole. Entries that read the same states are sharded alike.
+// Columns of one product and rows of the next: ranks sum their terms of the second product. The bias of sharded columns is sharded, the one
+// after the sum is not. Entries that read the same states are sharded alike.
 module attributes {grad.shards = 2 : i64} {
 
 // CHECK: grad.state parameter @w : tensor<8x3xf32> shard [1, 1, 2] = dense<5.000000e-01> : tensor<8x6xf32>
@@ -23,7 +23,7 @@ grad.state parameter @c : tensor<4xf32> = dense<0.0> : tensor<4xf32>
 // CHECK: %[[H:.*]] = grad.matmul %[[IN]], %[[W]] : tensor<32x8xf32>, tensor<8x3xf32>
 // CHECK: %[[ROWS:.*]] = grad.broadcast %[[B]] dims [1] : tensor<3xf32> -> tensor<32x3xf32>
 // CHECK: %[[SUM:.*]] = grad.add %[[H]], %[[ROWS]]
-// A constant that is the same everywhere is made anew.
+// A constant splat is created again with the shard's shape.
 // CHECK: %[[ZERO:.*]] = grad.constant dense<0.000000e+00> : tensor<32x3xf32>
 // CHECK: %[[RELU:.*]] = grad.maximum %[[SUM]], %[[ZERO]] : tensor<32x3xf32>
 // CHECK: %[[TERM:.*]] = grad.matmul %[[RELU]], %[[V]] : tensor<32x3xf32>, tensor<3x4xf32>
@@ -59,8 +59,8 @@ func.func @forward(%x: tensor<1x8xf32>) -> tensor<1x4xf32> {
 
 // -----
 
-// Attention by heads. Queries, keys and values are columns of one product, so a shard has a third of its columns of each. A mask
-// that is repeated for all heads is repeated for fewer.
+// Attention by heads. Queries, keys and values are columns of one product, so a shard has a part of each third. A mask that is
+// repeated for all heads is repeated for fewer.
 module attributes {grad.shards = 2 : i64} {
 // CHECK: grad.state parameter @qkv : tensor<12x18xf32> shard [1, 3, 2] = dense<5.000000e-01> : tensor<12x36xf32>
 // CHECK: grad.state parameter @out : tensor<6x12xf32> shard [0, 1, 2]
@@ -103,7 +103,7 @@ func.func @attention(%x: tensor<10x12xf32>, %mask: tensor<5x5xf32>) -> tensor<10
 
 // -----
 
-// Channels of convolutions: batch statistics and running statistics of a channel are of one rank.
+// Channels of convolutions: the batch statistics and running statistics of a channel belong to one rank.
 module attributes {grad.shards = 2 : i64} {
 // expected-remark @+1 {{ranks shard "w" along dim 3, "v" along dim 2}}
 grad.state parameter @w : tensor<3x3x2x4xf32> = dense<0.5> : tensor<3x3x2x4xf32>

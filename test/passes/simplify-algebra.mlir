@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-simplify-algebra | FileCheck %s
 
-// Every identity fires on its first op and leaves the second one, where it does not hold.
+// Each identity applies to its first op and not to the second one, for which it does not hold.
 
 // CHECK-LABEL: @add_zero
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[N:.*]]: tensor<4xi32>)
@@ -37,7 +37,7 @@ func.func @negated_operands(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf
   %0 = grad.add %x, %n : tensor<4xf32>
   // CHECK: grad.add %[[X]], %[[Y]]
   %1 = grad.sub %x, %n : tensor<4xf32>
-  // -(y - y) is -0.0, y - y is 0.0: a difference is not turned around.
+  // -(y - y) is -0.0 and y - y is 0.0, so the operands of a difference are not swapped.
   // CHECK: %[[D:.*]] = grad.sub
   // CHECK: grad.neg %[[D]]
   %2 = grad.sub %x, %y : tensor<4xf32>
@@ -128,13 +128,13 @@ func.func @sum_of_broadcast(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>, t
   // CHECK-DAG: %[[SUM:.*]] = grad.reduce_sum %[[X]] dims [0] : tensor<4xf32>
   // CHECK-DAG: grad.mul %[[SUM]],
   %2 = grad.reduce_sum %0 dims [0, 1, 2] : tensor<3x4x5xf32>
-  // Nothing is repeated along what is summed.
+  // The summed dim has no repetition.
   // CHECK-DAG: grad.reduce_sum %{{.*}} dims [1] : tensor<3x4x5xf32>
   %3 = grad.reduce_sum %0 dims [1] : tensor<3x4x5xf32>
   return %1, %2, %3 : tensor<4xf32>, tensor<f32>, tensor<3x5xf32>
 }
 
-// The sum of nothing is 0, though x may be infinite; 200 is no i8.
+// The sum of no elements is 0, although x may be infinite; 200 does not fit in i8.
 
 // CHECK-LABEL: @sum_of_broadcast_kept
 func.func @sum_of_broadcast_kept(%x: tensor<4xf32>, %n: tensor<i8>) -> (tensor<4xf32>, tensor<i8>) {
@@ -194,7 +194,7 @@ func.func @transpose_into_matmul(%a: tensor<5x3x2xf32>, %b: tensor<5x4x3xf32>, %
   return %0, %1 : tensor<5x2x4xf32>, tensor<5x2x4xf32>
 }
 
-// A mean that kept its dims: what is computed from it is computed without them.
+// The result of a mean that keeps its dims: ops are computed without the dims of size 1.
 
 // CHECK-LABEL: @unit_dims
 // CHECK-SAME: (%[[X:.*]]: tensor<4x5xf32>)
@@ -210,8 +210,8 @@ func.func @unit_dims(%x: tensor<4x5xf32>) -> tensor<4x1x5x1xf32> {
   return %2 : tensor<4x1x5x1xf32>
 }
 
-// The operands are reshaped differently, the reshape removes dims or regroups them, or a gradient is
-// asked for of the result.
+// Unchanged: operands reshaped differently, reshapes that remove or regroup dims, and results whose gradient
+// is requested.
 
 // CHECK-LABEL: @other_reshapes
 func.func @other_reshapes(%x: tensor<4x1xf32>, %y: tensor<4xf32>, %z: tensor<1x4xf32>, %w: tensor<2x2xf32>)

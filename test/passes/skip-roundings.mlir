@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s --gradc-skip-roundings | FileCheck %s
 
-// Others read what is stored, a kernel its own values as they were.
+// Other kernels read the stored values; the kernel itself uses its unrounded ones.
 // CHECK-LABEL: exec.kernel @stored
 // CHECK: %[[T:.*]] = grad.cast %arg0 storage : tensor<4x2xf32> -> tensor<4x2xbf16>
 // CHECK-NEXT: %[[E:.*]] = grad.exp %arg0
@@ -12,7 +12,7 @@ exec.kernel @stored(%s: tensor<4x2xf32>) attributes {bytes = 0 : i64} {
   exec.yield %t, %e : tensor<4x2xbf16>, tensor<4x2xf32>
 }
 
-// Nobody else reads what is reduced.
+// The operand of the reduction has no other reader.
 // CHECK-LABEL: exec.kernel @own
 // CHECK-NOT: grad.cast
 // CHECK: grad.reduce_max %arg0
@@ -24,7 +24,7 @@ exec.kernel @own(%s: tensor<4x2xf32>) attributes {bytes = 0 : i64} {
   exec.yield %m : tensor<4xf32>
 }
 
-// Another kernel subtracts this one's maximum from what is stored.
+// Another kernel subtracts this kernel's maximum from stored values.
 // CHECK-LABEL: exec.kernel @reduced
 // CHECK: %[[T:.*]] = grad.cast %arg0 storage : tensor<4x2xf32> -> tensor<4x2xbf16>
 // CHECK-NEXT: %[[Y:.*]] = grad.cast %[[T]] storage : tensor<4x2xbf16> -> tensor<4x2xf32>
