@@ -1,6 +1,8 @@
-// The table. An op has several samples if its attributes or operand types lead to different code.
+// The table of all ops but optimizers. An op has several samples if its attributes or operand types
+// lead to different code.
 #include "Samples.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include <deque>
 
 using namespace gradc::test;
@@ -21,8 +23,7 @@ static Sample binary(const char *ir, std::vector<const char *> types, Domain lhs
   return {ir, {{"tensor<2x5xT>", lhs}, {"tensor<2x5xT>", rhs}}, types};
 }
 
-/// Samples own nothing; composed strings live here.
-static const char *keep(const std::string &text) {
+const char *gradc::test::keep(const std::string &text) {
   static std::deque<std::string> kept;
   return kept.emplace_back(text).c_str();
 }
@@ -46,37 +47,6 @@ static Sample scatter(const std::string &how, std::vector<const char *> types) {
           {{"tensor<5x3xT>"}, {"tensor<8xi64>", Domain::indices}, {"tensor<8x3xT>"}},
           types};
 }
-
-/// How an update is printed: with its parameter's type, or with all types.
-enum Form { fixed, variable };
-/// An update whose slots are as large as its parameter. The first scalar is the rate, a second one
-/// the step, a third one the momentum.
-static Sample update(const std::string &rule, const std::string &hyperparameters,
-                     const std::vector<Domain> &slots, int scalars, Form form = fixed,
-                     const std::string &shape = "2x5") {
-  const char *whole = keep("tensor<" + shape + "xT>");
-  std::vector<SampleOperand> operands = {{whole}, {whole}};
-  for (Domain slot : slots)
-    operands.push_back({whole, slot});
-  operands.push_back({"tensor<T>"});
-  if (scalars > 1)
-    operands.push_back({"tensor<T>", Domain::one});
-  if (scalars > 2)
-    operands.push_back({"tensor<T>", Domain::unit});
-  operands.push_back({"tensor<i1>", Domain::one});
-  std::string names, types, results = whole;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    names += (i ? ", %" : "%") + std::to_string(i);
-    types += std::string(i ? ", " : "") + operands[i].type;
-  }
-  for (size_t i = 0; i < slots.size(); ++i)
-    results += std::string(", ") + whole;
-  std::string type =
-      form == fixed ? std::string(whole) + ", tensor<T>" : "(" + types + ") -> (" + results + ")";
-  return {keep(rule + " " + names + " {" + hyperparameters + "} : " + type), operands, floats};
-}
-static const std::string adam = "beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64";
-static const std::vector<Domain> moments = {Domain::any, Domain::positive};
 
 static const std::vector<Sample> table = {
     // Elementwise
@@ -393,52 +363,6 @@ static const std::vector<Sample> table = {
     binary("grad.binary_cross_entropy %0, %1 : tensor<2x5xT>", floats, Domain::any, Domain::unit),
     binary("grad.squared_error %0, %1 : tensor<2x5xT>", floats),
 
-    // Optimizer
-    update("grad.sgd", "l2 = 0.1 : f64", {}, 1),
-    update("grad.sgd", "weight_decay = 0.1 : f64", {}, 1),
-    update("grad.momentum", "momentum = 0.9 : f64, l2 = 0.1 : f64", {Domain::any}, 2, variable),
-    update("grad.momentum", "momentum = 0.9 : f64, nesterov", {Domain::any}, 2, variable),
-    update("grad.momentum", "momentum = 0.9 : f64, dampening = 0.5 : f64, keras", {Domain::any}, 2,
-           variable),
-    update("grad.momentum", "momentum = 0.9 : f64, nesterov, cycled", {Domain::any}, 3, variable),
-    update("grad.adam", adam + ", cycled", moments, 3, variable),
-    update("grad.adam", adam + ", weight_decay = 0.01 : f64, l2 = 0.1 : f64", moments, 2, variable),
-    update("grad.adam", adam + ", amsgrad", {Domain::any, Domain::positive, Domain::positive}, 2,
-           variable),
-    update("grad.adam", adam + ", keras", moments, 2, variable),
-    {keep("grad.nadam %0, %1, %2, %3, %4, %5, %6, %7 {" + adam +
-          ", momentum_decay = 0.5 : f64} : (tensor<2x5xT>, tensor<2x5xT>, tensor<2x5xT>, "
-          "tensor<2x5xT>, tensor<T>, tensor<T>, tensor<T>, tensor<i1>) -> (tensor<2x5xT>, "
-          "tensor<2x5xT>, tensor<2x5xT>, tensor<T>)"),
-     {{"tensor<2x5xT>"},
-      {"tensor<2x5xT>"},
-      {"tensor<2x5xT>"},
-      {"tensor<2x5xT>", Domain::positive},
-      {"tensor<T>", Domain::unit},
-      {"tensor<T>"},
-      {"tensor<T>", Domain::one},
-      {"tensor<i1>", Domain::one}},
-     floats},
-    update("grad.rmsprop", "alpha = 0.9 : f64, epsilon = 1.0e-8 : f64, l2 = 0.1 : f64",
-           {Domain::positive}, 1, variable),
-    update("grad.rmsprop", "alpha = 0.9 : f64, epsilon = 0.1 : f64, centered, momentum = 0.5 : f64",
-           {Domain::positive, Domain::unit, Domain::any}, 1, variable),
-    update("grad.rmsprop", "alpha = 0.9 : f64, epsilon = 0.1 : f64, momentum = 0.5 : f64, keras",
-           {Domain::positive, Domain::any}, 1, variable),
-    update("grad.adagrad", "epsilon = 0.1 : f64, learning_rate_decay = 0.5 : f64",
-           {Domain::positive}, 2, variable),
-    update("grad.adagrad", "epsilon = 0.1 : f64, keras", {Domain::positive}, 2, variable),
-    update("grad.adadelta", "rho = 0.9 : f64, epsilon = 0.1 : f64",
-           {Domain::positive, Domain::positive}, 1),
-    update("grad.lion", "beta1 = 0.9 : f64, beta2 = 0.99 : f64", {Domain::any}, 1),
-    update("grad.lamb", adam + ", weight_decay = 0.1 : f64", moments, 2),
-    update("grad.lars", "momentum = 0.9 : f64, trust_coefficient = 0.5 : f64, nesterov",
-           {Domain::any}, 1),
-    update("grad.muon", "momentum = 0.9 : f64, iterations = 2 : i64, nesterov, match_adamw",
-           {Domain::any}, 1),
-    update("grad.muon", "momentum = 0.9 : f64, iterations = 2 : i64, weight_decay = 0.1 : f64",
-           {Domain::any}, 1, fixed, "5x2"),
-
     // Random
     {"grad.random_bits %0, %1 stream 3 : tensor<T> -> tensor<2x5xui32>",
      {{"tensor<T>"}, {"tensor<T>"}},
@@ -504,4 +428,11 @@ static const std::vector<Sample> table = {
      {"f64", "f32"}},
 };
 
-llvm::ArrayRef<Sample> gradc::test::samples() { return table; }
+llvm::ArrayRef<Sample> gradc::test::samples() {
+  static const std::vector<Sample> all = [] {
+    std::vector<Sample> samples = table;
+    llvm::append_range(samples, optimizerSamples());
+    return samples;
+  }();
+  return all;
+}

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <string>
 #include <vector>
 
 namespace gradc::test {
@@ -36,7 +37,12 @@ struct Sample {
   llvm::StringRef opName() const { return llvm::StringRef(ir).split(' ').first; }
 };
 
+/// All samples.
 llvm::ArrayRef<Sample> samples();
+/// Those of optimizers.
+std::vector<Sample> optimizerSamples();
+/// A copy of a composed string that lives to the end of the program: samples own nothing.
+const char *keep(const std::string &text);
 
 } // namespace gradc::test
 
