@@ -31,7 +31,7 @@ std::shared_ptr<const Artifact> gradc::test::open(const Compiled &compiled) {
   return artifact ? *artifact : nullptr;
 }
 
-/// The largest distance of two steps' numbers, by the largest number of each tensor.
+/// The largest difference between the numbers of two steps, relative to the largest of each tensor.
 static double worstOf(const std::vector<std::vector<double>> &found,
                       const std::vector<std::vector<double>> &expected,
                       const std::vector<std::string> &names, std::string &where) {
@@ -76,7 +76,7 @@ void gradc::test::expectTheSame(const Case &alone, const Case &wanted,
                   "");
       });
       std::vector<std::vector<std::vector<double>>> found(rows.size());
-      // All at once: they may have parts of states.
+      // All ranks together, since reading divided states is collective.
       world.run([&](int rank) { found[size_t(rank)] = parts[size_t(rank)]->values(); });
       std::string where;
       double worst = worstOf(found[0], whole.values(), whole.names(), where);

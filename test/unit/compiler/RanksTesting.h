@@ -22,18 +22,19 @@ using gradc::runtime::test::ThreadRanks;
 /// The number of steps of each training; GRADC_TEST_STEPS sets it.
 extern const int steps;
 
-/// An example's spec with other losses and the like: `drop` is a pattern of what goes.
+/// An example's spec, from which text that matches `drop` is removed, and to which `add` is
+/// appended.
 struct Case {
   std::string example, drop, add;
-  std::pair<std::string, std::string> edit = {}; ///< a pattern and what stands in its place
+  std::pair<std::string, std::string> edit = {}; ///< a pattern and its replacement
   bool isF64 = false;
-  int servers = 0; ///< of the ranks, the last ones
+  int servers = 0; ///< number of servers, which are the last ranks
 };
 
 /// The spec of a case, with absolute paths.
 std::string specOf(const Case &wanted);
 
-/// The artifact of a spec; what the compiler says of it otherwise.
+/// The artifact of a spec, or the compiler's messages if it fails.
 struct Compiled {
   std::string bytes, said;
 
@@ -102,8 +103,8 @@ public:
     return session->run(*entry, in, out, end - begin);
   }
 
-  /// All numbers that a step shows, unless they are less exact than states, then all states; how
-  /// large those of one tensor are tells what an error means.
+  /// The outputs of the last step, except those less exact than states, followed by all states. The
+  /// error of a tensor is relative to its largest element.
   std::vector<std::vector<double>> values() {
     std::vector<std::vector<double>> all;
     size_t i = 0;
@@ -199,14 +200,15 @@ private:
 
 std::shared_ptr<const Artifact> open(const Compiled &compiled);
 
-/// Trains in one process, with the program of `alone`, and as ranks that have these numbers of rows
-/// of each batch.
+/// Trains in one process, with the program of `alone`, and as ranks whose numbers of rows of each
+/// batch `splits` lists, and expects the same numbers.
 void expectTheSame(const Case &alone, const Case &wanted,
                    const std::vector<std::vector<int64_t>> &splits, double tolerance);
 void expectTheSame(const Case &wanted, const std::vector<std::vector<int64_t>> &splits,
                    double tolerance);
 
-/// The optimizer with which a step shows its gradients, and a pattern of what it replaces.
+/// An optimizer with which a step's updates are its gradients, and a pattern of the text that it
+/// replaces.
 inline const std::string sgd = "optimizer { sgd { learning_rate: 1 } }\n";
 inline const std::string dropped = "\\n(optimizer|micro_batches|ema|clip|group|schedule)[ :].*";
 
