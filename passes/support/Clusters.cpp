@@ -40,11 +40,11 @@ bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
     return isa<AttentionOpInterface>(op);
   ContractionLetters letters = contraction.getLetters();
   auto isSummed = [&](char letter) { return letters.isSummed(letter); };
-  if (letters.lhs.empty() || isSummed(letters.lhs.back()) ||
+  int64_t terms = cast<CostOpInterface>(op).getFlops() / 2, elements = typeOf(op).getNumElements();
+  if (letters.lhs.empty() || terms == 0 || isSummed(letters.lhs.back()) ||
       (!letters.window && llvm::none_of(letters.lhs, isSummed)))
     return false;
-  return cast<CostOpInterface>(op).getFlops() / 2 / typeOf(op).getNumElements() >=
-         (letters.window ? limits.minBlockedSum : limits.minBlockedProduct);
+  return terms >= elements * (letters.window ? limits.minBlockedSum : limits.minBlockedProduct);
 }
 
 namespace {
