@@ -37,10 +37,11 @@ FailureOr<Value> SpecValues::output(StringRef name, Location where) {
   if (Value value = entry.value(name)) {
     if (failed(entry.expectWhole(name, value, where)))
       return failure();
-    if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    auto type = cast<RankedTensorType>(value.getType());
+    if (isa<FloatType>(type.getElementType()) && type.getNumElements() > 0)
       return value;
-    return emitError(where) << "expected float outputs, found \"" << name << "\", "
-                            << describe(value.getType());
+    return emitError(where) << "expected float outputs with elements, found \"" << name << "\", "
+                            << describe(type);
   }
   return failure(); // The import of the nodes has reported missing values.
 }

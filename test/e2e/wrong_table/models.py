@@ -194,6 +194,7 @@ MODELS = {
     "too-few-numbers": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", FLOAT, [6, 3], WEIGHTS[:5]))),
     "string-weight": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", STRING, [6, 3], data=b""))),
     "unknown-type": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", 77, [6, 3], data=b""))),
+    "no-class": lambda: classifier(weights=(6, 0), values=[]),
     "wrong-shape": lambda: classifier(weights=(5, 3), values=WEIGHTS[:15]),
     "mixed-types": lambda: edited(lambda m: m.initializers.__setitem__(0, tensor("weight", DOUBLE, [6, 3], WEIGHTS))),
     "fixed-batch": lambda: classifier(batch=5),
