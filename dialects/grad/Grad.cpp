@@ -122,6 +122,9 @@ LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands
   if (bytes(op->getResultTypes()) > foldLimitBytes ||
       bytes(op->getOperandTypes()) > 64 * foldLimitBytes)
     return failure();
+  constexpr int64_t foldLimitFlops = 1 << 26;
+  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.getFlops() > foldLimitFlops)
+    return failure();
   SmallVector<HostTensor> values;
   for (Attribute a : operands)
     values.emplace_back(cast<ElementsAttr>(a));

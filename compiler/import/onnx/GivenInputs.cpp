@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "dialects/grad/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -23,7 +24,38 @@ const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
 /// Names an op: CountOp's result is known without its operand.
 static bool readsTypesOnly(Operation *op) { return isa<CountOp>(op); }
 
+static uint64_t elementsOf(TypeRange types) {
+  uint64_t count = 0;
+  for (Type type : types)
+    count += uint64_t(cast<RankedTensorType>(type).getNumElements());
+  return count;
+}
+
+/// The work of evaluating an op, in the unit of `maxWork`; of a branch, that of the longer region.
+static uint64_t workOf(Operation *op) {
+  uint64_t work = elementsOf(op->getResultTypes());
+  if (!readsTypesOnly(op))
+    work += elementsOf(op->getOperandTypes());
+  if (op->getNumRegions() == 0) {
+    auto cost = dyn_cast<CostOpInterface>(op);
+    if (cost && work <= maxWork) // flops of larger tensors may overflow
+      work += uint64_t(cost.getFlops());
+    return work + workPerOp;
+  }
+  uint64_t longest = 0;
+  for (Region &region : op->getRegions()) {
+    uint64_t inRegion = 0;
+    for (Operation &inner : region.front())
+      inRegion = llvm::SaturatingAdd(inRegion, workOf(&inner));
+    longest = std::max(longest, inRegion);
+  }
+  auto loop = dyn_cast<ScanOp>(op);
+  return llvm::SaturatingMultiplyAdd<uint64_t>(loop ? loop.getTrips() : 1, longest,
+                                               work + workPerOp);
+}
+
 std::optional<HostTensor> EntryImport::known(Value value) {
+  isWorkSpent = false;
   auto isTooLarge = [](Value v) {
     return cast<RankedTensorType>(v.getType()).getNumElements() > mostKnown;
   };
@@ -33,7 +65,6 @@ std::optional<HostTensor> EntryImport::known(Value value) {
     return HostTensor(attribute);
   // Shape arithmetic is short; a long path back to an input is the network itself.
   constexpr size_t maxOps = 256;
-  constexpr int64_t maxIterations = 1024; // of a loop that is evaluated
   llvm::SetVector<Value> needed;
   llvm::DenseMap<Value, HostTensor> values;
   SmallVector<BlockArgument> read;
@@ -45,6 +76,8 @@ std::optional<HostTensor> EntryImport::known(Value value) {
       return std::nullopt;
     if (ElementsAttr attribute = states.known(v)) {
       values[v] = HostTensor(attribute);
+    } else if (auto found = evaluated.find(v); found != evaluated.end()) {
+      values[v] = found->second;
     } else if (Value captured = outside.lookup(v)) {
       std::optional<HostTensor> value = known(captured);
       if (!value)
@@ -60,9 +93,7 @@ std::optional<HostTensor> EntryImport::known(Value value) {
       read.push_back(argument);
     } else {
       Operation *op = v.getDefiningOp();
-      auto loop = dyn_cast_or_null<ScanOp>(op);
-      if (!isa<EvaluateOpInterface>(op) || ops.size() == maxOps ||
-          (loop && int64_t(loop.getTrips()) > maxIterations))
+      if (!isa<EvaluateOpInterface>(op) || ops.size() == maxOps)
         return std::nullopt;
       if (!llvm::is_contained(ops, op))
         ops.push_back(op);
@@ -70,12 +101,22 @@ std::optional<HostTensor> EntryImport::known(Value value) {
         needed.insert(op->operand_begin(), op->operand_end());
     }
   }
+  uint64_t work = 0;
+  for (Operation *op : ops)
+    work = llvm::SaturatingAdd(work, workOf(op));
+  isWorkSpent = work > workLeft;
+  if (isWorkSpent)
+    return std::nullopt;
+  workLeft -= work;
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : ops) {
     auto operands =
         llvm::map_to_vector(op->getOperands(), [&](Value v) { return values.lookup(v); });
-    for (auto [result, known] : llvm::zip(op->getResults(), evaluateOp(op, operands)))
+    for (auto [result, known] : llvm::zip(op->getResults(), evaluateOp(op, operands))) {
+      if (op->getNumRegions() > 0 && op->getBlock() == &function.front())
+        evaluated[result] = known;
       values[result] = std::move(known);
+    }
     foldedNodes.insert(nodeName(op->getLoc()));
   }
   for (BlockArgument argument : read)

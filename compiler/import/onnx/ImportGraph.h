@@ -31,6 +31,12 @@ struct Scope {
   llvm::MapVector<mlir::Value, mlir::BlockArgument> captured;
 };
 
+/// The work of computing values of an entry at compile time, in elements; an op counts as
+/// `workPerOp` beside its elements.
+constexpr uint64_t maxWork = 1 << 24, workPerOp = 64;
+/// The iterations of all loops of an entry that are written out.
+constexpr int64_t maxIterations = 1 << 14;
+
 /// An entry under construction. Arguments are added on request, results at the end.
 class EntryImport {
 public:
@@ -119,6 +125,11 @@ public:
   /// A value known at compile time: a constant, an initializer, or a value computed from inputs
   /// with given values. The call binds these inputs.
   std::optional<mlir::grad::HostTensor> known(mlir::Value value);
+  /// Whether the last call of `known` would have taken more work than is left to the entry.
+  bool lacksWork() const { return isWorkSpent; }
+  /// Counts one more iteration of a loop that is written out; false: the entry has
+  /// `maxIterations` of them.
+  bool writeOutIteration() { return iterations++ < maxIterations; }
   const std::set<std::string> &getBoundInputs() const { return boundInputs; }
   const std::set<std::string> &getFoldedNodes() const { return foldedNodes; }
 
@@ -185,7 +196,12 @@ private:
   States &states;
   const ImportOptions &options;
   int64_t batch;
-  bool training, isJudged = false;
+  bool training, isJudged = false, isWorkSpent = false;
+  uint64_t workLeft = maxWork;
+  /// Results of loops and branches, which are evaluated once; not those in regions, which may be
+  /// dropped.
+  llvm::DenseMap<mlir::Value, mlir::grad::HostTensor> evaluated;
+  int64_t iterations = 0; ///< of loops that are written out
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;
   std::unique_ptr<Scope> modelScope;

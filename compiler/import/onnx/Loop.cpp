@@ -252,6 +252,10 @@ private:
                << "carries a sequence, or a tensor whose shape changes, and its condition "
                   "still holds after "
                << i << " iterations; more are not written out";
+      if (!n.getEntry().writeOutIteration())
+        return n.error() << "carries a sequence, or a tensor whose shape changes, and the loops "
+                            "of the model have more than "
+                         << maxIterations << " iterations together; more are not written out";
       SmallVector<GraphValue> inputs{{asDeclared(n.expr(number(i)), 0), std::nullopt},
                                      {proceed, std::nullopt}};
       llvm::append_range(inputs, carried);

@@ -48,7 +48,7 @@ const NarrowType *Node::narrow(unsigned i) const {
   return operand(i) ? entry.findNarrow(operand(i)) : nullptr;
 }
 LogicalResult Node::setNarrow(unsigned i, Value codes, const NarrowType *type) {
-  if (type)
+  if (type && entry.findNarrow(codes) != type)
     entry.markNarrow(codes, type);
   return set(i, codes);
 }
@@ -96,6 +96,10 @@ FailureOr<HostTensor> Node::known(unsigned i, StringRef what) {
                    << describeOperand(i);
   if (std::optional<HostTensor> value = entry.known(operands[i]))
     return *value;
+  if (entry.lacksWork())
+    return error() << "expected " << what << " to be known at compile time, but computing "
+                   << describeOperand(i) << " exceeds the " << maxWork / workPerOp
+                   << " ops that an import evaluates, counted once for each iteration of loops";
   return error() << "expected " << what << " to be known at compile time, but "
                  << describeOperand(i) << " is computed; only static shapes are supported";
 }

@@ -38,6 +38,62 @@ TEST_F(ControlTest, ALoopWithoutABoundIsRefused) {
               "expected a bound of the trip count, at most 1000000");
 }
 
+/// y = x `outer` * `inner` times: a loop in a loop counts how often, under the name `count`.
+std::string counting(const char *outer, const char *inner, const std::string &count = "count",
+                     const char *y = "y") {
+  std::string head = "input { name: 'i' } input { name: 'go' } input { name: 'c' } " +
+                     node("Identity", "go", "goes") + "output { name: 'goes' } ";
+  std::string step = head + node("Add", "c one", "d") + "output { name: 'd' } ";
+  std::string body = head + node("Loop", (count + ".n - c").c_str(), "e", graph("body", step)) +
+                     "output { name: 'e' } ";
+  return number((count + ".n").c_str(), "i64", inner) +
+         number((count + ".m").c_str(), "i64", outer) +
+         node("Loop", (count + ".m - zero").c_str(), count.c_str(), graph("body", body)) +
+         node("Reshape", (count + " flat").c_str(), (count + ".shape").c_str()) +
+         node("Expand", ("x " + count + ".shape").c_str(), y);
+}
+std::string countingInputs() {
+  return tensor("input", "x", "1") + number("zero", "i64", "0") + number("one", "i64", "1") +
+         "initializer { name: 'flat' data_type: 7 dims: 1 int64_data: 1 } ";
+}
+
+TEST_F(ControlTest, LoopsAreEvaluatedForShapes) {
+  OneNode one = model(countingInputs() + counting("3", "4") + output);
+  one.data = {{7}};
+  expect(one, {12}, Floats(12, 7));
+}
+
+TEST_F(ControlTest, LoopsInLoopsAreEvaluatedUpToALimit) {
+  expectError(countingInputs() + counting("1000", "1000") + output,
+              "expected the shape to be known at compile time, but computing operand 1 "
+              "(\"count.shape\", i64 [1]) exceeds the 262144 ops that an import evaluates, counted "
+              "once for each iteration of loops");
+  expectError(countingInputs() + counting("3000000000", "3000000000") + output,
+              "exceeds the 262144 ops");
+}
+
+TEST_F(ControlTest, AllLoopsOfAnImportShareTheLimit) {
+  std::string loops, outputs;
+  for (int i = 0; i < 16; ++i) {
+    std::string count = "count" + std::to_string(i), y = "y" + std::to_string(i);
+    loops += counting("100", "100", count, y.c_str());
+    outputs += "output { name: '" + y + "' } ";
+  }
+  expectError(countingInputs() + loops + outputs, "exceeds the 262144 ops");
+}
+
+TEST_F(ControlTest, ALoopIsEvaluatedOnce) {
+  std::string readers, outputs;
+  for (int i = 0; i < 16; ++i) {
+    std::string y = "y" + std::to_string(i);
+    readers += node("Expand", "x count.shape", y.c_str());
+    outputs += "output { name: '" + y + "' } ";
+  }
+  OneNode one = model(countingInputs() + counting("100", "100") + readers + outputs);
+  one.data = {{7}};
+  expect(one, {10000}, Floats(10000, 7), 15);
+}
+
 /// Appends v + a to v in each step, which changes its shape, and stacks i.
 std::string growing(const char *carried) {
   std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +

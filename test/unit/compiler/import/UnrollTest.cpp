@@ -59,6 +59,29 @@ TEST_F(UnrollTest, ALoopThatNeverEndsIsRefused) {
               {"its condition still holds after 1024 iterations"});
 }
 
+/// A list that `outer` * `inner` iterations of a loop in a loop extend.
+std::string extending(const char *outer, const char *inner) {
+  std::string head = "attribute { name: 'body' type: 5 g { "
+                     "  input { name: 'i' } input { name: 'go' } input { name: 'v' } "
+                     "  node { op_type: 'Identity' input: 'go' output: 'goes' } "
+                     "  output { name: 'goes' } ";
+  return x + "initializer { name: 'n' data_type: 7 int64_data: " + inner +
+         " } initializer { name: 'm' data_type: 7 int64_data: " + outer +
+         " } node { op_type: 'Loop' input: 'm' input: '' input: 'x' output: 'y' " + head +
+         "  node { op_type: 'Loop' input: 'n' input: '' input: 'v' output: 'w' " + head +
+         "    node { op_type: 'Concat' input: 'v' input: 'x' output: 'u' "
+         "      attribute { name: 'axis' type: 2 i: 0 } } output { name: 'u' } } } } "
+         "  output { name: 'w' } } } } ";
+}
+
+TEST_F(UnrollTest, LoopsInLoopsAreWrittenOutUpToALimit) {
+  OneNode one = model(extending("2", "3"));
+  one.data = {{5}};
+  expect(one, {7}, Floats(7, 5));
+  expectFails(model(extending("100", "1000")),
+              {"the loops of the model have more than 16384 iterations together"});
+}
+
 /// Three bags of six indices into a table of four rows, in the form that TorchScript's exporter
 /// writes.
 std::string bags(const char *starts, const char *ends, const char *reduction = "ReduceSum") {
