@@ -279,14 +279,21 @@ def check_refusals():
     short.output(short.node("Cast", [short.initializer("w", 22, [3], data=b"\0")], ["y"], "node", to=INT8), INT8, [3])
     short.save(path("short.onnx"))
     refused("short", 3, "expected 2 bytes of data for i4 [3], found 1", "check", path("short.onnx"))
-    inside = Model("inside", opset=21)
+
+
+def check_branches():
+    """Branches return codes, which are outputs."""
     graph = message((1, [message((1, ["x"]), (2, ["b"]), (4, "Cast"), (5, [message((1, "to"), (3, 17), (20, 2))]))]), (2, "g"), (12, [message((1, "b"))]))
     branches = [message((1, name), (6, graph), (20, 5)) for name in ("then_branch", "else_branch")]
-    inside.input("x", FLOAT, [3])
-    inside.nodes.append(message((1, [inside.input("c", 9, [])]), (2, ["y"]), (3, "node"), (4, "If"), (5, branches)))
-    inside.output("y", 17, [3])
-    inside.save(path("inside.onnx"))
-    refused("inside", 3, 'cannot take "b", float8e4m3fn [3]: only graph outputs can be of that type', "check", path("inside.onnx"))
+    model = Model("inside", opset=21)
+    model.input("x", FLOAT, [3])
+    model.nodes.append(message((1, [model.input("c", 9, [])]), (2, ["y"]), (3, "node"), (4, "If"), (5, branches)))
+    model.output("y", 17, [3])
+    model.save(path("inside.onnx"))
+    x, c = write_npy("x.npy", "<f4", struct.pack("<3f", 1.0, 1.3, -1000.0), [3]), write_npy("c.npy", "|b1", b"\1", [])
+    for way in WAYS:
+        run("inside.onnx", {"x": x, "c": c}, way)
+        expect(f"branch {way}: {read_npy('y')}", read_npy("y") == ("<V1", bytes([0x38, 0x3a, 0xfe])))
 
 
 check_encoding()
@@ -297,3 +304,4 @@ check_blocks()
 check_exponents_as_scales()
 check_bf16()
 check_refusals()
+check_branches()

@@ -26,10 +26,8 @@ static LogicalResult importBranch(Node &n, const onnx::GraphProto &graph, Branch
 }
 
 static bool haveOneType(const Branch &a, const Branch &b) {
-  return llvm::equal(a.values, b.values, [](const GraphValue &x, const GraphValue &y) {
-    return !x.sequence && !y.sequence && x.tensor && y.tensor &&
-           x.tensor.getType() == y.tensor.getType();
-  });
+  return llvm::equal(a.values, b.values,
+                     [](const GraphValue &x, const GraphValue &y) { return x.hasTypeOf(y); });
 }
 
 static LogicalResult importTaken(Node &n, const onnx::GraphProto &graph) {
@@ -83,9 +81,7 @@ static LogicalResult importIf(Node &n) {
     auto error =
         n.error() << "expected branches with results of the same types, as only a run knows "
                      "which is taken, found (";
-    auto print = [&](const GraphValue &v) {
-      error << (v.tensor ? describe(v.tensor.getType()) : std::string("a sequence"));
-    };
+    auto print = [&](const GraphValue &v) { error << v.describe(); };
     llvm::interleaveComma(body.values, error, print);
     error << ") and (";
     llvm::interleaveComma(other.values, error, print);
@@ -94,8 +90,11 @@ static LogicalResult importIf(Node &n) {
   SmallVector<Value> captured(body.captured);
   llvm::append_range(captured, other.captured);
   SmallVector<Type> types;
-  for (const GraphValue &value : body.values)
+  SmallVector<const NarrowType *> narrows;
+  for (const GraphValue &value : body.values) {
     types.push_back(value.tensor.getType());
+    narrows.push_back(value.narrow);
+  }
   SmallVector<Value> checks(body.checks);
   llvm::append_range(checks, other.checks);
   llvm::append_range(types, ValueRange(checks).getTypes());
@@ -106,9 +105,12 @@ static LogicalResult importIf(Node &n) {
   for (auto [check, result] : llvm::zip_equal(checks, branch.getResults().take_back(checks.size())))
     n.getEntry().replaceIndexCheck(check, result);
   for (auto [i, result] : llvm::enumerate(branch.getResults().drop_back(checks.size())))
-    if (failed(n.set(i, result)))
+    if (failed(n.setNarrow(unsigned(i), result, narrows[i])))
       return failure();
   return success();
 }
 
-void gradc::addBranchOps(OpTable &ops) { ops["If"] = {importIf, 1, 1}; }
+void gradc::addBranchOps(OpTable &ops) {
+  ops["If"] = {importIf, 1, 1};
+  takeNarrow(ops, TakesNarrow::itself, {"If"});
+}

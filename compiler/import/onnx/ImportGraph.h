@@ -118,6 +118,9 @@ public:
   std::string describeValue(mlir::Value value) const;
   int64_t stringBytes() const { return options.stringBytes; }
 
+  /// Reports an error at `where` if the value has such an extent.
+  mlir::LogicalResult expectNoExtent(llvm::StringRef name, mlir::Value value,
+                                     mlir::Location where) const;
   /// Reports an error at `where` if the value has such an extent or a narrow type.
   mlir::LogicalResult expectWhole(llvm::StringRef name, mlir::Value value,
                                   mlir::Location where) const;

@@ -97,7 +97,7 @@ private:
     auto known = n.known(0, "the trip count, or a bound of it,");
     if (failed(known))
       return failure();
-    if (known->size() != 1)
+    if (known->size() != 1 || n.narrow(0))
       return n.error() << "expected one trip count, found " << n.describeOperand(0);
     trips = std::max<int64_t>(known->getInt(0), 0);
     return success();
@@ -131,6 +131,8 @@ private:
     SmallVector<GraphValue> inputs(carriedCount + 2);
     for (auto [i, v] : llvm::enumerate(initial))
       inputs[i == 0 ? 0 : i + 1].tensor = block->addArgument(v.getType(), n.loc());
+    for (unsigned i = 2; i < inputs.size(); ++i)
+      inputs[i].narrow = n.narrow(i);
     inputs[0].tensor = asDeclared(Expr(b, n.loc(), inputs[0].tensor), 0);
     Value yes = splat(b, n.loc(), RankedTensorType::get({}, b.getI1Type()), 1);
     inputs[1].tensor = asDeclared(Expr(b, n.loc(), yes), 1);
@@ -139,9 +141,8 @@ private:
     if (failed(results))
       return failure();
     for (unsigned i = 0; i < carriedCount; ++i)
-      if ((*results)[i + 1].sequence ||
-          (*results)[i + 1].tensor.getType() != initial[i + 1].getType())
-        return n.error() << "carries " << describe(initial[i + 1].getType())
+      if (!(*results)[i + 1].hasTypeOf(inputs[i + 2]))
+        return n.error() << "carries " << inputs[i + 2].describe()
                          << " at first, then a sequence or another shape; its iterations can be "
                             "written out if there are at most "
                          << maxUnrolled;
@@ -150,8 +151,10 @@ private:
     b.setInsertionPointToEnd(block.get());
     Expr counter(b, n.loc(), block->getArgument(0));
     SmallVector<Value> yielded{counter + 1.0};
-    for (const GraphValue &result : llvm::drop_begin(*results))
+    for (const GraphValue &result : llvm::drop_begin(*results)) {
       yielded.push_back(result.tensor);
+      narrows.push_back(result.narrow);
+    }
     if (llvm::is_contained(yielded, Value()))
       return n.error() << "a sequence cannot be stacked";
     Value proceed = Expr(b, n.loc(), results->front().tensor).reshape({});
@@ -215,9 +218,10 @@ private:
     return setAll(scan.getResults().drop_front(2));
   }
 
+  /// `results` may end with those of index checks.
   LogicalResult setAll(ValueRange results) {
     for (auto [i, result] : llvm::enumerate(results))
-      if (n.wants(i) && failed(n.set(i, result)))
+      if (n.wants(i) && failed(n.setNarrow(unsigned(i), result, narrows[i])))
         return failure();
     return success();
   }
@@ -231,11 +235,11 @@ private:
              << maxUnrolled;
     SmallVector<GraphValue> carried;
     for (unsigned i = 0; i < carriedCount; ++i) {
-      carried.push_back({n.operand(i + 2), std::nullopt});
+      carried.push_back({n.operand(i + 2), std::nullopt, n.narrow(i + 2)});
       if (n.isSequence(i + 2))
         carried.back().sequence = SmallVector<Value>(n.sequence(i + 2));
     }
-    SmallVector<SmallVector<Value>> stacks(n.resultCount() - carriedCount);
+    SmallVector<SmallVector<GraphValue>> stacks(n.resultCount() - carriedCount);
     Value proceed = n.operand(1) ? n.operand(1)
                                  : splat(n.builder(), n.loc(),
                                          RankedTensorType::get({}, n.builder().getI1Type()), 1);
@@ -266,30 +270,46 @@ private:
       if (failed(expectCondition(proceed)))
         return failure();
       carried.assign(results->begin() + 1, results->begin() + 1 + carriedCount);
-      for (auto [k, stack] : llvm::enumerate(stacks)) {
-        Value stacked = (*results)[1 + carriedCount + k].tensor;
-        if (!stacked)
-          return n.error() << "a sequence cannot be stacked";
-        if (failed(n.getEntry().expectWhole(n.resultName(carriedCount + k), stacked, n.loc())))
+      for (auto [k, steps] : llvm::enumerate(stacks))
+        if (failed(addStep(steps, (*results)[1 + carriedCount + k], carriedCount + k)))
           return failure();
-        Expr step = n.expr(stacked);
-        SmallVector<int64_t> shape{1};
-        llvm::append_range(shape, step.shape());
-        stack.push_back(step.reshape(shape));
-      }
     }
-    for (const SmallVector<Value> &stack : stacks) {
-      if (stack.empty())
+    for (const SmallVector<GraphValue> &steps : stacks) {
+      if (steps.empty())
         return n.error() << "stacks nothing: the shape of its stacked values is not known";
-      carried.push_back({ConcatenateOp::create(n.builder(), n.loc(), stack, 0), std::nullopt});
+      carried.push_back(stacked(steps));
     }
     return setGraphValues(n, carried);
+  }
+
+  /// One more of the tensors that result `result` stacks.
+  LogicalResult addStep(SmallVector<GraphValue> &steps, const GraphValue &step, unsigned result) {
+    if (!step.tensor)
+      return n.error() << "a sequence cannot be stacked";
+    if (!steps.empty() && !step.hasTypeOf(steps.front()))
+      return n.error() << "stacks " << steps.front().describe() << " at first, then "
+                       << step.describe();
+    steps.push_back(step);
+    return n.getEntry().expectNoExtent(n.resultName(result), step.tensor, n.loc());
+  }
+
+  GraphValue stacked(ArrayRef<GraphValue> steps) {
+    SmallVector<Value> parts;
+    for (const GraphValue &step : steps) {
+      Expr x = n.expr(step.tensor);
+      SmallVector<int64_t> shape{1};
+      llvm::append_range(shape, x.shape());
+      parts.push_back(x.reshape(shape));
+    }
+    return {ConcatenateOp::create(n.builder(), n.loc(), parts, 0), std::nullopt,
+            steps.front().narrow};
   }
 
   Node &n;
   const onnx::GraphProto &graph;
   unsigned carriedCount = 0;
   std::optional<int64_t> trips;
+  SmallVector<const NarrowType *> narrows; ///< of the results of the region
 };
 
 } // namespace
@@ -301,4 +321,5 @@ static LogicalResult importLoop(Node &n) {
 
 void gradc::addLoopOps(OpTable &ops) {
   ops["Loop"] = {importLoop, 0, OnnxOp::any, /*sequences=*/OnnxOp::any};
+  takeNarrow(ops, TakesNarrow::itself, {"Loop"});
 }

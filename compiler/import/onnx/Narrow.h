@@ -31,6 +31,9 @@ const NarrowType *findNarrow(int32_t number);
 /// if gradc does not support it.
 mlir::Type fileElementType(mlir::MLIRContext &context, int32_t number);
 
+/// For example "float8e4m3fn [4]"; without a narrow type, that of the tensor itself.
+std::string describeNarrow(mlir::RankedTensorType type, const NarrowType *narrow);
+
 /// One byte per element, from the packed bytes of a file.
 std::vector<char> unpacked(llvm::ArrayRef<char> packed, const NarrowType &type, int64_t count);
 

@@ -15,14 +15,14 @@ void gradc::takeNarrow(OpTable &ops, TakesNarrow how, ArrayRef<StringRef> names)
   }
 }
 
+std::string gradc::describeNarrow(RankedTensorType type, const NarrowType *narrow) {
+  std::string text = describe(type);
+  return narrow ? dataTypeName(narrow->number) + text.substr(text.find(' ')) : text;
+}
+
 std::string EntryImport::describeValue(Value value) const {
   auto type = cast<RankedTensorType>(value.getType());
-  if (isText(value))
-    return describeText(type);
-  std::string text = describe(type);
-  if (const NarrowType *narrow = findNarrow(value))
-    return dataTypeName(narrow->number) + text.substr(text.find(' '));
-  return text;
+  return isText(value) ? describeText(type) : describeNarrow(type, findNarrow(value));
 }
 
 /// After the import, codes look like numbers of type u8, so the importer must tell them apart.
@@ -46,7 +46,7 @@ void EntryImport::followNarrow(Node &node) {
   for (unsigned i = 0; i < node.operandCount(); ++i)
     if (const NarrowType *narrow = node.narrow(i)) {
       for (Value result : node.getResults())
-        if (result)
+        if (result && findNarrow(result) != narrow) // not an operand itself
           markNarrow(result, narrow);
       return;
     }

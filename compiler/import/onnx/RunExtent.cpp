@@ -20,10 +20,16 @@ std::optional<RunExtent> EntryImport::findExtent(Value value) const {
   return found == extents.end() ? std::nullopt : std::optional(found->second);
 }
 
-LogicalResult EntryImport::expectWhole(StringRef name, Value value, Location where) const {
+LogicalResult EntryImport::expectNoExtent(StringRef name, Value value, Location where) const {
   if (auto extent = findExtent(value))
     return emitError(where) << "cannot take \"" << name << "\", " << describe(value.getType())
                             << ": only a run knows the extent of dim " << extent->dim;
+  return success();
+}
+
+LogicalResult EntryImport::expectWhole(StringRef name, Value value, Location where) const {
+  if (failed(expectNoExtent(name, value, where)))
+    return failure();
   if (findNarrow(value))
     return emitError(where) << "cannot take \"" << name << "\", " << describeValue(value)
                             << ": only graph outputs can be of that type";

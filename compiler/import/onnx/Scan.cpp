@@ -25,6 +25,17 @@ static Expr moveDim(Expr x, int64_t from, int64_t to) {
   return llvm::is_sorted(order) ? x : x.transpose(order);
 }
 
+/// Checks a result of the graph: the first `carriedCount` have the types of its inputs.
+static LogicalResult expectStep(Node &n, ArrayRef<GraphValue> inputs, unsigned carriedCount,
+                                unsigned i, const GraphValue &result) {
+  if (result.sequence)
+    return n.error() << "result " << i << " of its graph is a sequence";
+  if (i < carriedCount && !result.hasTypeOf(inputs[i]))
+    return n.error() << "carries " << inputs[i].describe() << " at first, then "
+                     << result.describe();
+  return success();
+}
+
 namespace {
 
 /// A Scan node from opset 9 on. Its operands are carried values, then scanned ones.
@@ -83,7 +94,7 @@ public:
           return failure();
         value = moveDim(stack, 0, *axis);
       }
-      if (n.wants(i) && failed(n.set(i, value)))
+      if (n.wants(i) && failed(n.setNarrow(unsigned(i), value, narrows[i])))
         return failure();
     }
     return success();
@@ -105,25 +116,27 @@ private:
     int64_t trips = cast<RankedTensorType>(operands.stacks[0].getType()).getDimSize(0);
     auto block = std::make_unique<Block>();
     SmallVector<GraphValue> inputs;
+    auto addInput = [&](Type type) {
+      inputs.push_back(
+          {block->addArgument(type, n.loc()), std::nullopt, n.narrow(unsigned(inputs.size()))});
+    };
     for (Value v : operands.initial)
-      inputs.push_back({block->addArgument(v.getType(), n.loc()), std::nullopt});
+      addInput(v.getType());
     for (Value v : operands.stacks) {
       if (cast<RankedTensorType>(v.getType()).getDimSize(0) != trips)
         return n.error() << "expected scanned operands of one length, found " << trips << " and "
                          << cast<RankedTensorType>(v.getType()).getDimSize(0);
-      inputs.push_back({block->addArgument(stepType(v.getType()), n.loc()), std::nullopt});
+      addInput(stepType(v.getType()));
     }
     auto results = n.getEntry().importSubgraph(graph, *block, inputs, &operands.invariants);
     if (failed(results))
       return failure();
     SmallVector<Value> yielded;
     for (auto [i, result] : llvm::enumerate(*results)) {
-      if (result.sequence)
-        return n.error() << "result " << i << " of its graph is a sequence";
-      if (i < carriedCount && result.tensor.getType() != operands.initial[i].getType())
-        return n.error() << "carries " << describe(operands.initial[i].getType())
-                         << " at first, then " << describe(result.tensor.getType());
+      if (failed(expectStep(n, inputs, carriedCount, unsigned(i), result)))
+        return failure();
       yielded.push_back(result.tensor);
+      narrows.push_back(result.narrow);
     }
     SmallVector<Value> checks = n.getEntry().indexChecksIn(*block);
     llvm::append_range(yielded, checks);
@@ -136,6 +149,7 @@ private:
   Node &n;
   const onnx::GraphProto &graph;
   unsigned carriedCount = 0;
+  SmallVector<const NarrowType *> narrows; ///< of the results of its graph
 };
 
 } // namespace
@@ -193,7 +207,8 @@ private:
         return n.error() << "expected operands of as many rows and steps, found "
                          << n.describeOperand(1) << " and " << n.describeOperand(i);
     }
-    if (n.operand(0) && (failed(n.expect(0, Kind::Int)) || n.shape(0) != ArrayRef<int64_t>{rows}))
+    if (n.operand(0) &&
+        (failed(n.expect(0, Kind::Int)) || n.narrow(0) || n.shape(0) != ArrayRef<int64_t>{rows}))
       return n.error() << "expected a length for each of " << rows << " rows, found "
                        << n.describeOperand(0);
     return success();
@@ -208,19 +223,16 @@ private:
     for (unsigned i = 1; i < n.operandCount(); ++i) {
       Type type = stepType(n.type(i));
       type = i > carriedCount ? stepType(type) : type;
-      inputs.push_back({step->addArgument(type, n.loc()), std::nullopt});
+      inputs.push_back({step->addArgument(type, n.loc()), std::nullopt, n.narrow(i)});
     }
     auto results = n.getEntry().importSubgraph(graph, *step, inputs, &captured);
     if (failed(results))
       return failure();
     for (auto [i, result] : llvm::enumerate(*results)) {
-      if (result.sequence)
-        return n.error() << "result " << i << " of its graph is a sequence";
-      Type initial = i < carriedCount ? inputs[i].tensor.getType() : result.tensor.getType();
-      if (result.tensor.getType() != initial)
-        return n.error() << "carries " << describe(initial) << " at first, then "
-                         << describe(result.tensor.getType());
+      if (failed(expectStep(n, inputs, carriedCount, unsigned(i), result)))
+        return failure();
       yielded.push_back(result.tensor);
+      narrows.push_back(result.narrow);
     }
     checks = n.getEntry().indexChecksIn(*step);
     OpBuilder inside(b.getContext());
@@ -269,7 +281,7 @@ private:
     for (auto [i, result] : llvm::enumerate(overRows.getResults().drop_back(checks.size()))) {
       // Stacked outputs are in the order of iterations.
       Value value = i >= carriedCount && isReverse ? reversed(n.expr(result), 1) : Value(result);
-      if (n.wants(unsigned(i)) && failed(n.set(unsigned(i), value)))
+      if (n.wants(unsigned(i)) && failed(n.setNarrow(unsigned(i), value, narrows[i])))
         return failure();
     }
     return success();
@@ -282,6 +294,7 @@ private:
   std::unique_ptr<Block> step;
   BlockArgument counter;
   SmallVector<Value> captured, yielded, checks;
+  SmallVector<const NarrowType *> narrows; ///< of the results of its graph
 };
 
 } // namespace
@@ -295,4 +308,7 @@ static LogicalResult importScan(Node &n) {
   return ScanImport(n, **graph).run();
 }
 
-void gradc::addScanOps(OpTable &ops) { ops["Scan"] = {importScan, 0, OnnxOp::any}; }
+void gradc::addScanOps(OpTable &ops) {
+  ops["Scan"] = {importScan, 0, OnnxOp::any};
+  takeNarrow(ops, TakesNarrow::itself, {"Scan"});
+}

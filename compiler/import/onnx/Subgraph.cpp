@@ -132,6 +132,12 @@ static FailureOr<std::vector<std::string>> outputNames(const onnx::GraphProto &g
   return names;
 }
 
+template <typename Map> static void eraseValuesOf(Block &block, Map &map) {
+  for (auto it = map.begin(); it != map.end();)
+    if (auto at = it++; at->first.getParentBlock() == &block)
+      map.erase(at);
+}
+
 FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::GraphProto &graph,
                                                                Block &block,
                                                                ArrayRef<GraphValue> inputs,
@@ -143,6 +149,8 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
            << "expected graphs at most " << maxGraphDepth << " deep in each other";
   for (auto [input, value] : llvm::zip_equal(graph.input(), inputs)) {
     inner.values[input.name()] = value.tensor;
+    if (value.narrow)
+      markNarrow(value.tensor, value.narrow);
     if (value.sequence)
       inner.sequences[input.name()] = *value.sequence;
     else if (!value.tensor)
@@ -159,12 +167,10 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
     // The caller may discard the region, and other values may then reuse its memory.
     for (auto &[value, argument] : inner.captured)
       outside.erase(argument);
-    for (auto it = extents.begin(); inner.isRegion() && it != extents.end();)
-      if (auto at = it++; at->first.getParentBlock() == &block)
-        extents.erase(at);
-    for (auto it = narrows.begin(); inner.isRegion() && it != narrows.end();)
-      if (auto at = it++; at->first.getParentBlock() == &block)
-        narrows.erase(at);
+    if (inner.isRegion()) {
+      eraseValuesOf(block, extents);
+      eraseValuesOf(block, narrows);
+    }
   });
 
   FailureOr<std::vector<std::string>> outputs = outputNames(graph, model.fileLoc());
@@ -188,10 +194,11 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
   SmallVector<GraphValue> results;
   for (const std::string &name : *outputs) {
     GraphValue result{value(name), std::nullopt};
+    result.narrow = result.tensor ? findNarrow(result.tensor) : nullptr;
     if (const SmallVector<Value> *sequence = findSequence(name))
       result.sequence = *sequence;
     if (inner.isRegion() && result.tensor)
-      ok &= succeeded(expectWhole(name, result.tensor, model.nameLoc(name)));
+      ok &= succeeded(expectNoExtent(name, result.tensor, model.nameLoc(name)));
     bool isAbsent = this->isAbsent(name);
     if (isAbsent && inner.isRegion()) // a region returns only tensors
       result.sequence.emplace();
@@ -249,12 +256,22 @@ void gradc::handOnIndexChecks(Node &n, ArrayRef<Value> inRegion, ValueRange stac
   }
 }
 
+bool GraphValue::hasTypeOf(const GraphValue &other) const {
+  return !sequence && !other.sequence && tensor && other.tensor &&
+         tensor.getType() == other.tensor.getType() && narrow == other.narrow;
+}
+
+std::string GraphValue::describe() const {
+  return tensor ? describeNarrow(cast<RankedTensorType>(tensor.getType()), narrow)
+                : std::string("a sequence");
+}
+
 LogicalResult gradc::setGraphValues(Node &n, ArrayRef<GraphValue> values) {
   for (auto [i, value] : llvm::enumerate(values)) {
     if (!n.wants(i))
       continue;
     LogicalResult set = value.sequence ? n.setSequence(unsigned(i), *value.sequence)
-                        : value.tensor ? n.set(unsigned(i), value.tensor)
+                        : value.tensor ? n.setNarrow(unsigned(i), value.tensor, value.narrow)
                                        : n.setAbsent(unsigned(i));
     if (failed(set))
       return failure();

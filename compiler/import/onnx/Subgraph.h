@@ -10,6 +10,12 @@ namespace gradc {
 struct GraphValue {
   mlir::Value tensor;
   std::optional<llvm::SmallVector<mlir::Value>> sequence;
+  const NarrowType *narrow = nullptr; ///< whose codes the tensor holds
+
+  /// Whether both are tensors of one type.
+  bool hasTypeOf(const GraphValue &other) const;
+  /// For example "f32 [4]", with the type that the model gives the value.
+  std::string describe() const;
 };
 
 /// The node's subgraph in that attribute; reports an error if there is none.

@@ -94,12 +94,12 @@ TEST_F(ControlTest, ALoopIsEvaluatedOnce) {
   expect(one, {10000}, Floats(10000, 7), 15);
 }
 
-/// Appends v + a to v in each step, which changes its shape, and stacks i.
-std::string growing(const char *carried) {
+/// Appends v + a to v in each step, which changes its shape, and stacks i or another value.
+std::string growing(const char *carried, const char *stacked = "i") {
   std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
                      node("Identity", "go", "goes") +
                      node("Concat", carried, "w", "attribute { name: 'axis' type: 2 i: 0 } ") +
-                     node("Identity", "i", "at") +
+                     node("Identity", stacked, "at") +
                      "output { name: 'goes' } output { name: 'w' } output { name: 'at' } ";
   return tensor("input", "x", "1") + tensor("input", "a", "1") + number("n", "i64", "3") +
          node("Loop", "n - x", "y z", graph("body", body)) + output + "output { name: 'z' } ";
@@ -111,6 +111,10 @@ TEST_F(ControlTest, ALoopThatChangesShapesIsWrittenOut) {
   expect(one, {4}, {1, 7, 7, 7});
   expect(one, {3}, {0, 1, 2}, 1);
   EXPECT_EQ(count<mlir::grad::ScanOp>(one), 0);
+}
+
+TEST_F(ControlTest, StackedTensorsHaveOneType) {
+  expectError(growing("v a", "v"), "stacks f32 [1] at first, then f32 [2]");
 }
 
 std::string choosing(const char *then) {
