@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def RaiseComposites : Pass<"gradc-raise-composites", "::mlir::ModuleOp"> {
-  let summary = "Make composites of what exporters write in parts: normalizations, GELU, SiLU, rotary positions";
+  let summary = "Make composites of what exporters write in parts: normalizations, GELU, SiLU, Mish, rotary positions";
   let description = [{
     The gradient of a composite reads less and takes fewer kernels than that of its parts, and GPU libraries compute some composites
     whole. Each form is a pattern of its own (`passes/raise/`), which matches the algebra of `grad` ops and knows no

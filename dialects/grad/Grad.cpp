@@ -2,6 +2,7 @@
 #include "dialects/grad/Grad.h"
 
 #include "dialects/grad/Build.h"
+#include "dialects/grad/Gate.h"
 #include "dialects/grad/OverSteps.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
@@ -30,6 +31,10 @@ void GradDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/grad/GradTransferOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/grad/GradGateOps.cpp.inc"
       >();
   attachOverSteps(getContext());
 }

@@ -1,4 +1,5 @@
-// x times a gate, which is a function of x alone: GELU in both forms, and SiLU.
+// x times a gate, which is a function of x alone: GELU in both forms, SiLU, and Mish.
+#include "dialects/grad/Gate.h"
 #include "passes/raise/Match.h"
 #include <numbers>
 
@@ -74,13 +75,18 @@ private:
   }
 };
 
-/// x (offset + slope f(argument)) is Composite(x), where `argument` is a polynomial in x. If f is
-/// odd, argument and slope may both have the other sign.
-template <typename Function, typename Composite> struct RaiseGate : OpRewritePattern<Function> {
-  RaiseGate(MLIRContext *context, Polynomial argument, double offset, double slope, bool isOdd,
-            bool approximate = false)
-      : OpRewritePattern<Function>(context), argument(argument), offset(offset), slope(slope),
-        isOdd(isOdd), approximate(approximate) {}
+/// The composite x (offset + slope f(argument)), where `argument` is a function of x.
+struct Gate {
+  double offset, slope;
+  bool isOdd; ///< f is odd, so argument and slope may both have the other sign
+  /// Whether `argument` is `sign` times that of the composite; its parameter, if it has one.
+  std::function<std::optional<double>(Value x, Value argument, double sign)> match;
+  std::function<Value(OpBuilder &, Location, Value x, double parameter)> build;
+};
+
+template <typename Function> struct RaiseGate : OpRewritePattern<Function> {
+  RaiseGate(MLIRContext *context, Gate gate)
+      : OpRewritePattern<Function>(context), gate(std::move(gate)) {}
 
   LogicalResult matchAndRewrite(Function op, PatternRewriter &rewriter) const override {
     GateWalk walk(op.getResult());
@@ -88,50 +94,101 @@ template <typename Function, typename Composite> struct RaiseGate : OpRewritePat
       if (!walk.factor)
         continue;
       auto [inner, number] = stripNumber(walk.factor);
-      if (matches(op, walk, walk.factor, 1))
-        return replace(op, walk, walk.factor, rewriter);
-      if (number != 1 && walk.factor.hasOneUse() && matches(op, walk, inner, number))
-        return replace(op, walk, inner, rewriter);
+      Value x = walk.factor;
+      std::optional<double> parameter = match(op, walk, x, 1);
+      if (!parameter && number != 1 && walk.factor.hasOneUse()) {
+        x = inner;
+        parameter = match(op, walk, x, number);
+      }
+      if (parameter)
+        return replace(op, walk, x, *parameter, rewriter);
     }
     return failure();
   }
 
 private:
-  bool matches(Function op, const GateWalk &walk, Value x, double number) const {
+  std::optional<double> match(Function op, const GateWalk &walk, Value x, double number) const {
     Type type = op.getType();
-    std::optional<Polynomial> found = polynomialIn(x, op.getOperand());
-    if (!found || (op.getOperand() != x && !op.getOperand().hasOneUse()))
-      return false;
+    if (op.getOperand() != x && !op.getOperand().hasOneUse())
+      return std::nullopt;
     for (double sign : {1.0, -1.0}) {
-      bool equals = isNear(number * walk.slope, sign * slope, type) &&
-                    isNear(number * walk.offset, offset, type);
-      for (auto [a, b] : llvm::zip(*found, argument))
-        equals &= isNear(a, sign * b, type);
-      if (equals)
-        return true;
-      if (!isOdd)
-        return false;
+      if (isNear(number * walk.slope, sign * gate.slope, type) &&
+          isNear(number * walk.offset, gate.offset, type))
+        if (std::optional<double> parameter = gate.match(x, op.getOperand(), sign))
+          return parameter;
+      if (!gate.isOdd)
+        break;
     }
-    return false;
+    return std::nullopt;
   }
 
-  LogicalResult replace(Function op, const GateWalk &walk, Value x, PatternRewriter &b) const {
+  LogicalResult replace(Function op, const GateWalk &walk, Value x, double parameter,
+                        PatternRewriter &b) const {
     Operation *root = walk.at.getDefiningOp();
     b.setInsertionPoint(root);
     Location loc = b.getFusedLoc({op.getLoc(), root->getLoc()});
-    Value raised;
-    if constexpr (std::is_same_v<Composite, GeluOp>)
-      raised = GeluOp::create(b, loc, x, approximate ? b.getUnitAttr() : UnitAttr());
-    else
-      raised = Composite::create(b, loc, x);
-    b.replaceOp(root, raised);
+    b.replaceOp(root, gate.build(b, loc, x, parameter));
     return success();
   }
 
-  Polynomial argument;
-  double offset, slope;
-  bool isOdd, approximate;
+  Gate gate;
 };
+
+/// A gate whose argument is the polynomial in x.
+Gate geluGate(Polynomial polynomial, bool approximate) {
+  auto match = [polynomial](Value x, Value argument, double sign) -> std::optional<double> {
+    std::optional<Polynomial> found = polynomialIn(x, argument);
+    if (!found)
+      return std::nullopt;
+    for (auto [a, b] : llvm::zip(*found, polynomial))
+      if (!isNear(a, sign * b, x.getType()))
+        return std::nullopt;
+    return 1;
+  };
+  auto build = [approximate](OpBuilder &b, Location loc, Value x, double) -> Value {
+    return GeluOp::create(b, loc, x, approximate ? b.getUnitAttr() : UnitAttr());
+  };
+  return {0.5, 0.5, /*isOdd=*/true, match, build};
+}
+
+/// The slope of a line through 0.
+std::optional<double> slopeIn(Value x, Value argument, double) {
+  std::optional<Polynomial> found = polynomialIn(x, argument);
+  bool isLine = found && !(*found)[0] && (*found)[1] && !(*found)[2] && !(*found)[3];
+  return isLine ? std::optional((*found)[1]) : std::nullopt;
+}
+
+/// y where `value` is ln(1 + e^y); null: it is not, or a part of it is read elsewhere.
+Value logOfPlusOne(Value value) {
+  Value power;
+  if (auto log = ownedBy<Log1pOp>(value))
+    power = log.getOperand();
+  else if (auto log = ownedBy<LogOp>(value))
+    if (auto sum = ownedBy<AddOp>(log.getOperand()))
+      for (unsigned i : {0u, 1u})
+        if (numberOf(sum->getOperand(i)) == 1.0)
+          power = sum->getOperand(1 - i);
+  auto exponential = power ? ownedBy<ExpOp>(power) : ExpOp();
+  return exponential ? exponential.getOperand() : Value();
+}
+
+/// Whether `argument` is ln(1 + e^x), or max(x, 0) + ln(1 + e^-|x|), which does not overflow.
+std::optional<double> isSoftplus(Value x, Value argument, double) {
+  if (logOfPlusOne(argument) == x)
+    return 1;
+  auto sum = ownedBy<AddOp>(argument);
+  if (!sum)
+    return std::nullopt;
+  for (unsigned i : {0u, 1u}) {
+    auto positive = ownedBy<MaxOp>(sum->getOperand(i));
+    Value exponent = logOfPlusOne(sum->getOperand(1 - i));
+    auto negated = exponent ? ownedBy<NegOp>(exponent) : NegOp();
+    auto size = negated ? ownedBy<AbsOp>(negated.getOperand()) : AbsOp();
+    if (positive && size && size.getOperand() == x && numberOf(otherOperand(positive, x)) == 0.0)
+      return 1;
+  }
+  return std::nullopt;
+}
 
 /// 1 / (1 + e^-x), whose parts overflow where it does not, and whose gradient is then NaN.
 struct RaiseSigmoid : OpRewritePattern<ExpOp> {
@@ -157,11 +214,19 @@ struct RaiseSigmoid : OpRewritePattern<ExpOp> {
 void gradc::populateRaiseActivations(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   constexpr double root = std::numbers::sqrt2 * std::numbers::inv_sqrtpi; // sqrt(2 / pi)
-  patterns.add<RaiseGate<ErfOp, GeluOp>>(context, Polynomial{0, 1 / std::numbers::sqrt2, 0, 0}, 0.5,
-                                         0.5, /*isOdd=*/true);
-  patterns.add<RaiseGate<TanhOp, GeluOp>>(context, Polynomial{0, root, 0, root * 0.044715}, 0.5,
-                                          0.5, /*isOdd=*/true, /*approximate=*/true);
-  patterns.add<RaiseGate<SigmoidOp, SiluOp>>(context, Polynomial{0, 1, 0, 0}, 0, 1,
-                                             /*isOdd=*/false);
+  patterns.add<RaiseGate<ErfOp>>(context, geluGate({0, 1 / std::numbers::sqrt2, 0, 0}, false));
+  patterns.add<RaiseGate<TanhOp>>(context, geluGate({0, root, 0, root * 0.044715}, true));
+  patterns.add<RaiseGate<SigmoidOp>>(
+      context, Gate{0, 1, /*isOdd=*/false, slopeIn,
+                    [](OpBuilder &b, Location loc, Value x, double slope) -> Value {
+                      return slope == 1
+                                 ? SiluOp::create(b, loc, x).getResult()
+                                 : SwishOp::create(b, loc, x, b.getF64FloatAttr(slope)).getResult();
+                    }});
+  patterns.add<RaiseGate<TanhOp>>(context,
+                                  Gate{0, 1, /*isOdd=*/false, isSoftplus,
+                                       [](OpBuilder &b, Location loc, Value x, double) -> Value {
+                                         return MishOp::create(b, loc, x);
+                                       }});
   patterns.add<RaiseSigmoid>(context);
 }

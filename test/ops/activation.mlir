@@ -9,6 +9,8 @@
 // TRIP: grad.gelu_grad %{{.*}}, %{{.*}} : tensor<3xf32>
 // TRIP: grad.gelu_grad %{{.*}}, %{{.*}} {approximate} : tensor<3xf32>
 // TRIP: grad.silu %{{.*}} : tensor<3xf32>
+// TRIP: grad.swish %{{.*}} slope 1.702000e+00 : tensor<3xf32>
+// TRIP: grad.mish %{{.*}} : tensor<3xf32>
 // PARTS-LABEL: @trip
 // PARTS-NOT: grad.gelu
 // PARTS: grad.erf
@@ -19,13 +21,20 @@
 // PARTS: grad.exp
 // PARTS-NOT: grad.{{gelu|erf|tanh|silu}}
 // PARTS: grad.sigmoid
-func.func @trip(%x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+// PARTS-NEXT: grad.mul
+// PARTS-NEXT: %[[SLOPED:.*]] = grad.mul %{{.*}}, %{{.*}} : tensor<3xf32>
+// PARTS-NEXT: grad.sigmoid %[[SLOPED]]
+// PARTS-NOT: grad.{{log1p|tanh|mish}}
+// PARTS: return
+func.func @trip(%x: tensor<3xf32>, %g: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
   %0 = grad.gelu %x : tensor<3xf32>
   %1 = grad.gelu %x {approximate} : tensor<3xf32>
   %2 = grad.gelu_grad %x, %g : tensor<3xf32>
   %3 = grad.gelu_grad %x, %g {approximate} : tensor<3xf32>
   %4 = grad.silu %x : tensor<3xf32>
-  return %0, %1, %2, %3, %4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  %5 = grad.swish %x slope 1.702 : tensor<3xf32>
+  %6 = grad.mish %x : tensor<3xf32>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
 // NaN and -0 are preserved; integers have a relu, too.
@@ -56,9 +65,9 @@ func.func @far() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// gelu(1) = 0.8413447 (exact), 0.8411920 (tanh form); silu(1) = 0.7310586.
+// gelu(1) = 0.8413447 (exact), 0.8411920 (tanh form); silu(1) = 0.7310586, swish(1) = 0.8457958 with slope 1.702; mish(1) = 0.8650984.
 // CHECK-LABEL: @values
-func.func @values() -> (tensor<f32>, tensor<f32>, tensor<f32>) {
+func.func @values() -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
   %x = grad.constant dense<1.0> : tensor<f32>
   // CHECK-DAG: dense<0.841344773> : tensor<f32>
   %0 = grad.gelu %x : tensor<f32>
@@ -66,7 +75,20 @@ func.func @values() -> (tensor<f32>, tensor<f32>, tensor<f32>) {
   %1 = grad.gelu %x {approximate} : tensor<f32>
   // CHECK-DAG: dense<0.731058597> : tensor<f32>
   %2 = grad.silu %x : tensor<f32>
-  return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<f32>
+  // CHECK-DAG: dense<0.845795{{.*}}> : tensor<f32>
+  %3 = grad.swish %x slope 1.702 : tensor<f32>
+  // CHECK-DAG: dense<0.865098{{.*}}> : tensor<f32>
+  %4 = grad.mish %x : tensor<f32>
+  return %0, %1, %2, %3, %4 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// Far out mish is 0 on one side and x on the other; so are its parts, whose powers do not overflow.
+// CHECK-LABEL: @mish_far
+// CHECK-DAG: dense<[{{-?}}0.000000e+00, 1.000000e+02, 0.000000e+00, {{0x[7F]FC00000}}]>
+func.func @mish_far() -> tensor<4xf32> {
+  %x = grad.constant dense<[-200.0, 100.0, 0.0, 0x7FC00000]> : tensor<4xf32>
+  %0 = grad.mish %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
 }
 
 // The gradient uses the result, so the operand need not be saved. It is 0 at 0.
@@ -80,23 +102,26 @@ func.func @grad_relu(%x: tensor<f32>) -> tensor<f32> {
   return %g : tensor<f32>
 }
 
-// At 0 the slopes of tanh, sigmoid, gelu (both forms) and silu are 1, 1/4, 1/2 and 1/2.
+// At 0 the slopes of tanh, sigmoid, gelu (both forms), silu and mish are 1, 1/4, 1/2, 1/2 and 3/5.
 // GRAD-LABEL: @slopes
 // GRAD-DAG: %[[TANH:.*]] = grad.constant dense<1.000000e+00> : tensor<f64>
 // GRAD-DAG: %[[SIGMOID:.*]] = grad.constant dense<2.500000e-01> : tensor<f64>
 // GRAD-DAG: %[[HALF:.*]] = grad.constant dense<5.000000e-01> : tensor<f64>
-// GRAD: return %[[TANH]], %[[SIGMOID]], %[[HALF]], %[[HALF]], %[[HALF]]
-func.func @slopes() -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) {
+// GRAD-DAG: %[[MISH:.*]] = grad.constant dense<6.000000e-01> : tensor<f64>
+// GRAD: return %[[TANH]], %[[SIGMOID]], %[[HALF]], %[[HALF]], %[[HALF]], %[[MISH]]
+func.func @slopes() -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) {
   %x = grad.constant dense<0.0> : tensor<f64>
   %0 = grad.tanh %x : tensor<f64>
   %1 = grad.sigmoid %x : tensor<f64>
   %2 = grad.gelu %x : tensor<f64>
   %3 = grad.gelu %x {approximate} : tensor<f64>
   %4 = grad.silu %x : tensor<f64>
+  %5 = grad.mish %x : tensor<f64>
   %g0 = grad.gradient %0 wrt %x : tensor<f64>, tensor<f64>
   %g1 = grad.gradient %1 wrt %x : tensor<f64>, tensor<f64>
   %g2 = grad.gradient %2 wrt %x : tensor<f64>, tensor<f64>
   %g3 = grad.gradient %3 wrt %x : tensor<f64>, tensor<f64>
   %g4 = grad.gradient %4 wrt %x : tensor<f64>, tensor<f64>
-  return %g0, %g1, %g2, %g3, %g4 : tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>
+  %g5 = grad.gradient %5 wrt %x : tensor<f64>, tensor<f64>
+  return %g0, %g1, %g2, %g3, %g4, %g5 : tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>
 }

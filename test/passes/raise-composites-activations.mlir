@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -gradc-raise-composites | FileCheck %s
 
-// GELU and SiLU: x times a gate that is a function of x. Factors and constants come in any order.
+// GELU, SiLU and Mish: x times a gate that is a function of x. Factors and constants come in any order.
 
 // PyTorch: x / sqrt(2), then times x, then times 0.5.
 // CHECK-LABEL: @gelu_torch
@@ -151,6 +151,81 @@ func.func @sigmoid_reciprocal(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
+// QuickGELU.
+// CHECK-LABEL: @quick_gelu
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[Y:.*]] = grad.swish %[[X]] slope 1.702{{.*}} : tensor<4x8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @quick_gelu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %k = grad.constant dense<1.702> : tensor<4x8xf32>
+  %a = grad.mul %x, %k : tensor<4x8xf32>
+  %s = grad.sigmoid %a : tensor<4x8xf32>
+  %y = grad.mul %x, %s : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// Any slope, also that of the parts of a sigmoid.
+// CHECK-LABEL: @swish_of_parts
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xbf16>
+// CHECK-NEXT: %[[Y:.*]] = grad.swish %[[X]] slope 2.5{{.*}} : tensor<4x8xbf16>
+// CHECK-NEXT: return %[[Y]]
+func.func @swish_of_parts(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
+  %one = grad.constant dense<1.0> : tensor<4x8xbf16>
+  %k = grad.constant dense<2.5> : tensor<4x8xbf16>
+  %a = grad.mul %k, %x : tensor<4x8xbf16>
+  %n = grad.neg %a : tensor<4x8xbf16>
+  %e = grad.exp %n : tensor<4x8xbf16>
+  %s = grad.add %one, %e : tensor<4x8xbf16>
+  %g = grad.reciprocal %s : tensor<4x8xbf16>
+  %y = grad.mul %g, %x : tensor<4x8xbf16>
+  return %y : tensor<4x8xbf16>
+}
+
+// Softplus as the importer writes it: max(x, 0) + ln(1 + e^-|x|).
+// CHECK-LABEL: @mish
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[Y:.*]] = grad.mish %[[X]] : tensor<4x8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @mish(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %zero = grad.constant dense<0.0> : tensor<4x8xf32>
+  %p = grad.maximum %x, %zero : tensor<4x8xf32>
+  %a = grad.abs %x : tensor<4x8xf32>
+  %n = grad.neg %a : tensor<4x8xf32>
+  %e = grad.exp %n : tensor<4x8xf32>
+  %l = grad.log1p %e : tensor<4x8xf32>
+  %s = grad.add %p, %l : tensor<4x8xf32>
+  %t = grad.tanh %s : tensor<4x8xf32>
+  %y = grad.mul %x, %t : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// ln(1 + e^x), whose power overflows, in both forms.
+// CHECK-LABEL: @mish_of_log
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[Y:.*]] = grad.mish %[[X]] : tensor<4x8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @mish_of_log(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %one = grad.constant dense<1.0> : tensor<4x8xf32>
+  %e = grad.exp %x : tensor<4x8xf32>
+  %s = grad.add %one, %e : tensor<4x8xf32>
+  %l = grad.log %s : tensor<4x8xf32>
+  %t = grad.tanh %l : tensor<4x8xf32>
+  %y = grad.mul %t, %x : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @mish_of_log1p
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[Y:.*]] = grad.mish %[[X]] : tensor<4x8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @mish_of_log1p(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = grad.exp %x : tensor<4x8xf32>
+  %l = grad.log1p %e : tensor<4x8xf32>
+  %t = grad.tanh %l : tensor<4x8xf32>
+  %y = grad.mul %x, %t : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
 // Constants rounded to 16 bits: 1.41406 is the square root of 2.
 
 // CHECK-LABEL: @gelu_bf16
@@ -173,7 +248,7 @@ func.func @gelu_bf16(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
 
 // CHECK-LABEL: @other_root
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.erf
 func.func @other_root(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %root = grad.constant dense<1.41> : tensor<4x8xf32>
@@ -189,7 +264,7 @@ func.func @other_root(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: @other_half
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.erf
 func.func @other_half(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %root = grad.constant dense<1.41421354> : tensor<4x8xf32>
@@ -205,7 +280,7 @@ func.func @other_half(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: @other_offset
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.erf
 func.func @other_offset(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %root = grad.constant dense<1.41421354> : tensor<4x8xf32>
@@ -221,7 +296,7 @@ func.func @other_offset(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: @other_factor
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.erf
 func.func @other_factor(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %root = grad.constant dense<1.41421354> : tensor<4x8xf32>
@@ -237,7 +312,7 @@ func.func @other_factor(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> tensor<4x8x
 
 // CHECK-LABEL: @distribution_read
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.erf
 func.func @distribution_read(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %root = grad.constant dense<1.41421354> : tensor<4x8xf32>
@@ -253,7 +328,7 @@ func.func @distribution_read(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x
 
 // CHECK-LABEL: @argument_read
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.erf
 func.func @argument_read(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %root = grad.constant dense<1.41421354> : tensor<4x8xf32>
@@ -269,7 +344,7 @@ func.func @argument_read(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf3
 
 // CHECK-LABEL: @other_cube
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.tanh
 func.func @other_cube(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %k = grad.constant dense<0.797884583> : tensor<4x8xf32>
@@ -290,7 +365,7 @@ func.func @other_cube(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: @fourth_power
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.tanh
 func.func @fourth_power(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %k = grad.constant dense<0.797884583> : tensor<4x8xf32>
@@ -309,21 +384,9 @@ func.func @fourth_power(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// CHECK-LABEL: @slower_sigmoid
-// CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
-// CHECK: grad.sigmoid
-func.func @slower_sigmoid(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %k = grad.constant dense<1.702> : tensor<4x8xf32>
-  %a = grad.mul %x, %k : tensor<4x8xf32>
-  %s = grad.sigmoid %a : tensor<4x8xf32>
-  %y = grad.mul %x, %s : tensor<4x8xf32>
-  return %y : tensor<4x8xf32>
-}
-
 // CHECK-LABEL: @sigmoid_read
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.sigmoid
 func.func @sigmoid_read(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %s = grad.sigmoid %x : tensor<4x8xf32>
@@ -333,7 +396,7 @@ func.func @sigmoid_read(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32
 
 // CHECK-LABEL: @sum_behind
 // CHECK-NOT: grad.gelu
-// CHECK-NOT: grad.silu
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.erf
 func.func @sum_behind(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %half = grad.constant dense<0.5> : tensor<4x8xf32>
@@ -343,15 +406,89 @@ func.func @sum_behind(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
-// The number next to 1 is another constant, in 16 bits as well.
+// A line that is not through 0.
 
-// CHECK-LABEL: @next_after_one
-// CHECK-NOT: grad.silu
+// CHECK-LABEL: @shifted_sigmoid
+// CHECK-NOT: grad.{{silu|swish}}
 // CHECK: grad.sigmoid
-func.func @next_after_one(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
-  %k = grad.constant dense<1.007810e+00> : tensor<4x8xbf16>
-  %a = grad.mul %x, %k : tensor<4x8xbf16>
-  %s = grad.sigmoid %a : tensor<4x8xbf16>
-  %y = grad.mul %x, %s : tensor<4x8xbf16>
-  return %y : tensor<4x8xbf16>
+func.func @shifted_sigmoid(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %one = grad.constant dense<1.0> : tensor<4x8xf32>
+  %a = grad.add %x, %one : tensor<4x8xf32>
+  %s = grad.sigmoid %a : tensor<4x8xf32>
+  %y = grad.mul %x, %s : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @square_sigmoid
+// CHECK-NOT: grad.{{silu|swish}}
+// CHECK: grad.sigmoid
+func.func @square_sigmoid(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %a = grad.mul %x, %x : tensor<4x8xf32>
+  %s = grad.sigmoid %a : tensor<4x8xf32>
+  %y = grad.mul %x, %s : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @doubled_silu
+// CHECK-NOT: grad.{{silu|swish}}
+// CHECK: grad.sigmoid
+func.func @doubled_silu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %two = grad.constant dense<2.0> : tensor<4x8xf32>
+  %s = grad.sigmoid %x : tensor<4x8xf32>
+  %m = grad.mul %s, %two : tensor<4x8xf32>
+  %y = grad.mul %x, %m : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// Another base, another factor, other readers, another limit.
+
+// CHECK-LABEL: @softplus_of_two
+// CHECK-NOT: grad.mish
+// CHECK: grad.tanh
+func.func @softplus_of_two(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %two = grad.constant dense<2.0> : tensor<4x8xf32>
+  %e = grad.exp %x : tensor<4x8xf32>
+  %s = grad.add %e, %two : tensor<4x8xf32>
+  %l = grad.log %s : tensor<4x8xf32>
+  %t = grad.tanh %l : tensor<4x8xf32>
+  %y = grad.mul %x, %t : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @softplus_of_other
+// CHECK-NOT: grad.mish
+// CHECK: grad.tanh
+func.func @softplus_of_other(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = grad.exp %z : tensor<4x8xf32>
+  %l = grad.log1p %e : tensor<4x8xf32>
+  %t = grad.tanh %l : tensor<4x8xf32>
+  %y = grad.mul %x, %t : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @softplus_read
+// CHECK-NOT: grad.mish
+// CHECK: grad.tanh
+func.func @softplus_read(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %e = grad.exp %x : tensor<4x8xf32>
+  %l = grad.log1p %e : tensor<4x8xf32>
+  %t = grad.tanh %l : tensor<4x8xf32>
+  %y = grad.mul %x, %t : tensor<4x8xf32>
+  return %y, %l : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @softplus_above_one
+// CHECK-NOT: grad.mish
+// CHECK: grad.tanh
+func.func @softplus_above_one(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %one = grad.constant dense<1.0> : tensor<4x8xf32>
+  %p = grad.maximum %x, %one : tensor<4x8xf32>
+  %a = grad.abs %x : tensor<4x8xf32>
+  %n = grad.neg %a : tensor<4x8xf32>
+  %e = grad.exp %n : tensor<4x8xf32>
+  %l = grad.log1p %e : tensor<4x8xf32>
+  %s = grad.add %p, %l : tensor<4x8xf32>
+  %t = grad.tanh %s : tensor<4x8xf32>
+  %y = grad.mul %x, %t : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
 }

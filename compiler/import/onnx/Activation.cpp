@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Activation.h"
+#include "dialects/grad/Gate.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -53,13 +54,15 @@ Expr importHardSigmoid(Node &n, Expr x) {
   return hardSigmoid(x, n.real("alpha", 0.2f), n.real("beta", 0.5f));
 }
 Expr hardSwish(Node &, Expr x) { return x * clamp(x / 6.0 + 0.5, 0, 1); }
-Expr mish(Node &, Expr x) { return x * softplus(x).apply<TanhOp>(); }
+Expr mish(Node &, Expr x) { return x.apply<MishOp>(); }
 Expr importSoftplus(Node &, Expr x) { return softplus(x); }
 Expr softsign(Expr x) { return x / (x.apply<AbsOp>() + 1.0); }
 Expr importSoftsign(Node &, Expr x) { return softsign(x); }
 Expr swish(Node &n, Expr x) {
-  double alpha = n.real("alpha", 1);
-  return alpha == 1 ? x.apply<SiluOp>() : x * sigmoid(x * alpha);
+  double slope = n.real("alpha", 1);
+  FloatAttr other = n.builder().getF64FloatAttr(slope);
+  return slope == 1 ? x.apply<SiluOp>()
+                    : x.with(n.builder().createOrFold<SwishOp>(n.loc(), x.get(), other));
 }
 
 /// 0 between -lambd and lambd; other values are moved toward 0 by `bias`.

@@ -30,6 +30,7 @@ const std::set<StringRef> curved = {"grad.atan",
                                     "grad.log1p",
                                     "grad.log_softmax",
                                     "grad.matmul",
+                                    "grad.mish",
                                     "grad.mul",
                                     "grad.normalize",
                                     "grad.pow",
@@ -46,6 +47,7 @@ const std::set<StringRef> curved = {"grad.atan",
                                     "grad.softmax_cross_entropy_grad",
                                     "grad.sqrt",
                                     "grad.squared_error",
+                                    "grad.swish",
                                     "grad.tanh"};
 
 /// The rate of change of the gradient's inner product with random numbers, in a random direction.
