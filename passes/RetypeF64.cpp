@@ -1,7 +1,7 @@
 // Converts every float of a module to f64: values, signatures, states and constants.
 #include "passes/Passes.h"
 
-#include "dialects/grad/Build.h"
+#include "dialects/grad/Gate.h"
 #include "passes/support/Ports.h"
 #include "runtime/include/gradc/roles.h"
 
@@ -109,6 +109,11 @@ void keepNumbers(func::FuncOp function) {
 
 struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
   void runOnOperation() override {
+    // Like a cast between floats, it rounds nothing in f64.
+    getOperation().walk([](StraightThroughOp op) {
+      op.replaceAllUsesWith(op.getOperand());
+      op.erase();
+    });
     SmallVector<KeepBits> kept;
     getOperation().walk([&](BitCastOp op) { kept.emplace_back(op); });
     getOperation().walk([](Operation *op) {

@@ -1,4 +1,4 @@
-// Activations that are a value times a gate of its own.
+// Activations that are a value times a gate of its own, and roundings that a gradient passes.
 #include "dialects/grad/Gate.h"
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Pointwise.h"
@@ -70,5 +70,20 @@ LogicalResult MishOp::buildGradient(OpBuilder &builder, ValueRange resultGradien
   MishParts parts(x);
   Expr t = parts.tanh();
   operandGradients[0] = x.with(resultGradients[0]) * (t + x * parts.sigmoid() * (1 - t * t));
+  return success();
+}
+
+// Straight through --------------------------------------------------------------------------------
+
+void StraightThroughOp::evaluate(ArrayRef<HostTensor> operands,
+                                 MutableArrayRef<HostTensor> results) {
+  results[0] = operands[1];
+}
+
+SmallVector<Value> StraightThroughOp::decompose(OpBuilder &) { return {getValue()}; }
+
+LogicalResult StraightThroughOp::buildGradient(OpBuilder &, ValueRange resultGradients,
+                                               SmallVectorImpl<Value> &operandGradients) {
+  operandGradients[0] = resultGradients[0];
   return success();
 }

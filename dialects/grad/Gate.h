@@ -1,4 +1,4 @@
-// Ops that only their makers name, apart from those of Grad.h.
+// Ops that only their makers and RetypeF64 name, apart from those of Grad.h.
 #ifndef DIALECTS_GRAD_GATE_H
 #define DIALECTS_GRAD_GATE_H
 

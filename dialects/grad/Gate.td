@@ -1,4 +1,4 @@
-// Values times a gate of their own, which exporters write in parts.
+// Values times a gate of their own, which exporters write in parts, and roundings that a gradient passes.
 #ifndef GRAD_GATE
 #define GRAD_GATE
 
@@ -17,6 +17,18 @@ def Grad_MishOp : Grad_CompositeOp<"mish", [SameOperandsAndResultType, Grad_Poin
   let arguments = (ins Grad_FloatTensor:$operand);
   let results = (outs Grad_FloatTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
+}
+
+def Grad_StraightThroughOp : Grad_CompositeOp<"straight_through", [SameOperandsAndResultType, Grad_Pointwise]> {
+  let summary = "y = value, with y's gradient as that of x";
+  let description = [{
+    For a value that is x rounded by integer arithmetic, which has no gradient: the rounding counts as the identity, like a cast between floats.
+
+    Example: `%y = grad.straight_through %x, %rounded : tensor<3xf32>`
+  }];
+  let arguments = (ins Grad_FloatTensor:$operand, Grad_FloatTensor:$value);
+  let results = (outs Grad_FloatTensor:$result);
+  let assemblyFormat = "$operand `,` $value attr-dict `:` type($operand)";
 }
 
 #endif

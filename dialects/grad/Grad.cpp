@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Gate.h"
+#include "dialects/grad/Movement.h"
 #include "dialects/grad/OverSteps.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
@@ -78,13 +79,6 @@ static LogicalResult foldSplats(Operation *op, ArrayRef<Attribute> operands,
   return success();
 }
 
-/// Moving the elements of a splat gives the same splat, regardless of the result's size.
-static bool onlyMoves(Operation *op) {
-  auto loops = dyn_cast<LoopsOpInterface>(op);
-  return loops && op->getNumOperands() == 1 &&
-         (loops.getLoopKind() == LoopKind::movement || loops.getLoopKind() == LoopKind::view);
-}
-
 /// Whether a reduction of a constant may depend on how many rows the batch has: what is repeated
 /// for each of them is a splat.
 static bool dependsOnRows(Operation *op) {
@@ -111,7 +105,8 @@ LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands
   if (splats && dependsOnRows(op))
     return failure();
   auto type = cast<ShapedType>(op->getResult(0).getType());
-  if (splats && onlyMoves(op) && type.getNumElements() > 0) {
+  // Moving the elements of a splat gives the same splat, regardless of the result's size.
+  if (splats && movesElements(op) && type.getNumElements() > 0) {
     results.push_back(Attribute(cast<DenseElementsAttr>(operands[0]).resizeSplat(type)));
     return success();
   }

@@ -38,3 +38,9 @@ void grad::copyElement(const HostTensor &from, int64_t source, HostTensor &to, i
 }
 
 bool grad::isFloatTensor(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
+
+bool grad::movesElements(Operation *op) {
+  auto loops = dyn_cast<LoopsOpInterface>(op);
+  return loops && op->getNumOperands() == 1 &&
+         (loops.getLoopKind() == LoopKind::movement || loops.getLoopKind() == LoopKind::view);
+}

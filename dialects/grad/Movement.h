@@ -25,6 +25,9 @@ void copyElement(const HostTensor &from, int64_t source, HostTensor &to, int64_t
 
 bool isFloatTensor(Type type);
 
+/// Whether each element of the op's result is one of its only operand.
+bool movesElements(Operation *op);
+
 } // namespace mlir::grad
 
 #endif

@@ -296,6 +296,28 @@ def check_branches():
         expect(f"branch {way}: {read_npy('y')}", read_npy("y") == ("<V1", bytes([0x38, 0x3a, 0xfe])))
 
 
+def check_gradients():
+    """A gradient passes a cast to float8 and back unchanged, also where the cast saturates."""
+    weights = [1.0, 0.3, 2.0, 1e-4, 1000.0, -0.5]
+    model = Model("rounded", opset=21)
+    codes = model.node("Cast", [model.input("x", FLOAT, [2, 3])], ["codes"], "narrow", to=17)
+    turned = model.node("Transpose", [codes], ["turned"], "turn", perm=[1, 0])
+    rounded = model.node("Cast", [turned], ["rounded"], "widen", to=FLOAT)
+    # Constants: initializers would be parameters.
+    factor = model.node("Constant", [], ["factor"], "weights", value=tensor("", FLOAT, [3, 2], weights))
+    product = model.node("Mul", [rounded, factor], ["product"], "product")
+    model.output(model.node("ReduceSum", [product], ["y"], "sum", keepdims=0), FLOAT, [])
+    model.save(path("rounded.onnx"))
+    with open(path("rounded.textproto"), "w") as file:
+        file.write('model: "rounded.onnx"  gradients { of: "y" with_respect_to: "x" }')
+    gradc("compile", path("rounded.textproto"), "-o", path("rounded"))
+    x = write_npy("x.npy", "<f4", struct.pack("<6f", 0.1, 1.3, 500.0, 1e-4, -2.7, -math.inf), [2, 3])
+    gradc("run", path("rounded"), "--input", f"x={x}", "--output-dir", path("out"))
+    found = struct.unpack("<6f", read_npy("dy_dx")[1])
+    expected = struct.unpack("<6f", struct.pack("<6f", *(weights[2 * j + i] for i in range(2) for j in range(3))))
+    expect(f"gradient {found}, expected {expected}", found == expected)
+
+
 check_encoding()
 check_exponents()
 check_decoding()
@@ -305,3 +327,4 @@ check_exponents_as_scales()
 check_bf16()
 check_refusals()
 check_branches()
+check_gradients()

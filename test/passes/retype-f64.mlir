@@ -43,6 +43,15 @@ func.func @bits(%x: tensor<2xf32>) -> tensor<2xf16> {
   return %2 : tensor<2xf16>
 }
 
+// Nothing is rounded, as by casts between floats.
+// CHECK-LABEL: func.func @rounded(
+// CHECK-SAME: %[[X:.*]]: tensor<2xf64>, %{{.*}}: tensor<2xf64>)
+// CHECK-NEXT: return %[[X]]
+func.func @rounded(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = grad.straight_through %x, %y : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
 // Scalars that the runtime exchanges stay f32.
 // CHECK-LABEL: func.func @counts(
 // CHECK-SAME: %[[ROWS:.*]]: tensor<f32> {grad.role = "rows"}, %[[RATE:.*]]: tensor<f32> {grad.role = "learning_rate"}) -> (tensor<f32> {grad.role = "loss"}, tensor<f64>)

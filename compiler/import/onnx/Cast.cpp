@@ -1,8 +1,9 @@
 // Casts of values, including narrow types, and casts of bits.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
-#include "compiler/import/onnx/Node.h"
+#include "dialects/grad/Gate.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -23,6 +24,17 @@ static FailureOr<Narrowing> narrowing(Node &n) {
   return how;
 }
 
+/// The numbers that the codes of operand 0 represent. Gradients pass the rounding to float8 or
+/// float4 like casts between other floats.
+static Expr decoded(Node &n) {
+  Expr numbers = decode(n.expr(0u), *n.narrow(0));
+  Value rounded = n.getEntry().roundedTo(n.operand(0));
+  if (!rounded)
+    return numbers;
+  Expr x = n.expr(rounded).cast(numbers.type().getElementType());
+  return x.apply<StraightThroughOp>(numbers);
+}
+
 /// Casts operand 0 to the element type `narrow`, or to `element` if that is null.
 static FailureOr<Value> castTo(Node &n, const NarrowType *narrow, Type element) {
   FailureOr<Narrowing> how = narrowing(n);
@@ -30,8 +42,14 @@ static FailureOr<Value> castTo(Node &n, const NarrowType *narrow, Type element) 
     return failure();
   if (narrow && narrow == n.narrow(0))
     return n.operand(0);
-  Expr x = n.narrow(0) ? decode(n.expr(0u), *n.narrow(0)) : n.expr(0u);
-  return (narrow ? encode(x, *narrow, *how) : x.cast(element)).get();
+  Expr x = n.narrow(0) ? decoded(n) : n.expr(0u);
+  if (!narrow)
+    return x.cast(element).get();
+  bool isRounded =
+      narrow->family != NarrowType::integer && isa<FloatType>(x.type().getElementType());
+  Value codes = encode(x, *narrow, *how);
+  n.getEntry().markNarrow(codes, narrow, isRounded ? x.get() : Value());
+  return codes;
 }
 
 static LogicalResult importCast(Node &n) {
@@ -41,13 +59,13 @@ static LogicalResult importCast(Node &n) {
   if (!element && !narrow)
     return n.error() << "to " << dataTypeName(to) << " is not supported";
   FailureOr<Value> result = castTo(n, narrow, element);
-  return failed(result) ? failure() : n.setNarrow(0, *result, narrow);
+  return failed(result) ? failure() : n.set(*result);
 }
 
 /// Only the type of operand 1 matters.
 static LogicalResult importCastLike(Node &n) {
   FailureOr<Value> result = castTo(n, n.narrow(1), n.element(1));
-  if (failed(result) || failed(n.setNarrow(0, *result, n.narrow(1))))
+  if (failed(result))
     return failure();
   auto extent = n.extent(0);
   return n.setLike(0, *result, extent ? extent->dim : 0);

@@ -112,8 +112,14 @@ public:
   bool isText(mlir::Value value) const { return texts.contains(value); }
   void markText(mlir::Value value) { texts.insert(value); }
   /// The narrow type whose codes the value holds; null if it holds numbers.
-  const NarrowType *findNarrow(mlir::Value value) const { return narrows.lookup(value); }
-  void markNarrow(mlir::Value value, const NarrowType *type) { narrows[value] = type; }
+  const NarrowType *findNarrow(mlir::Value value) const { return narrows.lookup(value).type; }
+  /// `rounded`: the floats that were cast to these codes, or null.
+  void markNarrow(mlir::Value value, const NarrowType *type, mlir::Value rounded = nullptr) {
+    narrows[value] = {type, rounded};
+  }
+  /// The floats that were cast to these codes in the graph being imported, moved like the codes
+  /// since then; null if there are none.
+  mlir::Value roundedTo(mlir::Value codes);
   /// For example "float8e4m3fn [4]", with the type that the model gives the value.
   std::string describeValue(mlir::Value value) const;
   int64_t stringBytes() const { return options.stringBytes; }
@@ -213,7 +219,11 @@ private:
   llvm::DenseMap<const onnx::GraphProto *, unsigned> firstPositions;
   llvm::DenseMap<mlir::Value, RunExtent> extents;
   llvm::DenseSet<mlir::Value> texts;
-  llvm::DenseMap<mlir::Value, const NarrowType *> narrows;
+  struct Codes {
+    const NarrowType *type = nullptr;
+    mlir::Value rounded; ///< the floats that were cast to the codes, or null
+  };
+  llvm::DenseMap<mlir::Value, Codes> narrows;
   /// For regions being imported: the outside values of their arguments.
   llvm::DenseMap<mlir::Value, mlir::Value> outside;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;

@@ -4,8 +4,11 @@
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Text.h"
+#include "dialects/grad/Movement.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
+using namespace mlir::grad;
 using namespace gradc;
 
 void gradc::takeNarrow(OpTable &ops, TakesNarrow how, ArrayRef<StringRef> names) {
@@ -50,4 +53,20 @@ void EntryImport::followNarrow(Node &node) {
           markNarrow(result, narrow);
       return;
     }
+}
+
+Value EntryImport::roundedTo(Value codes) {
+  if (Value rounded = narrows.lookup(codes).rounded)
+    return rounded;
+  Operation *op = codes.getDefiningOp();
+  if (!op || !movesElements(op))
+    return nullptr;
+  Value rounded = roundedTo(op->getOperand(0));
+  if (!rounded)
+    return nullptr;
+  IRMapping floats;
+  floats.map(op->getOperand(0), rounded);
+  Value moved = builder.clone(*op, floats)->getResult(0);
+  moved.setType(cast<RankedTensorType>(codes.getType()).clone(getElementTypeOrSelf(rounded)));
+  return moved;
 }

@@ -3,6 +3,7 @@
 #include "LoopInterpreter.h"
 
 #include "dialects/grad/Backward.h"
+#include "dialects/grad/Gate.h"
 
 #include "mlir/IR/Verifier.h"
 #include <set>
@@ -209,6 +210,8 @@ TEST_F(Contract, GradientsEqualDirectionalDifferences) {
         scale += std::abs(value.getFloat(i) * direction.getFloat(i));
       }
     }
+    if (isa<StraightThroughOp>(op)) // has the gradient of the identity, whatever its value
+      return;
     auto objective = [&](double t) {
       SmallVector<HostTensor> moved(operands);
       for (auto [operand, direction] : llvm::zip_equal(moved, directions))

@@ -117,6 +117,7 @@ static const std::vector<Sample> table = {
     unary("grad.silu %0 : tensor<2x5xT>", floats),
     unary("grad.swish %0 slope 1.702 : tensor<2x5xT>", floats),
     unary("grad.mish %0 : tensor<2x5xT>", floats),
+    binary("grad.straight_through %0, %1 : tensor<2x5xT>", floats),
     unary("grad.is_finite %0 : tensor<2x5xT>", floats),
 
     // Contraction

@@ -1,5 +1,6 @@
-// Codes of narrow types in the graphs of nodes.
+// Codes of narrow types in the graphs of nodes, and gradients of casts to such types.
 #include "GraphText.h"
+#include "dialects/grad/Gate.h"
 
 using namespace gradc;
 using namespace gradc::graph_text;
@@ -107,6 +108,26 @@ TEST_F(NarrowTest, ATripCountIsNoCode) {
   expectError(tensor("input", "x", "2") + "initializer { name: 'n' data_type: 22 int32_data: 3 } " +
                   node("Loop", "n - x", "y", graph("body", body)) + output,
               "expected one trip count, found operand 0 (initializer \"n\", int4 [])", 21);
+}
+
+/// y = x as float8, moved, as f32.
+std::string rounding(int type, const std::string &moves) {
+  return tensor("input", "x", "2x3") + cast("x", "q", type) + moves + cast("m", "y", f32) + output;
+}
+
+TEST_F(NarrowTest, CastsBackPassGradientsToTheFloats) {
+  std::string flat = "initializer { name: 'flat' data_type: 7 dims: 1 int64_data: 6 } ";
+  std::string moves = flat + node("Transpose", "q", "t") + node("Reshape", "t flat", "m");
+  OneNode one = model(rounding(float8, moves), 21);
+  EXPECT_EQ(count<mlir::grad::StraightThroughOp>(one), 1);
+  one.data = {{1, 1.3, 2, 1000, 0.01, -0.3}};
+  expect(one, {6}, {1, 448, 1.25, 0.009765625, 2, -0.3125});
+  std::string same = node("Identity", "q", "m");
+  EXPECT_EQ(count<mlir::grad::StraightThroughOp>(model(rounding(float8, same), 21)), 1);
+  // Integers jump, and what is chosen by an index is not followed.
+  EXPECT_EQ(count<mlir::grad::StraightThroughOp>(model(rounding(int4, same), 21)), 0);
+  std::string joined = node("Concat", "q q", "m", alongRows);
+  EXPECT_EQ(count<mlir::grad::StraightThroughOp>(model(rounding(float8, joined), 21)), 0);
 }
 
 } // namespace
