@@ -4,14 +4,16 @@ number of ranks and any strategy, and what ends such a training.
     ranks_pipeline.py ROOT
 """
 import os
+import random
+import re
 import shutil
 import signal
 import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import events, run, scratch
-from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps
+from bar import FLOAT, Model, compile_spec, events, run, scratch, write_mlp_job
+from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps, write_spec
 
 STEPS, PARTS = 50, "micro_batches: 4\nclip { global_norm: 1 }\nema { decay: 0.9 }\n"
 folder = scratch()
@@ -58,6 +60,53 @@ def resume_as_others(trainer, alone, mirrored):
         assert worst(alone[25:40], rest) <= 1e-5, f"{name}: losses differ by {worst(alone[25:40], rest)}"
 
 
+def tied_spec(where):
+    """A perceptron whose last layer has the weight of its first one, transposed: two stages read it."""
+    spec, numbers = write_mlp_job(where, (16, 64, 16), batch=24, batches=4), random.Random(5)
+    model = Model("tied", opset=20)
+    x = model.input("x", FLOAT, ["N", 16])
+    tied, middle = (model.initializer(name, FLOAT, [rows, 64], [numbers.gauss(0, 0.2) for _ in range(rows * 64)])
+                    for name, rows in (("tied", 16), ("middle", 64)))
+    for name, weight in (("first", tied), ("second", middle)):
+        x = model.node("Tanh", [model.node("MatMul", [x, weight], [name], name)], [f"{name}.out"], f"{name}.tanh")
+    turned = model.node("Transpose", [tied], ["turned"], "turned", perm=[1, 0])
+    model.node("MatMul", [x, turned], ["logits"], "last")
+    model.output("logits", FLOAT, ["N", 16])
+    model.save(os.path.join(where, "mlp.onnx"))
+    return spec
+
+
+def normalized_spec(where):
+    """The digits by the network of examples/from_pytorch, which normalizes batches."""
+    with open(os.path.join(ROOT, "examples/from_pytorch/train.textproto")) as file:
+        text = re.sub(r"(?m)^(epochs|checkpoint|export).*\n", "", file.read())
+    spec = os.path.join(where, "net.textproto")
+    with open(spec, "w") as file:
+        file.write(text.replace("net.onnx", os.path.join(ROOT, "examples/from_pytorch/net.onnx"))
+                   .replace("../digits", os.path.join(ROOT, "examples/digits")))
+    return spec
+
+
+def digits_spec(where):
+    return write_spec(where, None)
+
+
+def follow_with(name, spec_of, more=""):
+    """Of other models and precisions: stages follow one process that trains the same parts."""
+    where = os.path.join(folder, name)
+    os.mkdir(where)
+    spec = spec_of(where)
+    with open(spec, "a") as file:
+        file.write(f"{more}\nmicro_batches: 4\ndistribution {{ strategy: PIPELINE  stages: 2 }}\n")
+    trainer = compile_spec(spec, where)
+    found = []
+    for ranks in (1, 2):
+        log = os.path.join(where, f"{ranks}.jsonl")
+        run(trainer, "--ranks", ranks, "--log", log, "--steps", 20, cwd=where)
+        found.append(losses(log))
+    assert worst(*found) <= 1e-6, f"{name}: losses differ by {worst(*found)}"
+
+
 def end(training, code, *phrases):
     said = training.communicate(timeout=60)[0]
     missing = [phrase for phrase in phrases if phrase not in said]
@@ -86,6 +135,10 @@ def refuse_other_numbers(trainer):
     end(start([trainer, "--ranks", "2", "--elastic"], where), 2, "option '--elastic' does not go with strategy: PIPELINE")
 
 
+follow_with("tied", tied_spec)
+follow_with("normalized", normalized_spec)
+follow_with("bf16", digits_spec, "precision: BF16")
+follow_with("fp16", digits_spec, "precision: FP16  loss_scaling {}")
 two, losses_alone = follow_one_process("two", 2)
 follow_one_process("three", 3)
 follow_one_process("whole", 2, more="")
