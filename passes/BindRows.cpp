@@ -59,8 +59,10 @@ public:
     bool hasBatch = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
       return function.getArgAttr(i, "grad.batched") != nullptr;
     });
-    if (!batch || *batch < 2 || !hasBatch || function->hasAttr(ownStageName))
-      return std::nullopt; // stages of a pipeline send each other values of whole batches
+    // Unless ranks share its rows, a stage of a pipeline takes whole batches.
+    bool isWhole = function->hasAttr(ownStageName) && !function->hasAttr(ranksName);
+    if (!batch || *batch < 2 || !hasBatch || isWhole)
+      return std::nullopt;
     return Entry(function, *batch);
   }
 

@@ -42,8 +42,8 @@ private:
   };
 
   bool areAlike(CollectiveOpInterface a, CollectiveOpInterface b) const {
-    return a.getCollectiveKind() == b.getCollectiveKind() &&
-           a.travelsNarrow() == b.travelsNarrow() && urgent.contains(a) == urgent.contains(b) &&
+    return a->getName() == b->getName() && a.travelsNarrow() == b.travelsNarrow() &&
+           urgent.contains(a) == urgent.contains(b) &&
            getElementTypeOrSelf(a->getResult(0)) == getElementTypeOrSelf(b->getResult(0));
   }
 

@@ -88,8 +88,9 @@ void forgetStages(Operation *op) {
 /// Writes the function of one stage.
 class StageWriter {
 public:
-  StageWriter(func::FuncOp unrolled, func::FuncOp function, const StageGraph &graph, int64_t stage)
-      : unrolled(unrolled), function(function), graph(graph), stage(stage),
+  StageWriter(func::FuncOp unrolled, func::FuncOp function, const StageGraph &graph,
+              const ExtentAnalysis &extents, int64_t stage)
+      : unrolled(unrolled), function(function), graph(graph), extents(extents), stage(stage),
         b(OpBuilder::atBlockEnd(function.addEntryBlock())) {}
 
   void run() {
@@ -129,20 +130,29 @@ private:
         for (Value result : op->getResults())
           after.insert(copies.lookup(result));
     auto op = ReceiveOp::create(b, v.getLoc(), v.getType(), after.getArrayRef(), transfer.from,
-                                number, transfer.receiveTurn);
+                                number, transfer.receiveTurn, extentsOf(v));
     copies.map(v, op.getResult());
+  }
+
+  /// None: all dims are whole.
+  DenseI64ArrayAttr extentsOf(Value v) {
+    const Extents *known = extents.find(v);
+    bool isWhole = !known || llvm::all_of(*known, [](int64_t e) { return e == extent::whole; });
+    return isWhole ? nullptr : b.getDenseI64ArrayAttr(*known);
   }
 
   void send(Value v) {
     for (size_t number : outgoing[v]) {
       const Transfer &transfer = graph.getTransfers()[number];
-      SendOp::create(b, v.getLoc(), copies.lookup(v), transfer.to, number, transfer.sendTurn);
+      SendOp::create(b, v.getLoc(), copies.lookup(v), transfer.to, number, transfer.sendTurn,
+                     extentsOf(v));
       sent.push_back(number);
     }
   }
 
   func::FuncOp unrolled, function;
   const StageGraph &graph;
+  const ExtentAnalysis &extents;
   int64_t stage;
   OpBuilder b;
   IRMapping copies;
@@ -174,6 +184,7 @@ private:
         parts = int64_t(scan.getTrips());
         Unrolling(scan).run();
       }
+    ExtentAnalysis extents = extentsOfStep(unrolled);
     StageGraph graph(unrolled, stages, parts);
     LogicalResult placed = graph.run();
     OpBuilder b(function);
@@ -182,7 +193,7 @@ private:
       auto own = cast<func::FuncOp>(b.insert(function->cloneWithoutRegions()));
       own.setSymName((function.getSymName() + stageInfix + Twine(stage)).str());
       own->setAttr(ownStageName, b.getI64IntegerAttr(stage));
-      StageWriter(unrolled, own, graph, stage).run();
+      StageWriter(unrolled, own, graph, extents, stage).run();
       forgetStages(own);
     }
     unrolled.erase();

@@ -95,7 +95,8 @@ private:
     } else if (auto transfer = grad::TransferHalf::of(node.op)) {
       const PlacedTensor &value = transfer->sends ? node.reads[0] : node.writes[0];
       exec::TransferOp::create(builder, loc, placement.sliceOf(value), transfer->peer,
-                               transfer->number, transfer->sends, names);
+                               transfer->number, transfer->sends, transfer->startsWithRows(),
+                               names);
     } else if (auto scan = dyn_cast<grad::ScanOp>(node.op)) {
       auto loop = exec::LoopOp::create(builder, loc, scan.getTrips(), SliceAttr(), names);
       builder.createBlock(&loop.getBody());
@@ -112,10 +113,12 @@ private:
 
   void emitCollective(const PlacedNode &node, grad::CollectiveOpInterface collective,
                       ArrayAttr names) {
-    exec::CollectiveOp::create(
+    auto planned = exec::CollectiveOp::create(
         builder, node.location, exec::CollectiveKind(collective.getCollectiveKind()),
         slices(node.writes), collective.travelsNarrow(),
         collective->getAttrOfType<ArrayAttr>(cutsName), collective->hasAttr(zerosName), names);
+    if (collective.holdsRows())
+      planned->setAttr(exec::ofShardsName, builder.getUnitAttr());
   }
 
   ArrayAttr slices(ArrayRef<PlacedTensor> tensors) {

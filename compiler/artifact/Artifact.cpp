@@ -327,13 +327,16 @@ private:
       if (ArrayAttr names = collective.getCutsAttr())
         for (auto name : names.getAsRange<FlatSymbolRefAttr>())
           cuts.push_back(cutOf(name) - 1);
+      bool isOfShards = collective->hasAttr(exec::ofShardsName);
       node.as.collective = {collective.getBf16() ? uint32_t(GRADC_WIRE_BF16) : GRADC_WIRE_FULL,
-                            uint32_t(collective.getKind()), collective.getZeros(),
-                            blob.append(ArrayRef(cuts))};
+                            isOfShards ? GRADC_COLLECTIVE_SUM_SHARDS
+                                       : uint32_t(collective.getKind()),
+                            collective.getZeros(), blob.append(ArrayRef(cuts))};
     } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
       node.kind = GRADC_NODE_COLLECTIVE;
       node.as.collective.kind = transfer.getSend() ? GRADC_TRANSFER_SEND : GRADC_TRANSFER_RECEIVE;
-      node.as.collective.zeros = gradc_transfer_zeros(transfer.getPeer(), transfer.getNumber());
+      node.as.collective.zeros =
+          gradc_transfer_zeros(transfer.getPeer(), transfer.getNumber(), transfer.getRows());
     } else {
       node.kind = isa<exec::CopyOp>(op) ? GRADC_NODE_COPY : GRADC_NODE_IF;
     }

@@ -16,19 +16,24 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
+bool gradc::sharesRows(const spec::Distribution &distribution) {
+  bool dividesModel = distribution.strategy() == spec::Distribution::PIPELINE ||
+                      distribution.strategy() == spec::Distribution::TENSOR;
+  return !dividesModel || distribution.data_parallel();
+}
+
 bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
   if (!spec.get().has_distribution())
     return true;
-  bool ok = checkTensor(spec),
-       isTensor = spec.get().distribution().strategy() == spec::Distribution::TENSOR;
-  if (batch < 2 && !isTensor) {
+  const spec::Distribution &distribution = spec.get().distribution();
+  bool ok = checkTensor(spec), isShared = sharesRows(distribution);
+  bool isTensor = distribution.strategy() == spec::Distribution::TENSOR;
+  if (batch < 2 && (!isTensor || isShared)) {
     emitError(spec.at({"distribution"}))
         << "expected a batch.size of 2 or more for ranks to share, found " << batch;
     ok = false;
   }
-  const spec::Distribution &distribution = spec.get().distribution();
-  bool isPipeline = distribution.strategy() == spec::Distribution::PIPELINE;
-  if (int64_t parts = spec.get().micro_batches(); parts > 1 && !isPipeline && !isTensor) {
+  if (int64_t parts = spec.get().micro_batches(); parts > 1 && isShared) {
     auto refuse = [&](const Twine &expected) {
       emitError(spec.at({"micro_batches"})) << "beside distribution, expected " << expected;
       ok = false;
@@ -43,6 +48,14 @@ bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
   }
   ok = checkStaleness(spec) && ok;
   ok = checkPipeline(spec) && ok;
+  if (distribution.data_parallel() && distribution.strategy() != spec::Distribution::PIPELINE &&
+      !isTensor) {
+    emitError(spec.at({"distribution", "data_parallel"}))
+        << "expected strategy: PIPELINE or TENSOR beside data_parallel, found strategy: "
+        << spec::Distribution::Strategy_Name(distribution.strategy())
+        << ", whose ranks share each batch without it";
+    ok = false;
+  }
   bool hasServers = distribution.strategy() == spec::Distribution::PARAMETER_SERVER;
   if (distribution.has_servers() && (!hasServers || distribution.servers() < 1)) {
     emitError(spec.at({"distribution", "servers"}))
@@ -64,23 +77,20 @@ void gradc::setRanks(func::FuncOp function, const SpecFile &spec) {
   if (!spec.get().has_distribution())
     return;
   Builder b(function.getContext());
-  if (spec.get().distribution().strategy() == spec::Distribution::PIPELINE) {
-    int64_t stages =
-        spec.get().distribution().has_stages() ? spec.get().distribution().stages() : 2;
-    function->setAttr(stagesName, b.getI64IntegerAttr(stages));
+  const spec::Distribution &distribution = spec.get().distribution();
+  auto strategy = distribution.strategy();
+  if (strategy == spec::Distribution::PIPELINE)
+    function->setAttr(stagesName,
+                      b.getI64IntegerAttr(distribution.has_stages() ? distribution.stages() : 2));
+  if (strategy == spec::Distribution::TENSOR)
+    function->getParentOp()->setAttr(shardsName, b.getI64IntegerAttr(distribution.ranks()));
+  if (!sharesRows(distribution))
     return;
-  }
-  if (spec.get().distribution().strategy() == spec::Distribution::TENSOR) {
-    function->getParentOp()->setAttr(shardsName,
-                                     b.getI64IntegerAttr(spec.get().distribution().ranks()));
-    return;
-  }
   SmallVector<NamedAttribute> ranks;
-  if (spec.get().distribution().wire() == spec::Distribution::BF16)
+  if (distribution.wire() == spec::Distribution::BF16)
     ranks.push_back(b.getNamedAttr("bf16", b.getUnitAttr()));
-  if (spec.get().distribution().synchronize_batch_norm())
+  if (distribution.synchronize_batch_norm())
     ranks.push_back(b.getNamedAttr("synchronize_batch_norm", b.getUnitAttr()));
-  auto strategy = spec.get().distribution().strategy();
   if (strategy == spec::Distribution::SHARDED_OPTIMIZER ||
       strategy == spec::Distribution::PARAMETER_SERVER)
     ranks.push_back(b.getNamedAttr("cut", b.getUnitAttr()));
@@ -109,7 +119,7 @@ static void remarkOnParts(func::FuncOp function, const SpecFile &spec) {
   if (parts == 1)
     emitRemark(where) << "the stages of a pipeline wait for each other without micro_batches: only "
                          "one of them computes at a time";
-  else if (has(function, isBatchNorm))
+  else if (!function->hasAttr(ranksName) && has(function, isBatchNorm))
     emitRemark(where) << "batch normalization normalizes each of the " << parts
                       << " micro-batches by itself, and running statistics follow all of them in "
                          "turn: other values than on the whole batch, and those of one process "
@@ -119,7 +129,7 @@ static void remarkOnParts(func::FuncOp function, const SpecFile &spec) {
 void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
   std::string first = stepsOf(spec.get()).front().entryName(); // others are like it
   if (function->hasAttr(stagesName) && function.getSymName() == first)
-    return remarkOnParts(function, spec);
+    remarkOnParts(function, spec);
   if (!function->hasAttr(ranksName) || function.getSymName() != first)
     return;
   Location where = spec.at({"distribution"});

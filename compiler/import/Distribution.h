@@ -8,6 +8,9 @@
 
 namespace gradc {
 
+/// Whether ranks share the rows of each batch.
+bool sharesRows(const spec::Distribution &distribution);
+
 /// Reports errors in the block and returns false if there are any. `batch`: rows of a step.
 bool checkDistribution(const SpecFile &spec, int64_t batch);
 

@@ -103,8 +103,7 @@ void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t mic
       function->setAttr(mostMicroBatchesName, b.getI64IntegerAttr(most));
     // All parts have one size. The spec asks for that, so no remark is needed. Ranks have some
     // rows of each part.
-    if (!spec.get().has_distribution() ||
-        spec.get().distribution().strategy() == spec::Distribution::PIPELINE) {
+    if (!spec.get().has_distribution() || !sharesRows(spec.get().distribution())) {
       function->setAttr("grad.exact", b.getStringAttr("it is computed in parts"));
       function->setAttr("grad.said", b.getUnitAttr());
     }

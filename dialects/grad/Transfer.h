@@ -14,6 +14,17 @@ struct TransferHalf {
   bool sends;
   Value value; ///< that is sent, or received
   int64_t peer, number, turn;
+  std::optional<ArrayRef<int64_t>> extents;
+
+  /// Whether a run of n rows has the first n of them, in one piece.
+  bool startsWithRows() const {
+    if (!extents)
+      return false;
+    auto sizes = cast<RankedTensorType>(value.getType()).getShape();
+    size_t outermost =
+        size_t(llvm::find_if(sizes, [](int64_t n) { return n != 1; }) - sizes.begin());
+    return outermost < sizes.size() && (*extents)[outermost] > 0;
+  }
 
   /// None: the op is no transfer.
   static std::optional<TransferHalf> of(Operation *op) {
@@ -26,7 +37,12 @@ struct TransferHalf {
 
 private:
   template <typename Op> static TransferHalf make(Op op, bool sends, Value value) {
-    return {sends, value, int64_t(op.getPeer()), int64_t(op.getNumber()), int64_t(op.getTurn())};
+    return {sends,
+            value,
+            int64_t(op.getPeer()),
+            int64_t(op.getNumber()),
+            int64_t(op.getTurn()),
+            op.getExtents()};
   }
 };
 

@@ -5,9 +5,10 @@
 include "dialects/grad/GradDialect.td"
 
 /// One half of a transfer from rank to rank. Both halves have the same number, which no other transfer of the step has.
+/// `extents`: how the dims depend on the rows of the run, as in an `exec.kernel`; without it all are whole.
 class Grad_Transfer<string mnemonic> : Op<Grad_Dialect, mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
   dag transfer = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$peer, ConfinedAttr<I64Attr, [IntNonNegative]>:$number,
-                      ConfinedAttr<I64Attr, [IntNonNegative]>:$turn);
+                      ConfinedAttr<I64Attr, [IntNonNegative]>:$turn, OptionalAttr<DenseI64ArrayAttr>:$extents);
 }
 
 def Grad_SendOp : Grad_Transfer<"send"> {
@@ -19,7 +20,7 @@ def Grad_SendOp : Grad_Transfer<"send"> {
     Example: `grad.send %y to 1 number 0 turn 2 : tensor<16x64xf32>`
   }];
   let arguments = !con((ins Grad_Tensor:$value), transfer);
-  let assemblyFormat = "$value `to` $peer `number` $number `turn` $turn attr-dict `:` type($value)";
+  let assemblyFormat = "$value `to` $peer `number` $number `turn` $turn (`extents` $extents^)? attr-dict `:` type($value)";
 }
 
 def Grad_ReceiveOp : Grad_Transfer<"receive"> {
@@ -33,7 +34,8 @@ def Grad_ReceiveOp : Grad_Transfer<"receive"> {
   let arguments = !con((ins Variadic<Grad_Tensor>:$after), transfer);
   let results = (outs Grad_Tensor:$result);
   let assemblyFormat = [{
-    `from` $peer `after` `(` $after `)` `number` $number `turn` $turn attr-dict `:` functional-type($after, $result)
+    `from` $peer `after` `(` $after `)` `number` $number `turn` $turn (`extents` $extents^)? attr-dict `:`
+    functional-type($after, $result)
   }];
 }
 

@@ -2,6 +2,7 @@
 #include "passes/support/Extents.h"
 
 #include "dialects/grad/Index.h"
+#include "dialects/grad/Transfer.h"
 #include "passes/support/Ports.h"
 
 using namespace mlir;
@@ -55,6 +56,14 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
       set(result, Extents(*find(target)));
     return success();
   }
+  if (auto receive = dyn_cast<grad::ReceiveOp>(op)) {
+    setAll(receive, extent::whole);
+    if (std::optional<ArrayRef<int64_t>> extents = receive.getExtents())
+      set(receive, Extents(*extents));
+    return success();
+  }
+  if (isa<grad::SendOp>(op))
+    return success();
   if (auto branch = dyn_cast<grad::IfOp>(op))
     return visitIf(branch);
   if (auto scan = dyn_cast<grad::ScanOp>(op))

@@ -2,6 +2,8 @@
 #include "passes/support/StageGraph.h"
 
 #include "passes/support/Bytes.h"
+#include "passes/support/DataParallel.h"
+#include "passes/support/Ports.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -228,4 +230,18 @@ LogicalResult StageGraph::run() {
   // An op that no stage reads runs in none.
   findNeeds();
   return orderTransfers();
+}
+
+ExtentAnalysis gradc::extentsOfStep(func::FuncOp unrolled) {
+  if (!unrolled->hasAttr(ranksName))
+    return ExtentAnalysis(/*rows=*/1);
+  ExtentAnalysis analysis(*batchOf(unrolled));
+  analysis.setArguments(unrolled);
+  analysis.setOther([&](Operation *op) -> std::optional<LogicalResult> {
+    if (auto count = dyn_cast<CountOp>(op))
+      analysis.set(count, {});
+    return isa<CountOp, WriteOp>(op) ? std::optional(success()) : std::nullopt;
+  });
+  (void)analysis.visit(unrolled.front());
+  return analysis;
 }

@@ -3,6 +3,7 @@
 #define PASSES_STAGEGRAPH_H
 
 #include "dialects/grad/Grad.h"
+#include "passes/support/Extents.h"
 #include "passes/support/Stages.h"
 
 namespace gradc {
@@ -71,6 +72,10 @@ private:
   llvm::MapVector<std::pair<mlir::Value, int64_t>, Transfer> found; ///< by value and receiver
   std::vector<Transfer> transfers;
 };
+
+/// The extents of the values of a step, if replicas of the pipeline share its rows. The values of a
+/// step without extents are whole here, and reported when its rows are bound.
+ExtentAnalysis extentsOfStep(mlir::func::FuncOp unrolled);
 
 } // namespace gradc
 

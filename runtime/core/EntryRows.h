@@ -47,9 +47,10 @@ public:
       return role == GRADC_ROLE_ROWS ? &rows : &rankRows;
     if (role != GRADC_ROLE_SEED || !ranks)
       return input;
-    // Each rank numbers its rows from 0, so with one seed all ranks would draw the same numbers.
+    // Each replica of the model numbers its rows from 0, so with one seed all would draw the same
+    // numbers. The ranks of one replica have the same rows.
     std::memcpy(&seed, input, sizeof seed);
-    seed += uint32_t(ranks->rank()) * 0x9e3779b9u;
+    seed += uint32_t(ranks->replica()) * 0x9e3779b9u;
     return &seed;
   }
 

@@ -1,6 +1,7 @@
 // Resolves an entry's slices to addresses, and converts its nodes to the steps that a device walks.
 #include "runtime/core/Program.h"
 #include "runtime/base/DataType.h"
+#include "runtime/core/EntryRows.h"
 #include "runtime/core/Waits.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -25,7 +26,8 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
     : device(device), buffers(spaces.buffers.begin(), spaces.buffers.end()), spaces(spaces),
       artifact(artifact), kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
       cuts(artifact.elements<gradc_artifact_cut>(level.cuts)), scratchBytes(level.scratch),
-      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)), rows(entry.batch) {
+      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)), rows(entry.batch),
+      mostRows(entry.batch / unitOf(entry)) {
   this->spaces.buffers = buffers;
   inputs.resize(entry.inputs.count);
   allocateOutputs(artifact.elements<gradc_artifact_port>(entry.outputs));
@@ -153,20 +155,25 @@ void Program::takeOwnUnits(Launch &launch, const gradc_artifact_node &node) {
 
 const Collective *Program::addCollective(const gradc_artifact_node &node) {
   const auto &record = node.as.collective;
-  bool isTransfer = record.kind >= GRADC_TRANSFER_SEND;
+  bool isTransfer = record.kind == GRADC_TRANSFER_SEND || record.kind == GRADC_TRANSFER_RECEIVE;
+  bool isOfShards = record.kind == GRADC_COLLECTIVE_SUM_SHARDS;
   auto slices = artifact.elements<gradc_artifact_slice>(node.slices)
                     .first(isTransfer ? node.slices.count : node.operands);
   auto ofSlices = artifact.elements<uint32_t>(record.cuts);
   auto type = gradc_dtype(slices.front().dtype);
   uint64_t width = findDataType(type)->bytes;
   Collective &made = collectives.emplace_back();
-  made.exchange = {Communicator::Kind(record.kind), type, Communicator::Wire(record.wire),
-                   !isTransfer && record.zeros != 0};
+  made.exchange = {isOfShards ? Communicator::Kind::sum : Communicator::Kind(record.kind), type,
+                   Communicator::Wire(record.wire), !isTransfer && record.zeros != 0};
+  made.exchange.group =
+      isTransfer || isOfShards ? Communicator::Group::model : Communicator::Group::data;
   if (isTransfer) {
     made.exchange.peer = int(gradc_transfer_peer(record.zeros));
     made.exchange.number = int(gradc_transfer_number(record.zeros));
+    if (gradc_transfer_rows(record.zeros) && mostRows > 0)
+      rowTransfers.push_back(collectives.size() - 1);
   }
-  bool isDivided = record.kind != GRADC_COLLECTIVE_SUM && !isTransfer && spaces.division;
+  bool isDivided = made.exchange.kind != Communicator::Kind::sum && !isTransfer && spaces.division;
   int64_t total = 0;
   for (int rank = 0; rank < (isDivided ? spaces.division->ranks : 1); ++rank) {
     made.begins.push_back(total);
@@ -246,6 +253,8 @@ void Program::setRows(int64_t count) {
     launchList[launch].units = std::max<int64_t>(units, 1);
     launchList[launch].shares = sharesOf(*kernel, launchList[launch].units);
   }
+  for (size_t transfer : rowTransfers)
+    collectives[transfer].pieces[0].count = collectives[transfer].begins.back() / mostRows * rows;
 }
 
 void Program::bindInput(uint32_t input, const void *address) {

@@ -96,7 +96,8 @@ private:
   std::vector<Collective> collectives;
   std::vector<Step> steps;
   std::vector<RowUnits> rowUnits;
-  int64_t rows = 0;
+  std::vector<size_t> rowTransfers; ///< collectives that transfer the rows of the run alone
+  int64_t rows = 0, mostRows;       ///< counted in rows of the schedule
 };
 
 } // namespace gradc::runtime

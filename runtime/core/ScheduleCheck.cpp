@@ -185,9 +185,10 @@ bool ScheduleChecker::checkCuts(const Node &node, Slices slices) {
   if (!view.view(node.as.collective.cuts, "cuts", cuts))
     return false;
   uint32_t kind = node.as.collective.kind;
-  if (kind > GRADC_COLLECTIVE_GATHER)
+  bool isSum = kind == GRADC_COLLECTIVE_SUM || kind == GRADC_COLLECTIVE_SUM_SHARDS;
+  if (!isSum && kind > GRADC_COLLECTIVE_GATHER)
     return view.fail("a collective of unknown kind ", kind);
-  size_t expected = kind == GRADC_COLLECTIVE_SUM ? 0 : node.operands;
+  size_t expected = isSum ? 0 : node.operands;
   if (cuts.size() != expected)
     return view.failCount("cuts of a collective", expected, cuts.size());
   for (size_t i = 0; i < cuts.size(); ++i)

@@ -37,7 +37,7 @@ uint64_t shardsOf(const Artifact &artifact) {
 }
 
 Status expectShards(const Artifact &artifact, const Communicator *ranks) {
-  uint64_t shards = shardsOf(artifact), found = ranks ? uint64_t(ranks->size()) : 1;
+  uint64_t shards = shardsOf(artifact), found = ranks ? uint64_t(ranks->modelRanks()) : 1;
   if (shards == 1 || found == shards)
     return {};
   return Status::invalid(text("the parameters are in shards for ", shards, " ranks, found ",

@@ -40,10 +40,12 @@ public:
     return status;
   }
   void release(uint32_t state) override {
-    store.keepOnly(state, beginOf(state, ranks.rank()), beginOf(state, ranks.rank() + 1));
+    store.keepOnly(state, beginOf(state, place()), beginOf(state, place() + 1));
   }
 
 protected:
+  /// Which range this rank holds.
+  virtual int place() const { return ranks.rank(); }
   /// The offset of a rank's first byte in the primary, which is the end of the rank before.
   virtual uint64_t beginOf(uint32_t state, int rank) const = 0;
 
@@ -91,7 +93,7 @@ public:
   bool divides(uint32_t state) const override { return hasOwner(state) && !isHeld(state); }
   void release(uint32_t state) override {
     RangeDivision::release(state);
-    if (owners[state] != ranks.rank())
+    if (owners[state] != place())
       store.releaseMirrors(state);
   }
   Status holdWhole(bool whole) override;
@@ -101,6 +103,8 @@ private:
   bool isSlot(uint32_t state) const { return store.record(state).kind == GRADC_STATE_SLOT; }
   /// Whether the state is whole on every rank for a while.
   bool isHeld(uint32_t state) const { return holdsWhole && !isSlot(state); }
+  int place() const override { return ranks.partOfModel(); }
+  /// All replicas have the same values, so that gathering takes those of the first replica.
   uint64_t beginOf(uint32_t state, int rank) const override {
     return rank > owners[state] ? store.primaryBytes(state) : 0;
   }
@@ -120,8 +124,8 @@ public:
   Status gather(uint32_t state, void *out) override;
   Status scatter(uint32_t state, const void *value) override {
     std::vector<std::byte> shard(storedBytes(store.record(state)));
-    takeShard(store.record(state), uint64_t(ranks.rank()), static_cast<const std::byte *>(value),
-              shard.data());
+    takeShard(store.record(state), uint64_t(ranks.partOfModel()),
+              static_cast<const std::byte *>(value), shard.data());
     return store.write(state, shard.data());
   }
   void release(uint32_t state) override {} // there never was room for other shards
@@ -173,7 +177,7 @@ StageDivision::StageDivision(const Artifact &artifact, const gradc_artifact_leve
 /// Gathers the primary, and computes the mirrors from it on ranks of other stages.
 Status StageDivision::makeWhole(uint32_t state) {
   Status status = gatherPrimary(state);
-  if (!status.ok() || !store.hasMirrors(state) || owners[state] == ranks.rank())
+  if (!status.ok() || !store.hasMirrors(state) || owners[state] == place())
     return status;
   std::vector<std::byte> value(store.record(state).tensor.bytes);
   status = store.read(state, value.data());
@@ -195,17 +199,17 @@ Status StageDivision::holdWhole(bool whole) {
   return {};
 }
 
-/// Gathers the shards of all ranks in rank order, then puts each in its place.
+/// Gathers the shards of the first replica in rank order, then puts each in its place.
 Status ShardDivision::gather(uint32_t state, void *out) {
   const gradc_artifact_state &record = store.record(state);
   uint64_t bytes = storedBytes(record);
   std::vector<std::byte> all(record.tensor.bytes);
-  if (Status own = store.read(state, all.data() + uint64_t(ranks.rank()) * bytes); !own.ok())
+  if (Status own = store.read(state, all.data() + uint64_t(ranks.partOfModel()) * bytes); !own.ok())
     return own;
   auto elements = int64_t(bytes / store.elementBytes(state));
   std::vector<int64_t> begins;
-  for (int64_t rank = 0; rank <= int64_t(record.shards); ++rank)
-    begins.push_back(rank * elements);
+  for (int64_t rank = 0; rank <= ranks.size(); ++rank)
+    begins.push_back(std::min(rank, int64_t(record.shards)) * elements);
   Status gathered = gatherValues(ranks, record, all.data(), begins);
   for (uint64_t rank = 0; gathered.ok() && out && rank < record.shards; ++rank)
     putShard(record, rank, all.data() + rank * bytes, static_cast<std::byte *>(out));
@@ -218,7 +222,7 @@ gradc::runtime::divideStates(const Artifact &artifact, const gradc_artifact_leve
   std::vector<std::unique_ptr<StateDivision>> divisions;
   if (shardsOf(artifact) > 1)
     divisions.push_back(std::make_unique<ShardDivision>(store, ranks));
-  if (countStages(artifact, level) == ranks.size())
+  if (countStages(artifact, level) == ranks.modelRanks())
     divisions.push_back(std::make_unique<StageDivision>(artifact, level, store, ranks));
   if (auto cuts = artifact.elements<gradc_artifact_cut>(level.cuts); !cuts.empty())
     divisions.push_back(std::make_unique<CutDivision>(store, ranks, division, cuts));

@@ -73,7 +73,7 @@ Result<std::shared_ptr<std::byte>> StateMemory::own() {
 }
 
 bool StateMemory::isDivisible(const Communicator *all) const {
-  return level.cuts.count || (all && all->size() == countStages(artifact, level));
+  return level.cuts.count || (all && all->modelRanks() == countStages(artifact, level));
 }
 
 bool StateMemory::setRanks(Communicator *all) {

@@ -35,6 +35,13 @@ public:
     send,    ///< a transfer: `peer` gets the values, which may change once `start` returns
     receive  ///< the other half of a transfer
   };
+  /// The ranks that an exchange involves. Where each rank has the whole model, `data` is all of
+  /// them; where all ranks together have one, `model` is.
+  enum class Group : uint8_t {
+    all,
+    model, ///< the ranks of one replica of the model
+    data   ///< the ranks with the same part of the model, one in each replica
+  };
   struct Exchange {
     Kind kind = Kind::sum;
     gradc_dtype type = GRADC_F32; ///< f32, f64, i32 or i64
@@ -43,8 +50,9 @@ public:
     /// Offsets at which each rank's values begin, in rank order, then the end of the last rank's.
     /// Empty: equal parts.
     std::span<const int64_t> begins = {};
-    int peer = 0;   ///< transfers: the other rank
+    int peer = 0;   ///< transfers: the other rank, by its number in the group
     int number = 0; ///< transfers: of the step, the same on both ranks
+    Group group = Group::all;
     bool isTransfer() const { return kind == Kind::send || kind == Kind::receive; }
   };
 
@@ -56,11 +64,17 @@ public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// The number of ranks that have one replica of the model: successive ranks, each of which has a
+  /// part of it. 1: every rank has the whole model.
+  virtual int modelRanks() const { return 1; }
+  int replica() const { return rank() / modelRanks(); }
+  int replicas() const { return size() / modelRanks(); }
+  int partOfModel() const { return rank() % modelRanks(); }
 
   /// Starts an exchange in place over the pieces, which together form one array. Sums are added in
   /// rank order: the same bits on every rank, run after run. The pieces must stay valid until
-  /// `waitFor` returns. A transfer involves two ranks; all other exchanges involve all of them. Any
-  /// number of exchanges may be in flight. Returns the exchange's number.
+  /// `waitFor` returns. A transfer involves two ranks; all other exchanges involve all of a group.
+  /// Any number of exchanges may be in flight. Returns the exchange's number.
   virtual Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) = 0;
   Result<uint64_t> startSum(std::span<const Piece> pieces, gradc_dtype type, Wire wire) {
     return start(pieces, {Kind::sum, type, wire});

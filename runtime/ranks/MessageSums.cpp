@@ -171,16 +171,19 @@ Status MessageSums::progress() {
   return transfers.progress();
 }
 
+bool MessageSums::hasEnded(uint64_t exchange) const {
+  if (Transfers::isOne(exchange))
+    return transfers.hasEnded(exchange);
+  return std::ranges::none_of(active, [&](const auto &one) { return one->number == exchange; });
+}
+
 Status MessageSums::waitFor(uint64_t sum) {
   if (Transfers::isOne(sum))
     return transfers.waitFor(sum);
-  auto isActive = [&] {
-    return std::ranges::any_of(active, [&](const auto &one) { return one->number == sum; });
-  };
   for (;;) {
     if (Status status = progress(); !status.ok())
       return status;
-    if (!isActive())
+    if (hasEnded(sum))
       return {};
     if (Status status = messages.pause(); !status.ok())
       return status;

@@ -11,6 +11,12 @@
 
 namespace gradc::runtime {
 
+/// A communicator whose exchanges can be asked about without waiting.
+class PolledSums : public Communicator {
+public:
+  virtual bool hasEnded(uint64_t exchange) const = 0;
+};
+
 /// 1. Each rank owns an equal part of the array. It receives that part from all other ranks and
 ///    adds all contributions, including its own, in rank order.
 /// 2. It sends the sum of its part to all other ranks.
@@ -19,7 +25,7 @@ namespace gradc::runtime {
 /// scatter is the first half only, a gather the second half only. Transfers are as in Transfers.h.
 ///
 /// Buffers are reused: a step that starts the same sums as the previous step allocates nothing.
-class MessageSums final : public Communicator {
+class MessageSums final : public PolledSums {
 public:
   /// `messages` must outlive this object.
   explicit MessageSums(Messages &messages);
@@ -30,6 +36,7 @@ public:
   Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override;
   Status progress() override;
   Status waitFor(uint64_t sum) override;
+  bool hasEnded(uint64_t exchange) const override;
   Status settle() override { return transfers.settle(); }
   std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
     return divideCuts(cuts, size());

@@ -5,6 +5,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 
 namespace gradc::runtime {
@@ -28,6 +29,10 @@ public:
   virtual Result<bool> haveEnded(std::span<Request> requests) = 0;
   /// Called repeatedly while waiting: lets other threads run, and fails once a rank is lost.
   virtual Status pause() = 0;
+  /// Messages among the ranks that pass the same color, numbered in their order; they are separate
+  /// from messages of other groups. All ranks must call it. The result must not outlive this
+  /// object.
+  virtual Result<std::unique_ptr<Messages>> split(int color) = 0;
 };
 
 } // namespace gradc::runtime

@@ -16,7 +16,7 @@ static constexpr int threadMultiple = 3; // MPI_THREAD_MULTIPLE
 static constexpr size_t textLength = 512;
 
 Result<std::unique_ptr<Mpi>> Mpi::open() {
-  std::unique_ptr<Mpi> mpi(new Mpi);
+  std::unique_ptr<Mpi> mpi(new Mpi(std::make_shared<Library>()));
   for (auto step : {&Mpi::find, &Mpi::start})
     if (Status status = (mpi.get()->*step)(); !status.ok())
       return status;
@@ -26,40 +26,42 @@ Result<std::unique_ptr<Mpi>> Mpi::open() {
 Status Mpi::find() {
   const char *named = std::getenv("GRADC_LIBMPI");
   std::string reasons;
+  void *opened = nullptr; // never closed: its threads and handlers outlive this object
   for (const char *file :
        named && *named ? std::span<const char *const>(&named, 1) : std::span(files)) {
     // Open MPI's plugins resolve its symbols in the program's global scope.
-    library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
-    if (library)
+    opened = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+    if (opened)
       break;
     reasons += text(reasons.empty() ? "" : "; ", dlerror());
   }
-  if (!library)
+  if (!opened)
     return Status::error(text("cannot open MPI: ", reasons,
                               "; install Open MPI (Debian: libopenmpi3, package openmpi-bin has "
                               "mpirun), or name its libmpi.so with GRADC_LIBMPI"));
   const struct {
     const char *name;
     void *target;
-  } symbols[] = {{"MPI_Get_library_version", &functions.version},
-                 {"MPI_Init_thread", &functions.initialize},
-                 {"MPI_Finalize", &functions.finalize},
-                 {"MPI_Comm_rank", &functions.rank},
-                 {"MPI_Comm_size", &functions.size},
-                 {"MPI_Comm_set_errhandler", &functions.setErrors},
-                 {"MPI_Isend", &functions.send},
-                 {"MPI_Irecv", &functions.receive},
-                 {"MPI_Testall", &functions.testAll},
-                 {"MPI_Error_string", &functions.errorText},
-                 {"ompi_mpi_comm_world", &functions.world},
-                 {"ompi_mpi_byte", &functions.byte},
-                 {"ompi_mpi_errors_return", &functions.errorsReturn}};
+  } symbols[] = {{"MPI_Get_library_version", &library->version},
+                 {"MPI_Init_thread", &library->initialize},
+                 {"MPI_Finalize", &library->finalize},
+                 {"MPI_Comm_rank", &library->rank},
+                 {"MPI_Comm_size", &library->size},
+                 {"MPI_Comm_set_errhandler", &library->setErrors},
+                 {"MPI_Isend", &library->send},
+                 {"MPI_Irecv", &library->receive},
+                 {"MPI_Testall", &library->testAll},
+                 {"MPI_Comm_split", &library->split},
+                 {"MPI_Error_string", &library->errorText},
+                 {"ompi_mpi_comm_world", &library->world},
+                 {"ompi_mpi_byte", &library->byte},
+                 {"ompi_mpi_errors_return", &library->errorsReturn}};
   for (const auto &symbol : symbols) {
-    void *found = dlsym(library, symbol.name);
+    void *found = dlsym(opened, symbol.name);
     char version[textLength * 16] = "unknown"; // other libraries have longer version texts
     int length = 0;
-    if (!found && functions.version)
-      functions.version(version, &length);
+    if (!found && library->version)
+      library->version(version, &length);
     if (!found)
       return Status::error(
           text("expected Open MPI 4 or 5, found an MPI library without ", symbol.name, ": ",
@@ -72,20 +74,35 @@ Status Mpi::find() {
 Status Mpi::start() {
   char version[textLength] = {};
   int length = 0, provided = 0;
-  functions.version(version, &length);
+  library->version(version, &length);
   std::string_view name = version;
   if (!name.starts_with("Open MPI v4.") && !name.starts_with("Open MPI v5."))
     return Status::error(text("expected Open MPI 4 or 5, found ", name.substr(0, name.find(','))));
-  if (int error = functions.initialize(nullptr, nullptr, threadMultiple, &provided))
+  if (int error = library->initialize(nullptr, nullptr, threadMultiple, &provided))
     return Status::error(text("MPI_Init_thread failed with error ", error));
   if (provided < threadMultiple)
     return Status::error(text("expected an MPI built for several threads, found that ",
                               name.substr(0, name.find(',')), " provides level ", provided, " of ",
                               threadMultiple));
-  functions.setErrors(functions.world, functions.errorsReturn);
-  functions.rank(functions.world, &ownRank);
-  functions.size(functions.world, &ranks);
+  library->setErrors(library->world, library->errorsReturn);
+  enter(library->world);
   return {};
+}
+
+void Mpi::enter(Object all) {
+  communicator = all;
+  library->rank(communicator, &ownRank);
+  library->size(communicator, &ranks);
+}
+
+Result<std::unique_ptr<Messages>> Mpi::split(int color) {
+  Object group = nullptr;
+  if (Status made = check(library->split(communicator, color, ownRank, &group), "MPI_Comm_split");
+      !made.ok())
+    return made;
+  std::unique_ptr<Mpi> members(new Mpi(library));
+  members->enter(group);
+  return std::unique_ptr<Messages>(std::move(members));
 }
 
 Status Mpi::check(int error, const char *what) const {
@@ -93,7 +110,7 @@ Status Mpi::check(int error, const char *what) const {
     return {};
   char reason[textLength] = {};
   int length = 0;
-  functions.errorText(error, reason, &length);
+  library->errorText(error, reason, &length);
   return Status::error(text(what, " failed: ", reason));
 }
 
@@ -107,23 +124,23 @@ static Status checkSize(size_t bytes) {
 Status Mpi::send(std::span<const std::byte> bytes, int to, int tag, Request &request) {
   if (Status fits = checkSize(bytes.size()); !fits.ok())
     return fits;
-  return check(functions.send(bytes.data(), int(bytes.size()), functions.byte, to, tag,
-                              functions.world, &request),
+  return check(library->send(bytes.data(), int(bytes.size()), library->byte, to, tag, communicator,
+                             &request),
                "MPI_Isend");
 }
 
 Status Mpi::receive(std::span<std::byte> bytes, int from, int tag, Request &request) {
   if (Status fits = checkSize(bytes.size()); !fits.ok())
     return fits;
-  return check(functions.receive(bytes.data(), int(bytes.size()), functions.byte, from, tag,
-                                 functions.world, &request),
+  return check(library->receive(bytes.data(), int(bytes.size()), library->byte, from, tag,
+                                communicator, &request),
                "MPI_Irecv");
 }
 
 Result<bool> Mpi::haveEnded(std::span<Request> requests) {
   int flag = 0;
-  Status status = check(functions.testAll(int(requests.size()), requests.data(), &flag,
-                                          /*MPI_STATUSES_IGNORE*/ nullptr),
+  Status status = check(library->testAll(int(requests.size()), requests.data(), &flag,
+                                         /*MPI_STATUSES_IGNORE*/ nullptr),
                         "MPI_Testall");
   if (!status.ok())
     return status;
@@ -133,7 +150,7 @@ Result<bool> Mpi::haveEnded(std::span<Request> requests) {
 /// Yields, because ranks may outnumber the CPUs.
 Status Mpi::pause() {
   sched_yield();
-  return beats ? beats->lost() : Status();
+  return library->beats ? library->beats->lost() : Status();
 }
 
 } // namespace gradc::runtime

@@ -9,10 +9,12 @@
 
 namespace gradc::runtime {
 
-/// The MPI library of the mpirun that started this process. Thread-safe.
+/// A communicator of the MPI library of the mpirun that started this process: all ranks, or a group
+/// of them. Thread-safe.
 class Mpi final : public Messages {
 public:
-  /// Blocks until all ranks have called it. A failure names what was expected and what was found.
+  /// Returns the communicator of all ranks. Blocks until all ranks have called it. A failure names
+  /// what was expected and what was found.
   static Result<std::unique_ptr<Mpi>> open();
 
   int rank() const override { return ownRank; }
@@ -21,15 +23,17 @@ public:
   Status receive(std::span<std::byte> bytes, int from, int tag, Request &request) override;
   Result<bool> haveEnded(std::span<Request> requests) override;
   Status pause() override;
+  Result<std::unique_ptr<Messages>> split(int color) override;
 
-  /// From now on `pause` fails once `all` has detected a lost rank; null: never.
-  void watch(Beats *all) { beats = all; }
+  /// From now on `pause` fails once `all` has detected a lost rank, here and in groups; null:
+  /// never.
+  void watch(Beats *all) { library->beats = all; }
   /// Must be called by all ranks or by none.
-  void finalize() { functions.finalize(); }
+  void finalize() { library->finalize(); }
 
 private:
   using Object = void *; ///< a communicator, a type, ...
-  struct Functions {
+  struct Library {
     int (*version)(char *text, int *length);
     int (*initialize)(int *count, char ***arguments, int required, int *provided);
     int (*finalize)();
@@ -39,17 +43,20 @@ private:
     int (*send)(const void *, int count, Object type, int to, int tag, Object ranks, Request *);
     int (*receive)(void *, int count, Object type, int from, int tag, Object ranks, Request *);
     int (*testAll)(int count, Request *, int *flag, void *statuses);
+    int (*split)(Object ranks, int color, int key, Object *group);
     int (*errorText)(int error, char *text, int *length);
     Object world, byte, errorsReturn; ///< addresses of library objects
+    Beats *beats = nullptr;
   };
 
+  explicit Mpi(std::shared_ptr<Library> library) : library(std::move(library)) {}
   Status find();
   Status start();
+  void enter(Object all);
   Status check(int error, const char *what) const;
 
-  void *library = nullptr; ///< never closed: its threads and handlers outlive this object
-  Functions functions = {};
-  Beats *beats = nullptr;
+  std::shared_ptr<Library> library;
+  Object communicator = nullptr;
   int ownRank = 0, ranks = 1;
 };
 

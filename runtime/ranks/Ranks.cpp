@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/ranks/Beats.h"
 #include "runtime/ranks/CpuShare.h"
+#include "runtime/ranks/GroupSums.h"
 #include "runtime/ranks/Launch.h"
 #include "runtime/ranks/MessageSums.h"
 #include "runtime/ranks/Mpi.h"
@@ -28,8 +29,15 @@ public:
   int rank() const override { return mpi->rank(); }
   int size() const override { return mpi->size(); }
   Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override {
-    return isApart() ? stale->start(pieces, exchange) : sums->start(pieces, exchange);
+    if (isApart())
+      return stale->start(pieces, exchange);
+    if (exchange.group == Group::data && replicas() == 1)
+      return uint64_t(0); // the sum of one rank is its value; no exchange has this number
+    return groups && exchange.group != Group::all ? groups->start(pieces, exchange)
+                                                  : sums->start(pieces, exchange);
   }
+  int modelRanks() const override { return ofModel; }
+  Status setModelRanks(int count) override;
   std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
     return divideCuts(cuts, size(), servers ? size() - servers : 0);
   }
@@ -43,11 +51,16 @@ public:
   Status endRun(bool proceeded) override { return stale ? stale->end(proceeded) : Status(); }
   int64_t stopsAfter() const override { return stale ? stale->stopsAfter() : -1; }
   bool isFirstToFail() const override { return stale && stale->isFirstToFail(); }
-  Status progress() override { return isApart() ? stale->progress() : sums->progress(); }
+  Status progress() override;
   Status waitFor(uint64_t sum) override {
-    return isApart() ? stale->waitFor(sum) : sums->waitFor(sum);
+    if (isApart())
+      return stale->waitFor(sum);
+    return GroupSums::isOne(sum) ? groups->waitFor(sum) : sums->waitFor(sum);
   }
-  Status settle() override { return sums->settle(); }
+  Status settle() override {
+    Status status = sums->settle();
+    return status.ok() && groups ? groups->settle() : status;
+  }
   Result<std::vector<std::string>> share(const std::string &mine) override {
     return sums->share(mine);
   }
@@ -57,7 +70,8 @@ public:
     return agreed;
   }
   uint64_t sentBytes() const override {
-    return sums->sentBytes() + (stale ? stale->sentBytes() : 0);
+    return sums->sentBytes() + (stale ? stale->sentBytes() : 0) +
+           (groups ? groups->sentBytes() : 0);
   }
 
   int cpus() const override { return ownCpus; }
@@ -72,10 +86,12 @@ private:
 
   std::unique_ptr<Mpi> mpi;
   std::unique_ptr<Communicator> sums;
-  std::unique_ptr<StaleSums> stale; ///< null: steps are synchronous
+  std::unique_ptr<StaleSums> stale;  ///< null: steps are synchronous
+  std::unique_ptr<GroupSums> groups; ///< null: each group is all ranks, or one
   std::unique_ptr<Beats> beats;
   int ownCpus = 1;
   int servers = 0;
+  int ofModel = 1;
   bool endsTogether = false; ///< all ranks have agreed to fail
 };
 
@@ -123,6 +139,23 @@ Status MpiRanks::meet() {
   if (agreed.ok())
     reportMeeting();
   return agreed;
+}
+
+Status MpiRanks::setModelRanks(int count) {
+  ofModel = count;
+  if (count == 1 || count == size())
+    return {};
+  auto made = GroupSums::create(*mpi, count);
+  if (made)
+    groups = std::move(*made);
+  return made.status();
+}
+
+Status MpiRanks::progress() {
+  if (isApart())
+    return stale->progress();
+  Status status = sums->progress();
+  return status.ok() && groups ? groups->progress() : status;
 }
 
 Status MpiRanks::leave(int code) {

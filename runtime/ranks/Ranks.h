@@ -22,6 +22,9 @@ public:
   /// Lets workers run steps independently: the gradient of a worker's step is applied once the
   /// slowest worker is at most `steps` steps behind it. Expects one server.
   virtual void setStaleness(int64_t steps) = 0;
+  /// Collective call: from now on each `count` successive ranks have one replica of the model. They
+  /// divide the ranks evenly.
+  virtual Status setModelRanks(int count) = 0;
   /// Called at the end with this process' exit code. With 0 it returns once all ranks have reached
   /// their end, or with the failure of another rank. Otherwise it makes the other ranks stop.
   virtual Status leave(int code) = 0;

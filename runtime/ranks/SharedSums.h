@@ -24,7 +24,7 @@ namespace gradc::runtime {
 /// messages. Owners, and therefore bits, are the
 /// same as in MessageSums. Slots are read from the cache that ranks share, unless a rank is far
 /// behind.
-class SharedSums final : public Communicator {
+class SharedSums final : public PolledSums {
 public:
   /// Max ring bytes per rank; less with many ranks.
   static constexpr size_t mostRingBytes = 16 << 20;
@@ -39,6 +39,9 @@ public:
   Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override;
   Status progress() override;
   Status waitFor(uint64_t sum) override;
+  bool hasEnded(uint64_t exchange) const override {
+    return Transfers::isOne(exchange) ? agreements.hasEnded(exchange) : exchange <= ended;
+  }
   Status settle() override { return agreements.settle(); }
   std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
     return agreements.divide(cuts);

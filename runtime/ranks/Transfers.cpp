@@ -68,7 +68,7 @@ template <typename Done> Status Transfers::waitUntil(Done &&done) {
 }
 
 Status Transfers::waitFor(uint64_t receive) {
-  return waitUntil([&] { return receive == mark || !isActive(receive); });
+  return waitUntil([&] { return hasEnded(receive); });
 }
 
 Status Transfers::settle() {

@@ -24,6 +24,8 @@ public:
                          const Communicator::Exchange &exchange);
   Status progress();
   Status waitFor(uint64_t receive);
+  /// A send counts as ended.
+  bool hasEnded(uint64_t transfer) const { return transfer == mark || !isActive(transfer); }
   Status settle();
   uint64_t sentBytes() const { return sent; }
 

@@ -185,10 +185,11 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
 
   // 2. The data.
   job.isStage = options.ranks && isPipeline(spec);
-  job.sharesBatches = !job.isStage && spec.child("distribution").string("strategy") != "TENSOR";
-  if (options.ranks && job.sharesBatches)
-    job.share = {options.ranks->rank(), options.ranks->size() - options.servers,
+  if (options.ranks) {
+    job.sharesEvaluation = job.isStage || options.ranks->modelRanks() == 1;
+    job.share = {options.ranks->replica(), options.ranks->replicas() - options.servers,
                  spec.integer("micro_batches", 1)};
+  }
   job.fields = options.fields;
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");

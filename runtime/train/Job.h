@@ -21,9 +21,9 @@ struct Job {
   Config schedule;         ///< of the learning rate; absent: constant
   LossScale lossScale;
 
-  RankShare share;           ///< the rows of each batch that this process uses
-  bool sharesBatches = true; ///< false: every rank uses all rows of each batch
-  bool isStage = false;      ///< this process runs one stage of a pipeline
+  RankShare share;              ///< the rows of each batch that this process uses
+  bool sharesEvaluation = true; ///< false: every rank evaluates all rows
+  bool isStage = false;         ///< this process runs one stage of a pipeline
   Config data;
   std::vector<SourceArray> fields;                         ///< instead of the files of `data`
   Config evaluationData;                                   ///< absent: no evaluation

@@ -65,7 +65,7 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
                 [&](std::string_view name) { return session.findEntry(name) != nullptr; });
   std::vector<std::string> names;
   for (const Turns::Entry &entry : turns->entries())
-    names.push_back(job.isStage ? text(entry.name, GRADC_STAGE_INFIX, options.ranks->rank())
+    names.push_back(job.isStage ? text(entry.name, GRADC_STAGE_INFIX, options.ranks->partOfModel())
                                 : entry.name);
   if (!options.log.empty() && options.findRate.empty())
     parameters = ParameterWatch(session, Config::job(session.artifact()));
@@ -122,10 +122,10 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
     std::string name = "evaluate";
     // Entries for whole batches only are evaluated by each rank alone.
     const gradc_artifact_entry *entry = session.findEntry(name);
-    dividesEvaluation = options.ranks && job.sharesBatches && entry && entry->any_rows;
+    dividesEvaluation = options.ranks && job.sharesEvaluation && entry && entry->any_rows;
     Job shared = job;
-    if (job.isStage)
-      shared.share = {options.ranks->rank(), options.ranks->size(), 1};
+    if (job.isStage) // for evaluations, each stage has the whole model
+      shared.share = {options.ranks->rank(), options.ranks->size()};
     shared.share.unit = 1; // evaluations have a single part
     if (!dividesEvaluation)
       shared.share = {};

@@ -41,35 +41,45 @@ static int serversOf(const Artifact &artifact) {
              : 0;
 }
 
-static Status expectWorkers(const Artifact &artifact, int ranks) {
+/// The number of ranks that have one replica of the model: stages of a pipeline, or shards.
+static int modelRanksOf(const Artifact &artifact) {
+  Config spec = Config::job(artifact), distribution = spec.child("distribution");
+  if (isPipeline(spec))
+    return int(distribution.integer("stages", 2));
+  return distribution.string("strategy") == "TENSOR" ? int(distribution.integer("ranks", 1)) : 1;
+}
+
+/// Whether so many ranks can train together. A single process can train a pipeline, but no shards.
+static Status expectModel(const Artifact &artifact, int ranks) {
   Config spec = Config::job(artifact);
+  int each = modelRanksOf(artifact);
+  bool isTensor = spec.child("distribution").string("strategy") == "TENSOR";
+  bool isReplicated = spec.child("distribution").boolean("data_parallel", false);
+  bool fits = isReplicated ? ranks % each == 0 : ranks == each;
+  if (fits || !(isTensor || isPipeline(spec)) || (isPipeline(spec) && ranks == 1))
+    return {};
+  std::string found = text("found ", ranks, ranks == 1 ? " process" : " ranks", ", expected ",
+                           isReplicated ? "a multiple of " : "", each);
+  return Status(Code::usage,
+                isPipeline(spec)
+                    ? text(found,
+                           ": one for each of the stages of the spec's distribution { stages }",
+                           isReplicated ? ", in each replica" : "", ", or a single process")
+                    : text(found,
+                           ", for which the spec's distribution { ranks } shards the "
+                           "parameters: start it with --ranks ",
+                           each, isReplicated ? "" : text(", or compile it for ", ranks)));
+}
+
+static Status expectWorkers(const Artifact &artifact, int ranks) {
   int servers = serversOf(artifact);
-  if (int64_t stages = spec.child("distribution").integer("stages", 2);
-      isPipeline(spec) && ranks != stages)
-    return Status(Code::usage, text("found ", ranks, " ranks, expected ", stages,
-                                    ": one for each of the stages of the spec's distribution { "
-                                    "stages }, or a single process"));
+  if (Status fits = expectModel(artifact, ranks); !fits.ok())
+    return fits;
   return ranks > servers
              ? Status()
              : Status(Code::usage, text("found ", ranks, " ranks, expected more: ", servers,
                                         " of them are servers, which the spec's distribution { "
                                         "servers } says, and at least one trains"));
-}
-
-/// The only number of ranks that can train; 0: any.
-static int onlyRanks(const Artifact &artifact) {
-  Config distribution = Config::job(artifact).child("distribution");
-  return distribution.string("strategy") == "TENSOR" ? int(distribution.integer("ranks", 0)) : 0;
-}
-
-static Status expectRanks(int ranks, int only) {
-  return !only || ranks == only
-             ? Status()
-             : Status(Code::usage,
-                      text("found ", ranks, ranks == 1 ? " process" : " ranks", ", expected ", only,
-                           ", for which the spec's distribution { ranks } shards the parameters: "
-                           "start it with --ranks ",
-                           only, ", or compile it for ", ranks));
 }
 
 Result<std::optional<int>> startRanks(const Artifact &artifact, const std::string &file,
@@ -83,11 +93,13 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
                   launched ? "option '--elastic' goes with '--ranks', which starts ranks again; "
                              "mpirun does not"
                            : "option '--elastic' goes with '--ranks', found one process");
-  int only = onlyRanks(artifact);
-  if (line.isElastic && only)
-    return Status(Code::usage, "option '--elastic' goes with strategies that any number of ranks "
-                               "can train with, found strategy: TENSOR");
-  if (Status fits = expectRanks(std::max(launched, line.ranks), only); !fits.ok())
+  if (line.isElastic && modelRanksOf(artifact) > 1)
+    return Status(Code::usage,
+                  text("option '--elastic' goes with strategies that any number of ranks can train "
+                       "with, found strategy: ",
+                       Config::job(artifact).child("distribution").string("strategy")));
+  // Ranks that mpirun has started agree on this later, so that one of them reports it.
+  if (Status fits = expectModel(artifact, line.ranks); launched < 2 && !fits.ok())
     return fits;
   if (std::max(launched, line.ranks) > 1)
     if (Status one = expectOneTraining(line); !one.ok())
@@ -96,9 +108,6 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
     return std::optional<int>();
   if (Status ready = expectDistribution(artifact); !ready.ok())
     return ready;
-  if (line.isElastic && isPipeline(Config::job(artifact)))
-    return Status(Code::usage, "option '--elastic' does not go with strategy: PIPELINE, each stage "
-                               "of which needs a rank");
   if (Status enough = expectWorkers(artifact, line.ranks); !enough.ok())
     return enough;
   RankProgram program{line.ranks, {arguments.begin(), arguments.end()}, {}, line.isElastic};
@@ -134,6 +143,8 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   line.options.ranks = ranks.get();
   line.options.servers = servers;
   ranks->setServers(servers);
+  if (Status grouped = ranks->setModelRanks(modelRanksOf(artifact)); !grouped.ok())
+    return grouped;
   if (int64_t staleness = Config::job(artifact).child("distribution").integer("staleness", 0))
     ranks->setStaleness(staleness);
   ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));

@@ -142,6 +142,14 @@ def products():
     print("TENSOR")
 
 
+def replicas_of_products():
+    """Replicas share rows, and the ranks of each share products; the same program runs any number of replicas."""
+    trainer = trainer_of("replicas", "strategy: TENSOR  ranks: 2  data_parallel: true")
+    follow_one_process("TENSOR-replicas", trainer, (2, 4))
+    resume_as_others("TENSOR-replicas", trainer, 4, ((trainer, 2), (mirrored, 3)))
+    end(start([trainer, "--ranks", "3"], os.path.dirname(trainer)), 2, "found 3 ranks, expected a multiple of 2, for which")
+
+
 def panels_with_padding():
     """Ranks divide 250 columns as panels of 16 or 32, the last one padded; all of them have the bits of ranks that divide nothing."""
     where = os.path.join(folder, "panels")
@@ -163,5 +171,6 @@ for name, counts in (("SHARDED_OPTIMIZER", (2, 3)), ("PARAMETER_SERVER", (2, 3))
     end_together(name, trainer)
     print(name)
 products()
+replicas_of_products()
 servers_and_workers()
 panels_with_padding()

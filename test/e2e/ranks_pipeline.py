@@ -37,23 +37,25 @@ def worst(expected, found):
     return max(abs(a - b) for a, b in zip(expected, found))
 
 
-def follow_one_process(name, stages, more=PARTS):
-    trainer = trainer_of(name, f"strategy: PIPELINE  stages: {stages}", more)
+def follow_one_process(name, stages, more=PARTS, replicas=1):
+    ranks = stages * replicas
+    data_parallel = "data_parallel: true" if replicas > 1 else ""
+    trainer = trainer_of(name, f"strategy: PIPELINE  stages: {stages}  {data_parallel}", more)
     alone, evaluated, _ = train(trainer, f"{name}-alone", 1, STEPS)
-    found = train(trainer, f"{name}-stages", stages, STEPS)
+    found = train(trainer, f"{name}-stages", ranks, STEPS)
     assert worst(alone[:20], found[0][:20]) <= 1e-6, f"{stages} stages: losses differ by {worst(alone[:20], found[0][:20])}"
     assert abs(evaluated["loss"] - found[1]["loss"]) <= 1e-4, f"{stages} stages: evaluations {evaluated} and {found[1]}"
     os.environ["GRADC_RANKS_MEMORY"] = "separate"
-    again = train(trainer, f"{name}-again", stages, STEPS)
+    again = train(trainer, f"{name}-again", ranks, STEPS)
     del os.environ["GRADC_RANKS_MEMORY"]
     assert again[0] == found[0] and again[2] == found[2], f"{stages} stages: other bits again"
     return trainer, alone
 
 
-def resume_as_others(trainer, alone, mirrored):
+def resume_as_others(kind, turns, alone):
     """A checkpoint of stages goes on in one process and with other strategies, and theirs with stages."""
-    for number, (first, ranks, second, more) in enumerate(((trainer, 2, trainer, 1), (trainer, 2, mirrored, 3), (mirrored, 3, trainer, 2))):
-        name = f"resumed{number}"
+    for number, (first, ranks, second, more) in enumerate(turns):
+        name = f"{kind}-resumed{number}"
         train(first, name, ranks, 25)
         os.remove(os.path.join(folder, name + ".jsonl"))
         rest = train(second, name, more, 40, "--resume")[0]
@@ -132,7 +134,18 @@ def refuse_other_numbers(trainer):
     said = "found 3 ranks, expected 2: one for each of the stages"
     end(start([trainer, "--ranks", "3"], where), 2, said)
     end(start([shutil.which("mpirun"), "-n", "3", trainer], where, env=mpi_environment()), 2, said)
-    end(start([trainer, "--ranks", "2", "--elastic"], where), 2, "option '--elastic' does not go with strategy: PIPELINE")
+    end(start([trainer, "--ranks", "2", "--elastic"], where), 2,
+        "option '--elastic' goes with strategies that any number of ranks can train with, found strategy: PIPELINE")
+
+
+def replicas_of_stages(mirrored):
+    """Replicas of the pipeline share the rows of each part; the same program runs any number of them."""
+    trainer, alone = follow_one_process("replicas", 2, replicas=2)
+    found = train(trainer, "one-replica", 2, STEPS)[0]
+    assert worst(alone[:20], found[:20]) <= 1e-6, f"one replica: losses differ by {worst(alone[:20], found[:20])}"
+    follow_one_process("replicas-whole", 2, more="", replicas=3)
+    resume_as_others("replicas", ((trainer, 4, trainer, 2), (trainer, 4, trainer, 1), (trainer, 2, mirrored, 3), (mirrored, 2, trainer, 4)), alone)
+    end(start([trainer, "--ranks", "3"], os.path.dirname(trainer)), 2, "found 3 ranks, expected a multiple of 2: one for each of the stages")
 
 
 follow_with("tied", tied_spec)
@@ -142,6 +155,8 @@ follow_with("fp16", digits_spec, "precision: FP16  loss_scaling {}")
 two, losses_alone = follow_one_process("two", 2)
 follow_one_process("three", 3)
 follow_one_process("whole", 2, more="")
-resume_as_others(two, losses_alone, trainer_of("mirrored", "strategy: MIRRORED"))
+mirrored = trainer_of("mirrored", "strategy: MIRRORED")
+resume_as_others("two", ((two, 2, two, 1), (two, 2, mirrored, 3), (mirrored, 3, two, 2)), losses_alone)
+replicas_of_stages(mirrored)
 end_together(two)
 refuse_other_numbers(two)

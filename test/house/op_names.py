@@ -25,6 +25,7 @@ REASONS = {
     "passes/MixPrecision.cpp": "casts for storage are what it makes",
     "passes/support/Clusters.cpp": "a rounding for storage stands with what it rounds",
     "passes/support/MicroBatches.cpp": "a count of rows is the same in each part",
+    "passes/support/StageGraph.cpp": "a count of rows is not resolved before the stages of a pipeline are cut",
     "passes/RetypeF64.cpp": "the bits of a float are those of its own type, and its roundings end",
     "passes/SimplifyAlgebra.cpp": "identities of algebra are about ops",
     "passes/HoistFromScans.cpp": "the law of distribution is about sums and products",

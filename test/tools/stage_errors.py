@@ -21,6 +21,9 @@ CASES = [
     ("group { pattern: \"*weight*\"  frozen_until_step: 3 } distribution { strategy: PIPELINE }",
      "expected no frozen_until_step beside strategy: PIPELINE, found frozen_until_step: 3"),
     ("watch { pattern: \"*\"  gradients: true } distribution { strategy: PIPELINE }", "expected no watch { gradients } beside strategy: PIPELINE"),
+    ("distribution { data_parallel: true }", "expected strategy: PIPELINE or TENSOR beside data_parallel, found strategy: MIRRORED"),
+    ("micro_batches: 32 distribution { strategy: PIPELINE  data_parallel: true }",
+     "beside distribution, expected a batch.size of at least 2 rows for each of the 32 parts"),
     ("distribution { strategy: PIPELINE  servers: 1 }", "expected strategy: PARAMETER_SERVER beside servers, found servers: 1"),
     ("distribution { strategy: PIPELINE  staleness: 1 }", "expected strategy: PARAMETER_SERVER beside staleness, found strategy: PIPELINE"),
 ]

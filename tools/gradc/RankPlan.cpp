@@ -194,8 +194,7 @@ std::string RankPlan::strategyOr(llvm::StringRef other) const {
   return isDivided() ? llvm::StringRef(strategy).lower() : other.str();
 }
 
-/// Bytes per second that each of `threads` threads copies.
-static double measureCopies(int threads, int64_t bytes) {
+double measureCopies(int threads, int64_t bytes) {
   constexpr int64_t least = 4 << 20; // larger than a core's own cache
   // A triad reads and writes, like a copy.
   return measureTriad(threads, std::max(2 * bytes, least)) / 2 / threads;

@@ -18,6 +18,10 @@ struct RankLink {
   static std::optional<RankLink> parse(llvm::StringRef text);
 };
 
+/// Bytes per second that each of `threads` threads copies, of `bytes` bytes and no less than a
+/// cache holds.
+double measureCopies(int threads, int64_t bytes);
+
 /// The step of `ranks` processes with one thread each, from the view of the process with the most
 /// work.
 struct RankForecast {

@@ -54,16 +54,14 @@ void printJson(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecas
   fmt::print("{}\n", result.dump(2));
 }
 
-/// A pipeline has as many ranks as it has stages.
-int planStages(const StagePlan &plan, const BenchResult &measured, llvm::ArrayRef<int64_t> ranks,
-               bool asJson) {
-  size_t count = plan.stages().size();
-  for (int64_t asked : ranks)
-    if (size_t(asked) != count)
-      return fail(Code::usage, fmt::format("expected {} ranks, one for each of the stages of the "
-                                           "spec's distribution {{ stages }}, found {}",
-                                           count, asked));
-  double step = plan.stepSeconds(measured.median);
+/// A step of several replicas of a pipeline.
+struct ReplicaForecast {
+  int64_t ranks, replicas, rows; ///< rows: of the largest share
+  double sums, step;             ///< seconds
+};
+
+/// What each stage of one replica with a whole batch computes, holds and sends.
+json printStages(const StagePlan &plan, const BenchResult &measured, bool asJson) {
   json stages = json::array();
   if (!asJson) {
     fmt::print(
@@ -86,6 +84,43 @@ int planStages(const StagePlan &plan, const BenchResult &measured, llvm::ArrayRe
                  milliseconds, bytesText(stage.sentBytes), bytesText(stage.stateBytes),
                  bytesText(stage.arenaBytes), bytesText(stage.memoryBytes()));
   }
+  return stages;
+}
+
+/// Each replica of a pipeline has as many ranks as there are stages.
+Status expectStages(const StagePlan &plan, llvm::ArrayRef<int64_t> ranks) {
+  auto count = int64_t(plan.stages().size());
+  for (int64_t asked : ranks)
+    if (plan.isReplicated() ? asked % count : asked != count)
+      return Status(Code::usage,
+                    fmt::format("expected {}{} ranks, one for each of the stages of the spec's "
+                                "distribution {{ stages }}, found {}",
+                                plan.isReplicated() ? "a multiple of " : "", count, asked));
+  return {};
+}
+
+void printStageForecasts(const StagePlan &plan, const BenchResult &measured, const json &stages,
+                         llvm::ArrayRef<ReplicaForecast> forecasts, bool asJson) {
+  json all = json::array();
+  for (const ReplicaForecast &f : forecasts) {
+    all.push_back({{"ranks", f.ranks},
+                   {"replicas", f.replicas},
+                   {"rows", f.rows},
+                   {"sums_ms", f.sums * 1e3},
+                   {"step_ms", f.step * 1e3}});
+    if (asJson)
+      continue;
+    std::string replicas =
+        f.replicas == 1 ? ""
+                        : fmt::format(", {} replicas of at most {} rows, of it {:.3f} ms sums "
+                                      "over replicas",
+                                      f.replicas, f.rows, f.sums * 1e3);
+    fmt::print(
+        "  step {:.3f} ms on {} ranks with a CPU each, {:.0f} samples/s{}; the slowest stage "
+        "waits for {:.0f} % of it\n",
+        f.step * 1e3, f.ranks, double(measured.batch) / f.step, replicas,
+        plan.bubble() * (f.step - f.sums) / f.step * 100);
+  }
   json result = {{"entry", measured.entry},
                  {"level", measured.level},
                  {"batch", measured.batch},
@@ -93,14 +128,9 @@ int planStages(const StagePlan &plan, const BenchResult &measured, llvm::ArrayRe
                  {"one_process_ms", measured.median * 1e3},
                  {"stages", stages},
                  {"bubble", plan.bubble()},
-                 {"step_ms", step * 1e3}};
+                 {"forecasts", all}};
   if (asJson)
     fmt::print("{}\n", result.dump(2));
-  else
-    fmt::print("  step {:.3f} ms on {} ranks with a CPU each, {:.0f} samples/s; the slowest stage "
-               "waits for {:.0f} % of it\n",
-               step * 1e3, count, double(measured.batch) / step, plan.bubble() * 100);
-  return exitCode(Code::ok);
 }
 
 /// Steps of some rows, each number of rows measured once.
@@ -137,6 +167,31 @@ private:
   std::shared_ptr<Artifact> artifact;
   std::map<std::pair<int64_t, int64_t>, std::optional<Result<BenchResult>>> known_;
 };
+
+/// Replicas sum their gradients when the last part has left the pipeline.
+int planStages(const StagePlan &plan, const BenchResult &whole, Shares &shares,
+               const RankPlanArguments &arguments, bool asJson) {
+  if (Status fits = expectStages(plan, arguments.ranks); !fits.ok())
+    return fail(fits);
+  std::optional<RankLink> link = RankLink::parse(arguments.link);
+  std::vector<ReplicaForecast> forecasts;
+  for (int64_t ranks : arguments.ranks) {
+    int64_t replicas = ranks / int64_t(plan.stages().size());
+    ReplicaForecast forecast{ranks, replicas, plan.rowsOf(replicas), 0, 0};
+    auto share = shares.measured(replicas == 1 ? 0 : forecast.rows, /*copies=*/1);
+    if (!share)
+      return fail(share.status());
+    double bytes = plan.summedBytes(replicas);
+    if (replicas > 1)
+      forecast.sums = link ? bytes / link->bandwidth + 2 * link->latency
+                           : bytes / measureCopies(1, int64_t(bytes));
+    forecast.step = plan.stepSeconds(share->median) + forecast.sums;
+    forecasts.push_back(forecast);
+  }
+  json stages = printStages(plan, whole, asJson);
+  printStageForecasts(plan, whole, stages, forecasts, asJson);
+  return exitCode(Code::ok);
+}
 
 } // namespace
 
@@ -176,7 +231,7 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
     return fail(whole.status());
   StagePlan stages(**artifact, whole->level, whole->entry);
   if (!stages.stages().empty())
-    return planStages(stages, *whole, arguments.ranks, asJson);
+    return planStages(stages, *whole, shares, arguments, asJson);
   RankPlan plan(**artifact, whole->level, whole->entry);
   if (!plan.isShared())
     return fail(Code::invalid, "ranks share no step of " + compile.file +

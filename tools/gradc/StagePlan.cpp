@@ -2,6 +2,7 @@
 #include "tools/gradc/StagePlan.h"
 
 #include "runtime/core/Config.h"
+#include "runtime/data/Dataset.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
@@ -26,12 +27,17 @@ static PlannedStage describe(const Artifact &artifact, const gradc_artifact_leve
       stage.flops += int64_t(kernels[node.as.launch.kernel].flops);
     else if (node.kind == GRADC_NODE_COLLECTIVE && node.as.collective.kind == GRADC_TRANSFER_SEND)
       stage.sentBytes += int64_t(slices[0].bytes);
+    else if (node.kind == GRADC_NODE_COLLECTIVE && node.as.collective.kind == GRADC_COLLECTIVE_SUM)
+      for (const auto &slice : slices.first(node.operands))
+        stage.summedBytes += int64_t(slice.bytes);
   }
   return stage;
 }
 
 StagePlan::StagePlan(const Artifact &artifact, std::string_view levelName, std::string_view name) {
-  partCount = Config::job(artifact).integer("micro_batches", 1);
+  Config spec = Config::job(artifact);
+  partCount = spec.integer("micro_batches", 1);
+  replicated = spec.child("distribution").boolean("data_parallel", false);
   std::string prefix = std::string(name) + GRADC_STAGE_INFIX;
   for (const gradc_artifact_level &level : artifact.levels())
     if (artifact.string(level.name) == levelName)
@@ -43,7 +49,19 @@ StagePlan::StagePlan(const Artifact &artifact, std::string_view levelName, std::
         if (entry == entries.end())
           break;
         all.push_back(describe(artifact, level, *entry));
+        batch = entry->batch;
       }
+}
+
+int64_t StagePlan::rowsOf(int64_t replicas) const {
+  return RankShare{0, int(replicas), partCount}.most(batch);
+}
+
+double StagePlan::summedBytes(int64_t replicas) const {
+  int64_t most = 0;
+  for (const PlannedStage &stage : all)
+    most = std::max(most, stage.summedBytes);
+  return 2 * double(replicas - 1) / double(replicas) * double(most);
 }
 
 double StagePlan::secondsOf(size_t stage, double whole) const {

@@ -11,6 +11,7 @@ namespace gradc {
 
 struct PlannedStage {
   int64_t flops = 0, sentBytes = 0;       ///< of a step
+  int64_t summedBytes = 0;                ///< that replicas sum, most of them gradients
   int64_t stateBytes = 0, arenaBytes = 0; ///< that its rank holds
   int64_t memoryBytes() const { return stateBytes + arenaBytes; }
 };
@@ -24,6 +25,10 @@ public:
   /// Empty: the step is no pipeline.
   const std::vector<PlannedStage> &stages() const { return all; }
   int64_t parts() const { return partCount; }
+  /// Whether replicas of the pipeline may share each batch.
+  bool isReplicated() const { return replicated; }
+  /// The number of rows of a batch in the largest share of `replicas`.
+  int64_t rowsOf(int64_t replicas) const;
   /// The seconds of a stage, if one process takes `whole` for the step. Stages take as much of it
   /// as they have of all flops.
   double secondsOf(size_t stage, double whole) const;
@@ -31,10 +36,13 @@ public:
   /// it, and the last ones have to leave it.
   double bubble() const;
   double stepSeconds(double whole) const;
+  /// The bytes that a rank of the stage with the most gradients sends to other replicas.
+  double summedBytes(int64_t replicas) const;
 
 private:
   std::vector<PlannedStage> all;
-  int64_t partCount = 1;
+  int64_t partCount = 1, batch = 0;
+  bool replicated = false;
 };
 
 } // namespace gradc

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 14u
+#define GRADC_ARTIFACT_VERSION 15u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes, in the case of raw data) from `offset` on. */
@@ -192,15 +192,18 @@ typedef enum gradc_collective_kind {
   /* Transfers between the stages of a pipeline: they have one slice, which a send reads and a receive writes, and no cuts.
    * Values travel unchanged. */
   GRADC_TRANSFER_SEND,
-  GRADC_TRANSFER_RECEIVE
+  GRADC_TRANSFER_RECEIVE,
+  GRADC_COLLECTIVE_SUM_SHARDS /* as GRADC_COLLECTIVE_SUM, but only over the ranks of one replica of the model */
 } gradc_collective_kind;
 
 #define GRADC_MAX_TRANSFERS 0x3fff /* the transfers of an entry have numbers below this one */
 
-/* The collective.zeros of a transfer: the other rank, and the number that identifies both halves in the entry. */
-#define gradc_transfer_zeros(peer, number) ((uint64_t)(number) << 32 | (uint32_t)(peer))
+/* The collective.zeros of a transfer: the other rank (by its number in the replica), the number that identifies both halves
+ * in the entry, and whether rows are the slice's outermost dim, so that only the rows of the run are transferred. */
+#define gradc_transfer_zeros(peer, number, rows) ((uint64_t)(rows) << 63 | (uint64_t)(number) << 32 | (uint32_t)(peer))
 #define gradc_transfer_peer(zeros) ((uint32_t)(zeros))
-#define gradc_transfer_number(zeros) ((uint32_t)((zeros) >> 32))
+#define gradc_transfer_number(zeros) ((uint32_t)((zeros) >> 32) & 0x7fffffffu)
+#define gradc_transfer_rows(zeros) ((uint32_t)((zeros) >> 63))
 
 typedef enum gradc_wire { /* the type in which values travel between ranks */
   GRADC_WIRE_FULL, /* their own */
@@ -253,7 +256,7 @@ typedef struct gradc_artifact_port {
   gradc_artifact_slice slice; /* outputs: the place of the value after the last node */
 } gradc_artifact_port;
 
-/* Before the number of a stage in an entry's name: rank K of a pipeline runs "train.stage.K" instead of "train". */
+/* Before the number of a stage in an entry's name: the K-th rank of a replica runs "train.stage.K" instead of "train". */
 #define GRADC_STAGE_INFIX ".stage."
 
 /* A function that a session can run: a schedule with inputs and outputs. Entries are found by their names:

@@ -6,6 +6,7 @@ using namespace gradc::test;
 
 namespace {
 
+const std::string adam = "optimizer { adam { learning_rate: 0.01  epsilon: 0.1 } }\n";
 const std::string sharded = "distribution { strategy: SHARDED_OPTIMIZER }";
 
 /// Ranks that update parts of parameters follow one process that updates all of them. In this test,
@@ -37,6 +38,27 @@ TEST(Ranks, PartsOfParametersWithClippingAveragesAndScales) {
                 {{16, 16}, {4, 28}}, 2e-3);
   expectTheSame({"digits", dropped, sgd}, {"digits", dropped, sgd + "micro_batches: 4\n" + sharded},
                 {{16, 16}, {8, 20, 4}}, 2e-6);
+}
+
+/// What ranks compute from their shards differs from one process only in the order of sums.
+TEST(Ranks, InF64ShardsFollowOneProcess) {
+  for (int ranks : {2, 4}) {
+    Case wanted{"digits", dropped,
+                adam + "distribution { strategy: TENSOR  ranks: " + std::to_string(ranks) + " }"};
+    Case alone{"digits", dropped, adam};
+    wanted.isF64 = alone.isF64 = true;
+    wanted.modelRanks = ranks;
+    expectTheSame(alone, wanted, {{32}}, 1e-12);
+  }
+}
+
+/// Replicas share rows, and the ranks of each share products.
+TEST(Ranks, ReplicasOfShardsFollowOneProcess) {
+  const std::string more = adam + "clip { global_norm: 0.05 }\nema { decay: 0.5 }\n";
+  Case wanted{"digits", dropped,
+              more + "distribution { strategy: TENSOR  ranks: 2  data_parallel: true }"};
+  wanted.modelRanks = 2;
+  expectTheSame({"digits", dropped, more}, wanted, {{32}, {16, 16}, {5, 20, 7}, {32, 0}}, 4e-6);
 }
 
 TEST(Ranks, ServersUpdateWhatWorkersComputeGradientsOf) {

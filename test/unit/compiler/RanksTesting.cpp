@@ -61,21 +61,23 @@ void gradc::test::expectTheSame(const Case &alone, const Case &wanted,
   for (const std::vector<int64_t> &rows : splits) {
     Rank whole(one, 1);
     std::vector<std::unique_ptr<Rank>> parts;
-    for (size_t i = 0; i < rows.size(); ++i)
-      parts.push_back(std::make_unique<Rank>(artifact, 1 + int(i) % 2));
-    ThreadRanks world(int(rows.size()), wanted.servers);
+    ThreadRanks world(int(rows.size()) * wanted.modelRanks, wanted.servers, wanted.modelRanks);
+    for (int i = 0; i < int(rows.size()) * wanted.modelRanks; ++i)
+      parts.push_back(std::make_unique<Rank>(
+          artifact, 1 + i % 2, wanted.modelRanks > 1 ? world.communicator(i) : nullptr));
     for (int step = 1; step <= steps; ++step) {
       ASSERT_EQ(whole.run(step, 0, whole.batch(), nullptr).message(), "");
       world.run([&](int rank) {
         int64_t begin = 0;
-        for (int before = 0; before < rank; ++before)
-          begin += rows[size_t(before)];
+        auto replica = size_t(rank / wanted.modelRanks);
+        for (size_t before = 0; before < replica; ++before)
+          begin += rows[before];
         EXPECT_EQ(parts[size_t(rank)]
-                      ->run(step, begin, begin + rows[size_t(rank)], world.communicator(rank))
+                      ->run(step, begin, begin + rows[replica], world.communicator(rank))
                       .message(),
                   "");
       });
-      std::vector<std::vector<std::vector<double>>> found(rows.size());
+      std::vector<std::vector<std::vector<double>>> found(parts.size());
       // All ranks together, since reading divided states is collective.
       world.run([&](int rank) { found[size_t(rank)] = parts[size_t(rank)]->values(); });
       std::string where;

@@ -29,6 +29,8 @@ struct Case {
   std::pair<std::string, std::string> edit = {}; ///< a pattern and its replacement
   bool isF64 = false;
   int servers = 0; ///< number of servers, which are the last ranks
+  int modelRanks =
+      1; ///< number of ranks that have one replica of the model; a split is then over replicas
 };
 
 /// The spec of a case, with absolute paths.
@@ -68,8 +70,9 @@ using Bytes = std::vector<char>;
 /// A rank's inputs and outputs of a step: one buffer per port.
 class Rank {
 public:
-  Rank(std::shared_ptr<const Artifact> from, int threads) : artifact(std::move(from)) {
-    auto made = Session::create(artifact, {threads, ""});
+  Rank(std::shared_ptr<const Artifact> from, int threads, Communicator *ranks = nullptr)
+      : artifact(std::move(from)) {
+    auto made = Session::create(artifact, {threads, "", ranks});
     if (!made)
       throw std::runtime_error(made.status().message());
     session = std::move(*made);
@@ -200,8 +203,8 @@ private:
 
 std::shared_ptr<const Artifact> open(const Compiled &compiled);
 
-/// Trains in one process, with the program of `alone`, and as ranks whose numbers of rows of each
-/// batch `splits` lists, and expects the same numbers.
+/// Trains in one process, with the program of `alone`, and as ranks (or replicas of the model)
+/// whose numbers of rows of each batch `splits` lists, and expects the same numbers.
 void expectTheSame(const Case &alone, const Case &wanted,
                    const std::vector<std::vector<int64_t>> &splits, double tolerance);
 void expectTheSame(const Case &wanted, const std::vector<std::vector<int64_t>> &splits,

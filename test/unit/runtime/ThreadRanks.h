@@ -20,9 +20,11 @@ namespace gradc::runtime::test {
 /// for it, so values that are used or changed too early are wrong.
 class ThreadRanks {
 public:
-  /// The last `servers` ranks, if any, own what ranks divide.
-  explicit ThreadRanks(int size, int servers = 0)
-      : firstOwner(servers ? size - servers : 0), given(size_t(size)), ranks(size_t(size)) {
+  /// The last `servers` ranks, if any, own what ranks divide. Each `modelRanks` successive ranks
+  /// have a replica of the model.
+  explicit ThreadRanks(int size, int servers = 0, int modelRanks = 1)
+      : firstOwner(servers ? size - servers : 0), ofModel(modelRanks), given(size_t(size)),
+        ranks(size_t(size)) {
     for (int rank = 0; rank < size; ++rank)
       ranks[size_t(rank)] = std::make_unique<Rank>(*this, rank);
   }
@@ -52,6 +54,7 @@ private:
     Rank(ThreadRanks &all, int number) : all(all), number(number) {}
     int rank() const override { return number; }
     int size() const override { return int(all.ranks.size()); }
+    int modelRanks() const override { return all.ofModel; }
 
     std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const override {
       return divideCuts(cuts, size(), all.firstOwner);
@@ -128,9 +131,14 @@ private:
       if (mine.exchange.kind == Kind::scatter && owner != size_t(number))
         return mine.exchange.leavesZeros ? T() : std::numeric_limits<T>::quiet_NaN();
       T total = 0;
-      for (const auto &given : all.given)
-        total += from(given);
+      for (int other = 0; other < size(); ++other)
+        if (isInGroup(mine.exchange.group, other))
+          total += from(all.given[size_t(other)]);
       return total;
+    }
+    bool isInGroup(Group group, int other) const {
+      return group == Group::all || (group == Group::model ? other / all.ofModel == replica()
+                                                           : other % all.ofModel == partOfModel());
     }
 
     ThreadRanks &all;
@@ -139,7 +147,7 @@ private:
     std::vector<size_t> widths; ///< of each sum's elements
   };
 
-  const int firstOwner;
+  const int firstOwner, ofModel;
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::vector<Given>> given; ///< [rank][sum]

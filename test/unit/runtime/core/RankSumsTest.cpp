@@ -276,8 +276,8 @@ TEST(RankSums, BrokenCutsAreRefused) {
             "kernel add_numbers: 16 units, expected 6 pieces of 2");
   EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[4].as.launch.per = 0; }),
             "kernel add_numbers: 16 units, expected 6 pieces of 0");
-  EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[2].as.collective.kind = 5; }),
-            "a collective of unknown kind 5");
+  EXPECT_EQ(errorOf([](auto &, auto &nodes) { nodes[2].as.collective.kind = 6; }),
+            "a collective of unknown kind 6");
   EXPECT_EQ(
       errorOf([](auto &writer, auto &nodes) { nodes[2].as.collective.cuts = writer.cuts(1); }),
       "expected cuts of a collective of 2, found 1");
@@ -303,7 +303,7 @@ TEST(RankSums, BrokenTransfersAreRefused) {
     Writer writer;
     auto broken = writer.write([&](Writer::Nodes &nodes, Writer::Slices &slices) {
       nodes[5].as.collective = {
-          GRADC_WIRE_FULL, GRADC_TRANSFER_SEND, gradc_transfer_zeros(1, 7), {}};
+          GRADC_WIRE_FULL, GRADC_TRANSFER_SEND, gradc_transfer_zeros(1, 7, 0), {}};
       slices[5].pop_back();
       change(nodes, slices);
     });
@@ -325,11 +325,11 @@ TEST(RankSums, BrokenTransfersAreRefused) {
   EXPECT_EQ(errorOf([](auto &nodes, auto &) { nodes[5].as.collective.wire = GRADC_WIRE_BF16; }),
             "a transfer of cuts or on wire 1");
   EXPECT_EQ(errorOf([](auto &nodes, auto &) {
-              nodes[5].as.collective.zeros = gradc_transfer_zeros(4096, 7);
+              nodes[5].as.collective.zeros = gradc_transfer_zeros(4096, 7, 0);
             }),
             "transfer 7 with rank 4096");
   EXPECT_EQ(errorOf([](auto &nodes, auto &) {
-              nodes[5].as.collective.zeros = gradc_transfer_zeros(1, GRADC_MAX_TRANSFERS);
+              nodes[5].as.collective.zeros = gradc_transfer_zeros(1, GRADC_MAX_TRANSFERS, 0);
             }),
             "transfer 16383 with rank 1");
 }

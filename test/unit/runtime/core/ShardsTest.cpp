@@ -56,7 +56,7 @@ TEST(Shards, AreWholeValuesToCallers) {
   Bytes blob = modelOf(3, 1);
   auto artifact = Artifact::fromMemory(blob);
   ASSERT_TRUE(artifact) << artifact.status().message();
-  ThreadRanks ranks(3);
+  ThreadRanks ranks(3, /*servers=*/0, /*modelRanks=*/3);
   ranks.run([&](int rank) {
     SessionOptions options{1, ""};
     options.ranks = ranks.communicator(rank);
@@ -89,7 +89,7 @@ TEST(Shards, AreForAsManyRanks) {
       alone.status().message(),
       "the parameters are in shards for 3 ranks, found one process: take an artifact compiled "
       "without strategy: TENSOR, which reads the same checkpoints");
-  ThreadRanks two(2);
+  ThreadRanks two(2, /*servers=*/0, /*modelRanks=*/2);
   SessionOptions options{1, ""};
   options.ranks = two.communicator(0);
   auto ofTwo = Session::create(*artifact, options);

@@ -179,6 +179,7 @@ public:
   Status receive(std::span<std::byte>, int, int, Request &) override { return {}; }
   Result<bool> haveEnded(std::span<Request> requests) override { return requests.empty(); }
   Status pause() override { return Status::error("rank 1 is lost"); }
+  Result<std::unique_ptr<Messages>> split(int) override { return Status::error("rank 1 is lost"); }
 
 private:
   int ownRank, ranks;

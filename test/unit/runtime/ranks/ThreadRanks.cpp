@@ -4,6 +4,7 @@
 #include "runtime/ranks/MessageSums.h"
 #include "runtime/ranks/SharedSums.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <gtest/gtest.h>
@@ -22,18 +23,20 @@ using Letter = std::vector<std::byte>;
 /// The mailboxes of all ranks.
 struct Mailboxes {
   std::mutex mutex;
-  std::map<std::tuple<int, int, int>, std::deque<Letter>> letters; ///< by sender, receiver and tag
+  /// By group, sender, receiver and tag.
+  std::map<std::tuple<int, int, int, int>, std::deque<Letter>> letters;
 };
 
 class ThreadMessages final : public Messages {
 public:
-  ThreadMessages(Mailboxes &boxes, int rank, int size) : boxes(boxes), ownRank(rank), ranks(size) {}
+  ThreadMessages(Mailboxes &boxes, int rank, int size, int group = 0)
+      : boxes(boxes), ownRank(rank), ranks(size), group(group) {}
   int rank() const override { return ownRank; }
   int size() const override { return ranks; }
 
   Status send(std::span<const std::byte> bytes, int to, int tag, Request &request) override {
     std::lock_guard lock(boxes.mutex);
-    boxes.letters[{ownRank, to, tag}].emplace_back(bytes.begin(), bytes.end());
+    boxes.letters[{group, ownRank, to, tag}].emplace_back(bytes.begin(), bytes.end());
     request = nullptr;
     return {};
   }
@@ -51,7 +54,7 @@ public:
       auto *receipt = static_cast<Receipt *>(request);
       if (!receipt)
         continue;
-      auto &box = boxes.letters[{receipt->from, ownRank, receipt->tag}];
+      auto &box = boxes.letters[{group, receipt->from, ownRank, receipt->tag}];
       if (box.empty()) {
         all = false;
         continue;
@@ -68,6 +71,18 @@ public:
     std::this_thread::yield();
     return {};
   }
+  Result<std::unique_ptr<Messages>> split(int color) override {
+    auto colors = MessageSums(*this).share(std::to_string(color));
+    if (!colors)
+      return colors.status();
+    int number =
+        int(std::count(colors->begin(), colors->begin() + ownRank, (*colors)[size_t(ownRank)]));
+    int members = int(std::count(colors->begin(), colors->end(), (*colors)[size_t(ownRank)]));
+    // Groups of earlier splits have other names.
+    int name = ++splits * ranks + color + 1;
+    return std::unique_ptr<Messages>(
+        std::make_unique<ThreadMessages>(boxes, number, members, name));
+  }
 
 private:
   struct Receipt {
@@ -75,7 +90,7 @@ private:
     int from, tag;
   };
   Mailboxes &boxes;
-  int ownRank, ranks;
+  int ownRank, ranks, group, splits = 0;
   std::map<Request, std::unique_ptr<Receipt>> open; ///< nothing has come for them yet
 };
 
