@@ -220,6 +220,10 @@ private:
   void resolveHazards(func::FuncOp function) {
     writersAfter.clear();
     copyReturnedStates(function);
+    readers.clear();
+    for (Operation &op : function.front())
+      if (isNode(&op))
+        forEachReadBuffer(&op, [&](FlatSymbolRefAttr buffer) { readers[buffer].insert(&op); });
     for (auto store : llvm::to_vector(function.getOps<exec::StoreOp>())) {
       Value value = store.getValue();
       exec::LaunchOp writer = writerOf(value);
@@ -228,7 +232,7 @@ private:
       });
       if (!isSafe(writer, *result, store.getBufferAttr()))
         writer = writeAside(store, writer);
-      for (Operation *reader : readersOf(function.front(), store.getBufferAttr()))
+      for (Operation *reader : readers.lookup(store.getBufferAttr()))
         if (reader != writer)
           writersAfter[reader].push_back(writer);
     }
@@ -355,6 +359,8 @@ private:
   llvm::DenseMap<Value, PanelAttr> packed;
   /// In one function: who has to wait for a launch, because it overwrites what that one reads.
   llvm::DenseMap<Operation *, SmallVector<Operation *>> writersAfter;
+  /// The nodes that read a buffer's old value.
+  llvm::DenseMap<Attribute, llvm::SetVector<Operation *>> readers;
 };
 
 struct ChooseLayouts : impl::ChooseLayoutsBase<ChooseLayouts> {

@@ -20,8 +20,8 @@ namespace {
 /// Emits the entry of a function.
 class Emitter {
 public:
-  Emitter(ModuleOp module, func::FuncOp function)
-      : function(function), placement(module, function), builder(function) {}
+  Emitter(const SymbolTable &symbols, func::FuncOp function)
+      : function(function), placement(symbols, function), builder(function) {}
 
   LogicalResult run() {
     if (failed(placement.run()))
@@ -139,8 +139,9 @@ private:
 
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (failed(Emitter(getOperation(), function).run()))
+      if (failed(Emitter(symbols, function).run()))
         return signalPassFailure();
   }
 };

@@ -39,12 +39,12 @@ struct Rematerialize : impl::RematerializeBase<Rematerialize> {
 
   LogicalResult reduce(func::FuncOp function, int64_t wanted, const SymbolTable &symbols,
                        const CostModel &costs) {
-    FailureOr<int64_t> before = arenaBytes(function), now = before;
+    FailureOr<int64_t> before = arenaBytes(function, symbols), now = before;
     for (int round = 0; round < maxRounds && succeeded(now) && *now > wanted; ++round) {
       OwningOpRef<func::FuncOp> last = function.clone();
       Recomputation block(function.front(), symbols, costs);
       block.reduceTo(std::max<int64_t>(0, block.peakBytes() - (*now - wanted)));
-      FailureOr<int64_t> next = arenaBytes(function);
+      FailureOr<int64_t> next = arenaBytes(function, symbols);
       if (succeeded(next) && *next >= *now) { // recomputation without gain
         function.getBody().takeBody(last->getBody());
         break;
@@ -56,8 +56,8 @@ struct Rematerialize : impl::RematerializeBase<Rematerialize> {
     return now;
   }
 
-  FailureOr<int64_t> arenaBytes(func::FuncOp function) {
-    Placement placement(getOperation(), function);
+  static FailureOr<int64_t> arenaBytes(func::FuncOp function, const SymbolTable &symbols) {
+    Placement placement(symbols, function);
     if (failed(placement.run()))
       return failure();
     return placement.getArenaBytes();

@@ -79,7 +79,10 @@ StringRef stringOf(DictionaryAttr dictionary, StringRef name) {
 
 class Writer {
 public:
-  Writer(const Imported &imported) : imported(imported) {}
+  Writer(const Imported &imported) : imported(imported) {
+    for (const InitializerRange &range : imported.ranges)
+      rangesOf[range.state].push_back(&range);
+  }
 
   std::string write(ArrayRef<CompiledLevel> levels, StringRef directory) {
     gradc_artifact_header header{};
@@ -117,10 +120,10 @@ private:
       state.kind = uint32_t(op.getKind());
       writeInitial(op, state);
       std::vector<gradc_artifact_place> places;
-      for (const InitializerRange &range : imported.ranges)
-        if (range.state == modelName(op) && isExported(op)) {
-          assert(range.bytes == state.tensor.bytes && "a state is stored as its initializer is");
-          places.push_back({range.offset, range.transposed, 0});
+      if (isExported(op))
+        for (const InitializerRange *range : rangesOf.lookup(modelName(op))) {
+          assert(range->bytes == state.tensor.bytes && "a state is stored as its initializer is");
+          places.push_back({range->offset, range->transposed, 0});
         }
       state.places = blob.append(ArrayRef(places));
       stateIndex[op.getSymName()] = states.size();
@@ -137,9 +140,9 @@ private:
   }
 
   /// An average is exported instead of its weight.
-  static bool isExported(StateOp op) {
-    auto module = op->getParentOfType<ModuleOp>();
-    auto average = module.lookupSymbol<StateOp>((op.getSymName() + averageSuffix).str());
+  bool isExported(StateOp op) {
+    auto name = StringAttr::get(op.getContext(), op.getSymName() + averageSuffix);
+    auto average = symbols.lookupSymbolIn<StateOp>(op->getParentOfType<ModuleOp>(), name);
     return !average || average.getKind() != StateKind::average;
   }
 
@@ -169,10 +172,10 @@ private:
   /// If the model's bytes contain these values of a state, they are not written again.
   gradc_range place(StateOp op, ArrayRef<char> values) {
     StringRef bytes(values.data(), values.size());
-    for (const InitializerRange &range : imported.ranges)
-      if (range.state == modelName(op) && !range.transposed &&
-          StringRef(imported.modelBytes).substr(range.offset, range.bytes) == bytes)
-        return {model.offset + range.offset, range.bytes};
+    for (const InitializerRange *range : rangesOf.lookup(modelName(op)))
+      if (!range->transposed &&
+          StringRef(imported.modelBytes).substr(range->offset, range->bytes) == bytes)
+        return {model.offset + range->offset, range->bytes};
     return blob.appendBytes(values);
   }
 
@@ -193,7 +196,7 @@ private:
     }
     std::vector<gradc_artifact_buffer> buffers;
     for (auto op : module.getOps<exec::BufferOp>()) {
-      auto state = module.lookupSymbol<StateOp>(op.getState());
+      auto state = symbols.lookupSymbolIn<StateOp>(module, op.getStateAttr());
       bool isPacked = op.getLayout() || state.getPermutation();
       gradc_buffer_kind kind = op.getKind() == exec::BufferKind::mirror ? GRADC_BUFFER_MIRROR
                                : isPacked                               ? GRADC_BUFFER_PACKED
@@ -236,10 +239,10 @@ private:
       names.push_back(op.getSymName());
     for (auto [entry, name] : llvm::zip_equal(entries, names)) {
       std::vector<uint32_t> buckets;
-      for (size_t i = 0; i < names.size(); ++i) {
+      for (size_t i = 0; i < names.size() && entry.batch > 0; ++i) {
         StringRef other = names[i];
-        if (uint64_t rows; entry.batch > 0 && other.consume_front(name) &&
-                           other.consume_front(bucketInfix) && !other.getAsInteger(10, rows))
+        if (uint64_t rows; other.consume_front(name) && other.consume_front(bucketInfix) &&
+                           !other.getAsInteger(10, rows))
           buckets.push_back(uint32_t(i));
       }
       llvm::sort(buckets,
@@ -413,6 +416,8 @@ private:
   Blob blob;
   gradc_range model = {};
   gradc_hasher modelHash = gradc_hash_begin();
+  /// The initializers of the model by the state that they became.
+  llvm::StringMap<SmallVector<const InitializerRange *>> rangesOf;
   llvm::StringMap<uint32_t> stateIndex, kernelIndex, bufferIndex, cutIndex;
   SymbolTableCollection symbols;
 };

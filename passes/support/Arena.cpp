@@ -15,15 +15,18 @@ void Arena::allocate() {
     region.life = life;
   llvm::SmallVector<Region *> bySize(llvm::make_pointer_range(regions));
   llvm::stable_sort(bySize, [](Region *a, Region *b) { return a->bytes > b->bytes; });
-  llvm::SmallVector<Region *> done;
+  auto isBelow = [](Region *a, Region *b) { return a->offset < b->offset; };
+  llvm::SmallVector<Region *> done; // by offset
   for (Region *r : bySize) {
-    llvm::sort(done, [](Region *a, Region *b) { return a->offset < b->offset; });
     int64_t offset = 0;
-    for (Region *o : done)
-      if (r->life.overlaps(o->life) && o->offset < offset + r->bytes)
+    for (Region *o : done) {
+      if (o->offset >= offset + r->bytes)
+        break;
+      if (r->life.overlaps(o->life))
         offset = std::max<int64_t>(offset, llvm::alignTo(o->offset + o->bytes, alignment));
+    }
     r->offset = offset;
     bytes = std::max<int64_t>(bytes, llvm::alignTo(offset + r->bytes, alignment));
-    done.push_back(r);
+    done.insert(llvm::upper_bound(done, r, isBelow), r);
   }
 }

@@ -3,6 +3,7 @@
 #include "passes/support/Clusters.h"
 
 #include "dialects/grad/Count.h"
+#include "passes/support/GroupGraph.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -32,6 +33,14 @@ int64_t widestElement(Operation *kernel) {
         widest = std::max(widest, elementBytes(element));
   });
   return widest;
+}
+
+bool isFree(Operation *op) {
+  return isPure(op) && loopKind(op) != LoopKind::view && loopKind(op) != LoopKind::assembly &&
+         (op->getNumOperands() == 0 ||
+          (loopKind(op) == LoopKind::movement && op->getNumOperands() == 1 &&
+           typeOf(op).getNumElements() >
+               cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
 }
 
 bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
@@ -71,22 +80,6 @@ struct Access {
             columns || o.columns || scattered || o.scattered};
   }
 };
-
-struct Group {
-  std::vector<Operation *> ops; // reverse program order
-  RankedTensorType root;
-  Operation *contraction = nullptr;
-  bool hasReduction = false;
-  bool closed = false; // accepts no further ops
-};
-
-bool isFree(Operation *op) {
-  return isPure(op) && loopKind(op) != LoopKind::view && loopKind(op) != LoopKind::assembly &&
-         (op->getNumOperands() == 0 ||
-          (loopKind(op) == LoopKind::movement && op->getNumOperands() == 1 &&
-           typeOf(op).getNumElements() >
-               cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
-}
 
 /// Whether repeating the op costs no more than reading its result again: it has one tensor operand
 /// as large as the result, and all users walk their operands once. No user may be a composite that
@@ -131,6 +124,8 @@ public:
     for (Operation &op : llvm::reverse(block))
       if (loopKind(&op) != LoopKind::view)
         place(&op);
+      else
+        graph.addView(&op);
     mergeScalars();
     return finish();
   }
@@ -159,39 +154,11 @@ private:
       order[&op] = int64_t(i);
   }
 
-  Group *groupOf(Operation *op) const {
-    auto it = groups.find(op);
-    return it == groups.end() ? nullptr : it->second;
-  }
-
-  /// Whether a chain of users leads from `from` to `to`, directly or through others.
-  bool reaches(Group *from, Group *to) const {
-    llvm::SmallPtrSet<Operation *, 32> seen;
-    SmallVector<Operation *> work(from->ops.begin(), from->ops.end());
-    seen.insert(from->ops.begin(), from->ops.end());
-    while (!work.empty()) {
-      Operation *op = work.pop_back_val();
-      for (Operation *user : op->getUsers()) {
-        Group *group = groupOf(user);
-        if (group == to)
-          return true;
-        if (!seen.insert(user).second)
-          continue;
-        work.push_back(user);
-        if (group)
-          for (Operation *member : group->ops)
-            if (seen.insert(member).second)
-              work.push_back(member);
-      }
-    }
-    return false;
-  }
-
   /// How `group` reads the result of `op`, over all of its users there.
   Access accessOf(Operation *op, Group *group) const {
     std::optional<Access> result;
     for (Operation *user : op->getUsers()) {
-      if (groupOf(user) != group)
+      if (graph.of(user) != group)
         continue;
       Access how = throughUser(op, user);
       result = result ? *result | how : how;
@@ -292,22 +259,12 @@ private:
   }
 
   void add(Operation *op, Group *group, Access how) {
-    group->ops.push_back(op);
-    groups[op] = group;
+    graph.add(op, group);
     access[op] = how;
     if (loopKind(op) == LoopKind::contraction)
       group->contraction = op;
     if (loopKind(op) == LoopKind::reduction)
       group->hasReduction = true;
-  }
-
-  void merge(Group *into, Group *from) {
-    for (Operation *op : from->ops)
-      groups[op] = into;
-    into->ops.insert(into->ops.end(), from->ops.begin(), from->ops.end());
-    into->contraction = into->contraction ? into->contraction : from->contraction;
-    into->hasReduction |= from->hasReduction;
-    from->ops.clear();
   }
 
   bool isSmall(Group *group) const {
@@ -318,12 +275,19 @@ private:
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
            !(a->contraction && (b->contraction || b->hasReduction)) &&
            !(b->contraction && a->hasReduction) &&
-           countTensors(a) + countTensors(b) <= maxTensors && !reaches(a, b) && !reaches(b, a);
+           countTensors(a) + countTensors(b) <= maxTensors && !graph.reaches(a, b) &&
+           !graph.reaches(b, a);
+  }
+
+  int64_t countTensors(Group *group) const {
+    if (!group->count)
+      group->count = countTensors(group, nullptr);
+    return *group->count;
   }
 
   /// Tensors that a group would read or write if `joining` were added.
-  int64_t countTensors(Group *group, Operation *joining = nullptr) const {
-    auto isInside = [&](Operation *op) { return op == joining || groupOf(op) == group; };
+  int64_t countTensors(Group *group, Operation *joining) const {
+    auto isInside = [&](Operation *op) { return op == joining || graph.of(op) == group; };
     llvm::SmallPtrSet<Value, 32> tensors;
     auto count = [&](Operation *op) {
       for (Value operand : op->getOperands())
@@ -340,8 +304,7 @@ private:
   }
 
   void start(Operation *op) {
-    storage.push_back(std::make_unique<Group>());
-    Group *group = storage.back().get();
+    Group *group = graph.create();
     group->root = typeOf(op);
     group->closed = loopKind(op) == LoopKind::assembly || walksBlocks(op, limits);
     add(op, group, {group->root.getRank(), false, false, false});
@@ -351,7 +314,7 @@ private:
     llvm::SetVector<Group *> users;
     bool external = false;
     for (Operation *user : op->getUsers()) {
-      if (Group *group = groupOf(user))
+      if (Group *group = graph.of(user))
         users.insert(group);
       else
         external = true;
@@ -364,65 +327,58 @@ private:
         if ((!isNumber || isSmall(users[i])) &&
             mayMerge(users[i], users[j],
                      isNumber ? limits.maxTensorsSideBySide : limits.maxTensors)) {
-          merge(users[i], users[j]);
+          graph.merge(users[i], users[j]);
           users.remove(users[j]);
         }
+    bool shared = external || users.size() > 1;
     for (Group *group : users) {
+      if (shared && isNumber && group->root.getRank() > 0) // a number is no result among tensors
+        continue;
       Access how = accessOf(op, group);
-      bool shared = external || users.size() > 1;
       if (!mayJoin(op, group, how) || (shared && !mayBeResult(op, group, how)))
         continue;
       if (!isFree(op) && countTensors(group, op) > limits.maxTensors)
         continue;
-      if (llvm::any_of(users, [&](Group *g) { return g != group && reaches(g, group); }))
+      if (llvm::any_of(users, [&](Group *g) { return g != group && graph.reaches(g, group); }))
         continue;
       // Through a view or a write, the result leaves the kernel and may come back.
-      if (external && externalReaches(op, group))
+      if (external && graph.viewsReach(op, group))
         continue;
       return add(op, group, how);
     }
     start(op);
   }
 
-  bool externalReaches(Operation *op, Group *group) const {
-    Group outside;
-    llvm::copy_if(op->getUsers(), std::back_inserter(outside.ops),
-                  [&](Operation *user) { return !groupOf(user); });
-    return reaches(&outside, group);
-  }
-
   /// Scalar kernels cost little more than their launch, so independent ones are merged.
   void mergeScalars() {
     std::vector<Group *> scalars;
-    for (auto &group : storage)
-      if (!group->ops.empty() && group->root.getRank() == 0 && !group->hasReduction)
-        scalars.push_back(group.get());
+    for (Group &group : graph.all())
+      if (!group.ops.empty() && group.root.getRank() == 0 && !group.hasReduction)
+        scalars.push_back(&group);
     for (size_t i = 0; i < scalars.size(); ++i)
       for (size_t j = i + 1; j < scalars.size(); ++j)
         if (!scalars[i]->ops.empty() && !scalars[j]->ops.empty() &&
             mayMerge(scalars[i], scalars[j], limits.maxTensors))
-          merge(scalars[i], scalars[j]);
+          graph.merge(scalars[i], scalars[j]);
   }
 
   /// Puts a storage rounding in the kernel of what it rounds: other kernels read the rounded value.
   void storeWithProducers() {
     for (auto cast : block.getOps<CastOp>()) {
-      Group *maker = groups.lookup(cast.getOperand().getDefiningOp());
-      if (maker && !maker->closed && cast.getStorage() && !cast.isCheapToRepeat()) {
-        llvm::erase(groups[cast]->ops, cast);
-        maker->ops.push_back(cast);
-      }
+      Group *maker = graph.of(cast.getOperand().getDefiningOp());
+      if (maker && !maker->closed && cast.getStorage() && !cast.isCheapToRepeat())
+        graph.move(cast, maker);
     }
   }
 
   std::vector<Cluster> finish() {
     storeWithProducers();
     std::vector<Cluster> clusters;
-    for (auto &group : storage) {
-      if (group->ops.empty())
+    for (Group &group : graph.all()) {
+      if (group.ops.empty())
         continue;
-      llvm::sort(group->ops, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
-      clusters.push_back({group->ops});
+      llvm::sort(group.ops, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
+      clusters.push_back({group.ops});
     }
     llvm::sort(clusters, [&](const Cluster &a, const Cluster &b) {
       return order[a.ops.back()] < order[b.ops.back()];
@@ -432,8 +388,7 @@ private:
 
   Block &block;
   const exec::KernelLimits &limits;
-  std::vector<std::unique_ptr<Group>> storage;
-  llvm::DenseMap<Operation *, Group *> groups;
+  GroupGraph graph;
   llvm::DenseMap<Operation *, Access> access;
   llvm::DenseMap<Operation *, int64_t> order;
 };

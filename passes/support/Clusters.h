@@ -14,6 +14,9 @@ struct Cluster {
 /// How kernels form around `op`; ops without loops count as views: never inside a kernel.
 mlir::grad::LoopKind loopKind(mlir::Operation *op);
 
+/// Whether an op is repeated wherever it is needed: constants and broadcasts.
+bool isFree(mlir::Operation *op);
+
 /// Bytes of the widest float in a kernel; 4 without floats (index arithmetic is legalized).
 int64_t widestElement(mlir::Operation *kernel);
 

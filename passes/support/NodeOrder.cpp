@@ -52,10 +52,9 @@ FlatSymbolRefAttr gradc::loadedBuffer(Value v) {
   return load ? load.getBufferAttr() : FlatSymbolRefAttr();
 }
 
-/// Calls `note` with every buffer that a node reads, by its operands or within its regions.
-static void forEachRead(Operation *node, llvm::function_ref<void(FlatSymbolRefAttr)> note) {
+void gradc::forEachReadBuffer(Operation *node, llvm::function_ref<void(FlatSymbolRefAttr)> note) {
   for (Value v : node->getOperands())
-    if (FlatSymbolRefAttr buffer = gradc::loadedBuffer(v))
+    if (FlatSymbolRefAttr buffer = loadedBuffer(v))
       note(buffer);
   for (Region &region : node->getRegions())
     region.walk([&](exec::LoadOp load) { note(load.getBufferAttr()); });
@@ -63,16 +62,8 @@ static void forEachRead(Operation *node, llvm::function_ref<void(FlatSymbolRefAt
 
 bool gradc::readsBuffer(Operation *node, FlatSymbolRefAttr buffer) {
   bool found = false;
-  forEachRead(node, [&](FlatSymbolRefAttr read) { found |= read == buffer; });
+  forEachReadBuffer(node, [&](FlatSymbolRefAttr read) { found |= read == buffer; });
   return found;
-}
-
-SmallVector<Operation *> gradc::readersOf(Block &block, FlatSymbolRefAttr buffer) {
-  SmallVector<Operation *> readers;
-  for (Operation &op : block)
-    if (isNode(&op) && readsBuffer(&op, buffer))
-      readers.push_back(&op);
-  return readers;
 }
 
 llvm::DenseSet<Operation *> gradc::opsBeforeSums(Block &block) {
@@ -123,7 +114,7 @@ gradc::NodesBefore gradc::nodesBefore(Block &block) {
     for (Value v : op.getOperands())
       if (Operation *producer = storageRoot(v).getDefiningOp(); producer && isNode(producer))
         set.insert(producer);
-    forEachRead(&op, [&](FlatSymbolRefAttr buffer) { readers[buffer].push_back(&op); });
+    forEachReadBuffer(&op, [&](FlatSymbolRefAttr buffer) { readers[buffer].push_back(&op); });
   }
   for (auto &[node, set] : before)
     for (Value v : node->getResults())

@@ -21,10 +21,11 @@ mlir::exec::LaunchOp writerOf(mlir::Value stored);
 mlir::FlatSymbolRefAttr storedBuffer(mlir::Value v);
 /// The buffer that a value is loaded from, through views; null if the value is computed.
 mlir::FlatSymbolRefAttr loadedBuffer(mlir::Value v);
+/// Calls `note` with every buffer that a node reads, by its operands or within its regions.
+void forEachReadBuffer(mlir::Operation *node,
+                       llvm::function_ref<void(mlir::FlatSymbolRefAttr)> note);
 /// Whether a node reads a buffer's value from the start of the entry.
 bool readsBuffer(mlir::Operation *node, mlir::FlatSymbolRefAttr buffer);
-/// The nodes of a block for which `readsBuffer` holds.
-llvm::SmallVector<mlir::Operation *> readersOf(mlir::Block &block, mlir::FlatSymbolRefAttr buffer);
 
 /// The ops of a block that a sum over ranks depends on. Sums among these ops are waited for in the
 /// middle of the block, other sums at its end.

@@ -12,13 +12,10 @@ using namespace gradc;
 using exec::SliceAttr;
 using exec::Space;
 
-Placement::Placement(ModuleOp module, func::FuncOp function)
-    : symbols(module), function(function) {}
-
 LogicalResult Placement::run() {
   Block &block = function.getBody().front();
   for (BlockArgument argument : block.getArguments())
-    places[argument] = Place(Space::input, argument.getArgNumber());
+    setPlace(argument, Place(Space::input, argument.getArgNumber()));
   findOutputs();
   if (failed(placeBlock(block, nodes)))
     return failure();
@@ -51,7 +48,7 @@ LogicalResult Placement::placeBlock(Block &block, Nodes &into) {
     return function.emitOpError("expected launches without cyclic order: a buffer's new value is "
                                 "needed by a launch that reads its old one");
   for (auto load : block.getOps<exec::LoadOp>()) {
-    places[load.getResult()] = Place(Space::buffer, 0, load.getBufferAttr());
+    setPlace(load.getResult(), Place(Space::buffer, 0, load.getBufferAttr()));
   }
   for (Operation *node : *order) {
     if (auto launch = dyn_cast<exec::LaunchOp>(node))
@@ -79,7 +76,7 @@ void Placement::placeLaunch(exec::LaunchOp launch, Nodes &into) {
   }
   for (OpResult v : launch.getResults()) {
     if (!places.contains(v))
-      places[v] = placeResult(launch, v);
+      setPlace(v, placeResult(launch, v));
     node.writes.push_back(tensorOf(v));
   }
   for (const PlacedTensor &tensor : node.writes)
@@ -92,7 +89,7 @@ void Placement::placeLaunch(exec::LaunchOp launch, Nodes &into) {
 /// of it where the table is read later or belongs elsewhere.
 void Placement::placePatch(exec::LaunchOp launch, exec::PatchAttr patch, Nodes &into) {
   OpResult result = launch->getResult(0);
-  places[result] = placeResult(launch, result);
+  setPlace(result, placeResult(launch, result));
   copy(launch.getLoc(), tensorOf(launch.getOperand(patch.getTable())), tensorOf(result), into);
 }
 
@@ -172,9 +169,7 @@ bool Placement::diesAt(Value value, Operation *node) const {
   int64_t region = places.lookup(value).region;
   auto loop = node->getParentOfType<ScanOp>();
   unsigned uses = 0;
-  for (auto [other, place] : places) {
-    if (place.region != region)
-      continue;
+  for (Value other : inRegion[region]) {
     if (loop && !loop->isAncestor(other.getParentBlock()->getParentOp()))
       return false;
     SmallVector<Value> views = {other};
@@ -216,7 +211,7 @@ void Placement::placeCollective(Operation *op, Nodes &into) {
     Place place = places.lookup(root);
     bool stays =
         place.region >= 0 && !outputs.contains(result) && !storedBuffer(result) && diesAt(root, op);
-    places[result] = stays ? place : placeFor(result);
+    setPlace(result, stays ? place : placeFor(result));
     // Ranks exchange what is stored, padding included.
     PlacedTensor from = tensorOf(operand), to = tensorOf(result);
     if (layoutOf(result, symbols))
@@ -238,7 +233,7 @@ void Placement::placeCollective(Operation *op, Nodes &into) {
 void Placement::placeTransfer(Operation *op, const TransferHalf &transfer, Nodes &into) {
   PlacedNode node(op, op->getLoc());
   if (!transfer.sends)
-    places[transfer.value] = placeFor(cast<OpResult>(transfer.value));
+    setPlace(transfer.value, placeFor(cast<OpResult>(transfer.value)));
   PlacedTensor value = tensorOf(transfer.value);
   (transfer.sends ? node.reads : node.writes).push_back(value);
   touch(value, /*isWrite=*/!transfer.sends);
@@ -254,7 +249,7 @@ LogicalResult Placement::placeIf(IfOp branch, Nodes &into) {
   touch(node.reads.back(), /*isWrite=*/false);
   arena.advance();
   for (OpResult result : branch.getResults())
-    places[result] = placeFor(result);
+    setPlace(result, placeFor(result));
   if (failed(placeBranch(branch, branch.getBody().front(), node.body)) ||
       failed(placeBranch(branch, branch.getOtherwise().front(), node.otherwise)))
     return failure();
@@ -265,7 +260,7 @@ LogicalResult Placement::placeIf(IfOp branch, Nodes &into) {
 LogicalResult Placement::placeBranch(IfOp branch, Block &block, Nodes &into) {
   arena.enter(/*isLoop=*/false);
   for (auto [argument, operand] : llvm::zip_equal(block.getArguments(), branch.getInputs()))
-    places[argument] = Place(places.lookup(storageRoot(operand)));
+    setPlace(argument, Place(places.lookup(storageRoot(operand))));
   if (failed(placeBlock(block, into)))
     return failure();
   for (auto [v, result] :
@@ -306,16 +301,16 @@ void Placement::placeArguments(ScanOp scan) {
     Place first = places.lookup(root);
     bool stays =
         first.region >= 0 && first.strides.empty() && !outputs.contains(last) && diesAt(root, scan);
-    places[last] = stays ? first : placeFor(last);
-    places[scan.getCarried()[i]] = Place(places.lookup(last));
+    setPlace(last, stays ? first : placeFor(last));
+    setPlace(scan.getCarried()[i], Place(places.lookup(last)));
   }
   for (OpResult stack : scan.getStackResults())
-    places[stack] = placeFor(stack);
+    setPlace(stack, placeFor(stack));
   for (auto [step, stack] : llvm::zip_equal(scan.getSteps(), scan.getStacks()))
-    places[step] =
-        stepOf(places.lookup(storageRoot(stack)), cast<RankedTensorType>(step.getType()), scan);
+    setPlace(step, stepOf(places.lookup(storageRoot(stack)), cast<RankedTensorType>(step.getType()),
+                          scan));
   for (auto [argument, value] : llvm::zip_equal(scan.getInvariantArguments(), scan.getInvariants()))
-    places[argument] = Place(places.lookup(storageRoot(value)));
+    setPlace(argument, Place(places.lookup(storageRoot(value))));
 }
 
 /// The place of a scan's first step in a stack: the stack's begin, or its last step if reversed.
@@ -379,7 +374,14 @@ void Placement::touch(const PlacedTensor &tensor, bool isWrite) {
 Place Placement::newRegion(int64_t bytes) {
   Place place;
   place.region = arena.add(bytes);
+  inRegion.emplace_back();
   return place;
+}
+
+void Placement::setPlace(Value value, const Place &place) {
+  places[value] = place;
+  if (place.region >= 0)
+    inRegion[place.region].push_back(value);
 }
 
 PlacedTensor Placement::tensorOf(Value value) const {

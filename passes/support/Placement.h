@@ -45,7 +45,9 @@ struct PlacedNode {
 
 class Placement {
 public:
-  Placement(mlir::ModuleOp module, mlir::func::FuncOp function);
+  /// `symbols`: with the kernels and buffers of the function's module.
+  Placement(const mlir::SymbolTable &symbols, mlir::func::FuncOp function)
+      : symbols(symbols), function(function) {}
 
   /// Places all values; failures are reported at the function.
   mlir::LogicalResult run();
@@ -75,6 +77,8 @@ private:
   std::optional<Place> placeAtYield(mlir::exec::LaunchOp launch, mlir::OpResult result);
   std::optional<Place> placeOverOperand(mlir::exec::LaunchOp launch, unsigned result);
   Place newRegion(int64_t bytes);
+  /// Gives a value its place; only once.
+  void setPlace(mlir::Value value, const Place &place);
   bool diesAt(mlir::Value value, mlir::Operation *node) const;
   bool isLastRead(mlir::Value value, mlir::exec::LaunchOp launch, unsigned result) const;
   void copy(mlir::Location location, PlacedTensor from, PlacedTensor to, Nodes &into);
@@ -86,11 +90,12 @@ private:
   PlacedTensor tensorOf(mlir::Value value) const;
   Place stepOf(const Place &stack, mlir::RankedTensorType step, mlir::grad::ScanOp scan) const;
 
-  mlir::SymbolTable symbols;
+  const mlir::SymbolTable &symbols;
   mlir::func::FuncOp function;
   Nodes nodes;
   llvm::DenseMap<mlir::Value, Place> outputs; ///< results that are computed in place of an output
-  llvm::MapVector<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, Place> places;
+  std::vector<llvm::SmallVector<mlir::Value, 1>> inRegion; ///< the values in each
   llvm::DenseSet<mlir::Operation *> placed; ///< nodes and terminators already processed
   Arena arena;
 };
