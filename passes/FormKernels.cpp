@@ -5,6 +5,7 @@
 #include "passes/support/Clusters.h"
 #include "passes/support/KernelTable.h"
 #include "passes/support/Outline.h"
+#include "passes/support/RepeatedValues.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 
@@ -129,9 +130,11 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     Outliner outliner(module);
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
       for (Block *block : blocksOf(function)) {
-        FailureOr<std::vector<Cluster>> clusters = formClusters(*block, exec::kernelLimits(cuda));
+        const exec::KernelLimits &limits = exec::kernelLimits(cuda);
+        FailureOr<std::vector<Cluster>> clusters = formClusters(*block, limits);
         if (failed(clusters))
           return signalPassFailure();
+        repeatValues(*clusters, limits);
         for (const Cluster &cluster : *clusters)
           outliner.outline(cluster);
         sortTopologically(block);

@@ -16,6 +16,7 @@ struct KernelLimits {
   int64_t maxTensorsSideBySide; ///< of a kernel whose results have only a scalar in common
   int64_t maxSmallElements;     ///< a kernel with this many elements costs no more than its launch
   int64_t maxRepeatedElements;  ///< summed by a reduction that may be recomputed inside another
+  int64_t repeatedOpsPerByte;   ///< repeated in place of a byte written or read; 0: never
   int64_t minBlockedSum;        ///< min sum length to block a filter gradient ...
   int64_t minBlockedProduct;    ///< ... or a product whose operands both stride across the sum
   int64_t minAttentionQueries;  ///< min queries to compute an attention in one kernel ...
