@@ -11,11 +11,11 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 LogicalResult gradc::expectHeadShapes(Node &n, const Heads &h) {
   ArrayRef<int64_t> q = h.query.shape(), k = h.key.shape(), v = h.value.shape();
-  if (q[0] == k[0] && k.drop_back() == v.drop_back() && q[3] == k[3] && k[1] > 0 &&
+  if (q[0] == k[0] && k.drop_back() == v.drop_back() && q[3] == k[3] && q[1] > 0 && k[1] > 0 &&
       q[1] % k[1] == 0 && k[2] > 0)
     return success();
   return n.error() << "expected queries [B, H, S, D], keys [B, h, T, D] and values [B, h, T, E] "
-                      "where h divides H, found "
+                      "where h divides H and neither H nor T is 0, found "
                    << formatDims(q) << ", " << formatDims(k) << " and " << formatDims(v);
 }
 

@@ -276,7 +276,8 @@ TEST_F(CompositionTest, AttentionWithoutAVisibleKeyIsZero) {
   };
   expectFails(of({1, 3, 2, 4}, {1, 2, 5, 4}, {1, 2, 5, 4}),
               {"expected queries [B, H, S, D], keys [B, h, T, D] and values [B, h, T, E] where h "
-               "divides H, found [1, 3, 2, 4]"});
+               "divides H and neither H nor T is 0, found [1, 3, 2, 4]"});
+  expectFails(of({1, 0, 2, 4}, {1, 1, 5, 4}, {1, 1, 5, 4}), {"found [1, 0, 2, 4]"});
   expectFails(of({1, 2, 4}, {1, 2, 4}, {1, 2, 4}),
               {"expected a number of heads that divides dim 2 of operand 0"});
   expectFails(of({1, 1, 2, 4}, {1, 1, 2, 4}, {1, 1, 2, 4}).input({3, 3}),
