@@ -19,7 +19,9 @@ void TeamChoice::ran(const void *schedule, int64_t runTime) {
   othersTime = 0;
   time += runTime;
   ++runs;
-  if (time < window)
+  // A single long run may be an outlier. A trial that looks bad ends after it.
+  bool isBad = isTrial && time / runs > settledMean - settledMean / 16;
+  if (time < window || (runs < leastRuns && !isBad))
     return;
   int64_t mean = time / runs;
   time = runs = 0;

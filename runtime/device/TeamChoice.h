@@ -30,7 +30,7 @@ public:
 private:
   void endWindow(int64_t mean);
 
-  static constexpr int64_t window = 30'000'000;
+  static constexpr int64_t window = 30'000'000, leastRuns = 4;
   /// Windows between two trials.
   static constexpr int64_t shortestPause = 8, longestPause = 128;
 
