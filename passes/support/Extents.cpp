@@ -56,14 +56,14 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
       set(result, Extents(*find(target)));
     return success();
   }
-  if (auto receive = dyn_cast<grad::ReceiveOp>(op)) {
-    setAll(receive, extent::whole);
-    if (std::optional<ArrayRef<int64_t>> extents = receive.getExtents())
-      set(receive, Extents(*extents));
+  if (std::optional<grad::TransferHalf> transfer = grad::TransferHalf::of(op)) {
+    if (transfer->sends)
+      return success();
+    setAll(transfer->value, extent::whole);
+    if (transfer->extents)
+      set(transfer->value, Extents(*transfer->extents));
     return success();
   }
-  if (isa<grad::SendOp>(op))
-    return success();
   if (auto branch = dyn_cast<grad::IfOp>(op))
     return visitIf(branch);
   if (auto scan = dyn_cast<grad::ScanOp>(op))

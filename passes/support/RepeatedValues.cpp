@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// What a division or root, and what a function that is no instruction, cost in additions.
+/// The costs, in additions, of a division or root, and of a function that is not an instruction.
 static constexpr int64_t opsOfDivision = 4, opsOfFunction = 12;
 
 static int64_t opsOf(Operation &scalar) {

@@ -21,7 +21,7 @@ void TeamChoice::ran(const void *schedule, int64_t runTime) {
   ++runs;
   // A single long run may be an outlier. A trial that looks bad ends after it.
   bool isBad = isTrial && time / runs > settledMean - settledMean / 16;
-  if (time < window || (runs < leastRuns && !isBad))
+  if (time < window || (runs < minRuns && !isBad))
     return;
   int64_t mean = time / runs;
   time = runs = 0;

@@ -12,8 +12,8 @@ namespace gradc::runtime {
 /// but only while threads are preempted, so a machine without other work never pays for a trial.
 /// Results do not depend on it.
 ///
-/// 1. Runs on the team are timed over a window. If threads were preempted in it, the next window
-///    tries one thread.
+/// 1. Runs on the team are timed over a window, of several runs if they are long. If threads were
+///    preempted in it, the next window tries one thread.
 /// 2. The faster of both stays. After a failed trial the next one comes later, so trials cost a few
 ///    percent at most.
 /// 3. While one thread is faster, the team is tried again from time to time in the same way.
@@ -30,7 +30,7 @@ public:
 private:
   void endWindow(int64_t mean);
 
-  static constexpr int64_t window = 30'000'000, leastRuns = 4;
+  static constexpr int64_t window = 30'000'000, minRuns = 4;
   /// Windows between two trials.
   static constexpr int64_t shortestPause = 8, longestPause = 128;
 

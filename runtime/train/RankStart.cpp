@@ -49,7 +49,8 @@ static int modelRanksOf(const Artifact &artifact) {
   return distribution.string("strategy") == "TENSOR" ? int(distribution.integer("ranks", 1)) : 1;
 }
 
-/// Whether so many ranks can train together. A single process can train a pipeline, but no shards.
+/// Checks that the model can be divided among `ranks` ranks. A single process can train a pipeline,
+/// but no shards.
 static Status expectModel(const Artifact &artifact, int ranks) {
   Config spec = Config::job(artifact);
   int each = modelRanksOf(artifact);
@@ -73,8 +74,6 @@ static Status expectModel(const Artifact &artifact, int ranks) {
 
 static Status expectWorkers(const Artifact &artifact, int ranks) {
   int servers = serversOf(artifact);
-  if (Status fits = expectModel(artifact, ranks); !fits.ok())
-    return fits;
   return ranks > servers
              ? Status()
              : Status(Code::usage, text("found ", ranks, " ranks, expected more: ", servers,
@@ -134,6 +133,8 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   ranks = std::move(*joined);
   Status isShared = expectDistribution(artifact);
   int servers = serversOf(artifact);
+  if (isShared.ok())
+    isShared = expectModel(artifact, ranks->size());
   if (isShared.ok())
     isShared = expectWorkers(artifact, ranks->size());
   if (Status ready = ranks->agree(isShared, {}); !ready.ok()) {

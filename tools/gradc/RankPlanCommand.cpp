@@ -60,7 +60,7 @@ struct ReplicaForecast {
   double sums, step;             ///< seconds
 };
 
-/// What each stage of one replica with a whole batch computes, holds and sends.
+/// Describes the work, memory and transfers of each stage of one replica with a whole batch.
 json printStages(const StagePlan &plan, const BenchResult &measured, bool asJson) {
   json stages = json::array();
   if (!asJson) {

@@ -40,7 +40,7 @@ TEST(Ranks, PartsOfParametersWithClippingAveragesAndScales) {
                 {{16, 16}, {8, 20, 4}}, 2e-6);
 }
 
-/// What ranks compute from their shards differs from one process only in the order of sums.
+/// Ranks with shards differ from one process only in the order of sums.
 TEST(Ranks, InF64ShardsFollowOneProcess) {
   for (int ranks : {2, 4}) {
     Case wanted{"digits", dropped,

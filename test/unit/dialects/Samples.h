@@ -39,7 +39,7 @@ struct Sample {
 
 /// All samples.
 llvm::ArrayRef<Sample> samples();
-/// Those of optimizers.
+/// The samples of optimizers.
 std::vector<Sample> optimizerSamples();
 /// A copy of a composed string that lives to the end of the program: samples own nothing.
 const char *keep(const std::string &text);
