@@ -58,6 +58,14 @@ TEST(TeamChoice, LongRunsAreTriedOneAtATime) {
   EXPECT_LT(machine.timeAlone, machine.timeOnTeam / 10);
 }
 
+TEST(TeamChoice, OneSlowRunDecidesNothing) {
+  Machine machine{80 * millisecond, 60 * millisecond, true};
+  machine.run(80 * millisecond);
+  machine.onTeam = 40 * millisecond;
+  machine.run(second);
+  EXPECT_LT(machine.timeAlone, 100 * millisecond);
+}
+
 TEST(TeamChoice, TheTeamComesBackWhenTheOtherWorkHasEnded) {
   Machine machine{2 * millisecond, millisecond, true};
   machine.run(10 * second);
