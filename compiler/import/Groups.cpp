@@ -216,7 +216,7 @@ LogicalResult Groups::apply(Imported &imported, const States &states) const {
     ok &= succeeded(own);
     if (failed(own))
       continue;
-    auto state = imported.module->lookupSymbol<StateOp>(states.symbol(verdict.initializer));
+    StateOp state = states.state(verdict.initializer);
     if (*own)
       state->setAttr("grad.optimizer", *own);
     if (group >= 0 && groups[group].block->lazy())

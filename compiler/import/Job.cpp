@@ -25,7 +25,7 @@ class JobImport {
 public:
   JobImport(SpecFile &spec, OnnxModel &model, const ImportOptions &options)
       : spec(spec), model(model), given(options), options(options), import(model, this->options),
-        groups(spec, model), teachers(spec, *import.module) {}
+        groups(spec, model), teachers(spec, import.symbols) {}
 
   FailureOr<Imported> run(MLIRContext &context);
 
@@ -353,7 +353,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   setDirections(training);
   // All errors in spec, names, and data are reported before the first node is imported.
   LogicalResult applied = applySpec();
-  MapModels maps(spec, *import.module);
+  MapModels maps(spec, import.symbols);
   FailureOr<std::vector<DataSet>> sets = describeTrainingData(context, spec, &maps);
   if (failed(applied) || failed(sets))
     return failure();

@@ -12,7 +12,7 @@ class ModuleImport {
 public:
   ModuleImport(const OnnxModel &model, const ImportOptions &options)
       : model(model), options(options), module(mlir::ModuleOp::create(model.fileLoc())),
-        states(model, *module) {}
+        symbols(*module), states(model, symbols) {}
 
   mlir::LogicalResult importForward(llvm::StringRef name, const ImportOptions &options,
                                     int64_t batch,
@@ -24,6 +24,7 @@ public:
   const OnnxModel &model;
   const ImportOptions &options;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::SymbolTable symbols; ///< of the states
   States states;
   Imported imported;
   bool exportsWeightsApart = false;

@@ -50,20 +50,23 @@ static LogicalResult refuseMerged(const Imported &imported, const States &states
         for (Operation *user : read->getUsers())
           uses[read.getState().str()].nodes.insert(nodeName(user));
       });
+  SymbolTable symbols(module);
   for (auto &[symbol, use] : uses)
     if (use.nodes.size() > 1)
-      use.value = commonValue(module.lookupSymbol<StateOp>(symbol).getInitial());
+      use.value = commonValue(symbols.lookup<StateOp>(symbol).getInitial());
 
   bool ok = true;
   for (const Verdict &verdict : imported.verdicts) {
     if (!verdict.trains || states.isNamed(verdict.initializer))
       continue;
     const Uses &own = uses[states.symbol(verdict.initializer).str()];
+    if (own.nodes.size() < 2 || !own.value)
+      continue;
     bool isAppliedAgain = llvm::any_of(uses, [&](const auto &other) {
       return other.second.nodes.size() > 1 && !other.second.value &&
              llvm::includes(other.second.nodes, own.nodes);
     });
-    if (own.nodes.size() < 2 || !own.value || isAppliedAgain)
+    if (isAppliedAgain)
       continue;
     std::vector<std::string> names(own.nodes.begin(), own.nodes.end());
     auto error = emitError(model.nameLoc(verdict.initializer))

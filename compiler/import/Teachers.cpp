@@ -49,7 +49,7 @@ LogicalResult Teachers::read(llvm::function_ref<std::string(StringRef)> fieldOf)
   for (auto [i, block] : llvm::enumerate(spec.get().teacher())) {
     Teacher &teacher = teachers.emplace_back();
     FailureOr<std::unique_ptr<OnnxModel>> model =
-        OnnxModel::read(*module.getContext(), spec.resolve(block.model()));
+        OnnxModel::read(*symbols.getOp()->getContext(), spec.resolve(block.model()));
     if (failed(model)) {
       ok = false;
       continue;
@@ -58,7 +58,7 @@ LogicalResult Teachers::read(llvm::function_ref<std::string(StringRef)> fieldOf)
     for (const std::string &input : teacher.model->inputNames())
       teacher.fields[input] = fieldOf(input);
     std::string prefix = "teacher." + std::to_string(i) + "/";
-    teacher.states = std::make_unique<States>(*teacher.model, module, prefix);
+    teacher.states = std::make_unique<States>(*teacher.model, symbols, prefix);
     for (const std::string &name : teacher.model->initializerNames())
       teacher.states->freeze(name);
     ok &= succeeded(checkNames(int(i)));
@@ -99,7 +99,7 @@ FailureOr<Teachers::Computed> Teachers::takeOver(int index, func::FuncOp teacher
       return failure();
     inStep.map(teacher.getArgument(i), *value);
   }
-  Builder b(module.getContext());
+  Builder b(symbols.getOp()->getContext());
   for (Operation &op : teacher.front().without_terminator())
     entry.getBuilder().clone(op, inStep)->walk([&](Operation *moved) {
       moved->setLoc(NameLoc::get(b.getStringAttr("teacher:" + nodeName(moved)), moved->getLoc()));

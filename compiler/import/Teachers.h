@@ -9,7 +9,7 @@ namespace gradc {
 /// The teachers of a spec. Their weights are constants of the module.
 class Teachers {
 public:
-  Teachers(const SpecFile &spec, mlir::ModuleOp module) : spec(spec), module(module) {}
+  Teachers(const SpecFile &spec, mlir::SymbolTable &symbols) : spec(spec), symbols(symbols) {}
 
   /// Reads the models, and reports names that they lack. `fieldOf`: the field that feeds a graph
   /// input of the student.
@@ -39,7 +39,7 @@ private:
   mlir::FailureOr<LossTerm> match(int index, int which, SpecValues &values, mlir::Value value);
 
   const SpecFile &spec;
-  mlir::ModuleOp module;
+  mlir::SymbolTable &symbols;
   std::vector<Teacher> teachers;
 };
 

@@ -132,8 +132,8 @@ void Decision::findReached(const StepSpec &step) {
 void Decision::judge(Verdict &verdict) {
   if (!verdict.trains)
     return;
-  StringRef symbol = states.symbol(verdict.initializer);
-  auto state = imported.module->lookupSymbol<StateOp>(symbol);
+  StateOp state = states.state(verdict.initializer);
+  StringRef symbol = state.getSymName();
   std::string by, where;
   bool isNamed = false;
   for (const Reached &reached : steps) {

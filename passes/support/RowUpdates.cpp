@@ -13,14 +13,15 @@ using namespace gradc;
 
 RowReads RowReads::of(ReadOp parameter) {
   RowReads reads;
-  for (Operation &op : *parameter->getBlock()) {
-    if (!llvm::is_contained(op.getOperands(), parameter.getResult()))
-      continue;
+  SetVector<Operation *> found(parameter->user_begin(), parameter->user_end());
+  SmallVector<Operation *> users = found.takeVector();
+  llvm::sort(users, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : users) {
     auto rows = dyn_cast<RowsOpInterface>(op);
     bool isRead =
-        rows && !rows.getNewRows() && rows.getRows() && op.getOperand(0) == parameter.getResult();
+        rows && !rows.getNewRows() && rows.getRows() && op->getOperand(0) == parameter.getResult();
     if (!isRead) {
-      reads.other = &op;
+      reads.other = op;
       continue;
     }
     reads.ops.push_back(rows);

@@ -75,12 +75,13 @@ MapModels::Model *MapModels::open(const std::string &name, ArrayRef<SpecFile::St
   auto [at, isNew] = models.try_emplace(path);
   Model &model = at->second;
   if (isNew) {
-    FailureOr<std::unique_ptr<OnnxModel>> file = OnnxModel::read(*module.getContext(), path);
+    FailureOr<std::unique_ptr<OnnxModel>> file =
+        OnnxModel::read(*symbols.getOp()->getContext(), path);
     if (failed(file))
       return nullptr;
     model.file = std::move(*file);
     std::string prefix = "map." + std::to_string(models.size() - 1) + "/";
-    model.states = std::make_unique<States>(*model.file, module, prefix);
+    model.states = std::make_unique<States>(*model.file, symbols, prefix);
     // Nothing in a map model trains, and no statistic changes.
     auto where = [&](int) { return spec.at(place); };
     if (model.file->graph().initializer_size() &&
@@ -167,7 +168,7 @@ bool MapModels::hasLeadingDim(const Stage &stage) const {
 }
 
 LogicalResult MapModels::checkTypes(const Stage &stage, int64_t batch, bool isBatched) {
-  MLIRContext &context = *module.getContext();
+  MLIRContext &context = *symbols.getOp()->getContext();
   bool ok = true;
   for (const Binding &binding : stage.bindings) {
     const onnx::TypeProto::Tensor &tensor = binding.input->type().tensor_type();
@@ -313,7 +314,7 @@ LogicalResult MapModels::importEntries(const Stage &stage, Entry &entry, int64_t
   if (failed(importEntry(stage, whole, entry.name, batch, isBatched)))
     return failure();
   if (rest) {
-    ScopedDiagnosticHandler explain(module.getContext(), [&](Diagnostic &diagnostic) {
+    ScopedDiagnosticHandler explain(symbols.getOp()->getContext(), [&](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
         diagnostic.attachNote() << "for the last batch, which has " << rest << " of " << batch
                                 << " rows; batch { drop_remainder: true } leaves it out";
@@ -332,5 +333,5 @@ void MapModels::finish() {
     if (model.states)
       model.states->finish(ignored);
   for (func::FuncOp function : functions)
-    function->moveBefore(module.getBody(), module.getBody()->end());
+    function->moveBefore(function->getBlock(), function->getBlock()->end());
 }

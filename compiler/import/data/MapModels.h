@@ -11,7 +11,7 @@ namespace gradc {
 /// of training and evaluation are shared.
 class MapModels {
 public:
-  MapModels(const SpecFile &spec, mlir::ModuleOp module) : spec(spec), module(module) {}
+  MapModels(const SpecFile &spec, mlir::SymbolTable &symbols) : spec(spec), symbols(symbols) {}
 
   /// Imports the model of a map block, given the set's fields before it. `batch`: the size of the
   /// batches that the model takes; 0 if it takes rows. Returns the fields that the model produces,
@@ -69,7 +69,7 @@ private:
                                   int64_t batch, bool isBatched);
 
   const SpecFile &spec;
-  mlir::ModuleOp module;
+  mlir::SymbolTable &symbols;
   std::map<std::string, Model> models;  ///< by path
   std::map<std::string, Entry> entries; ///< by all that they are made of
   std::vector<mlir::func::FuncOp> functions;

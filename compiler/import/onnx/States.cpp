@@ -27,18 +27,25 @@ LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
 static bool isFitted(StringRef initializer) { return initializer.starts_with(GRADC_FITTED_PREFIX); }
 
 StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Location location) {
+  Block &body = *getModule().getBody();
+  // Entries are functions behind all states, and few.
+  Block::iterator entries = body.end();
+  while (entries != body.begin() && !isa<StateOp>(*std::prev(entries)))
+    --entries;
+  auto isTaken = [&](StringRef symbol) {
+    return symbols.lookup(symbol) ||
+           llvm::any_of(llvm::make_range(entries, body.end()), [&](Operation &entry) {
+             return SymbolTable::getSymbolName(&entry).getValue() == symbol;
+           });
+  };
   std::string symbol = (prefix + name).str();
-  for (int i = 1; module.lookupSymbol(symbol); ++i)
+  for (int i = 1; isTaken(symbol); ++i)
     symbol = (prefix + name + "." + Twine(i)).str();
-  auto builder = OpBuilder::atBlockBegin(module.getBody());
-  // Inserts before the functions and after existing states.
-  for (Operation &op : *module.getBody())
-    if (!isa<StateOp>(op)) {
-      builder.setInsertionPoint(&op);
-      break;
-    }
-  return StateOp::create(builder, location, symbol, kind, cast<RankedTensorType>(value.getType()),
-                         value);
+  OpBuilder builder(&body, entries);
+  auto state = StateOp::create(builder, location, symbol, kind,
+                               cast<RankedTensorType>(value.getType()), value);
+  symbols.insert(state);
+  return state;
 }
 
 Value States::read(OpBuilder &builder, const onnx::TensorProto &initializer) {
@@ -57,10 +64,12 @@ Value States::read(OpBuilder &builder, const onnx::TensorProto &initializer) {
   if (!mayTrain)
     return ConstantOp::create(builder, location, type, value);
   StateOp &state = states[initializer.name()];
-  if (!state)
+  if (!state) {
     state = create(initializer.name(),
                    isFitted(initializer.name()) ? StateKind::statistic : StateKind::parameter,
                    value, location);
+    initializers[state.getSymName()] = initializer.name();
+  }
   return ReadOp::create(builder, location, type, state.getSymName());
 }
 
@@ -69,7 +78,7 @@ ElementsAttr States::known(Value value) {
   if (matchPattern(value, m_Constant(&attribute)))
     return attribute;
   if (auto read = value.getDefiningOp<ReadOp>())
-    return module.lookupSymbol<StateOp>(read.getState()).getInitial();
+    return symbols.lookup<StateOp>(read.getState()).getInitial();
   return nullptr;
 }
 
@@ -77,16 +86,14 @@ bool States::makeStatistic(Value value, Location node) {
   auto read = value.getDefiningOp<ReadOp>();
   if (!read)
     return false;
-  module.lookupSymbol<StateOp>(read.getState()).setKind(StateKind::statistic);
+  symbols.lookup<StateOp>(read.getState()).setKind(StateKind::statistic);
   statistics[read.getState()] = node->findInstanceOf<NameLoc>().getName().str();
   return true;
 }
 
 bool States::isFrozen(Value value) {
   auto read = value.getDefiningOp<ReadOp>();
-  return read && llvm::any_of(frozen.keys(), [&](StringRef initializer) {
-           return symbol(initializer) == read.getState();
-         });
+  return read && frozen.contains(initializers.lookup(read.getState()));
 }
 
 StringRef States::symbol(StringRef initializer) const {
@@ -151,9 +158,10 @@ std::string gradc::nodeName(Operation *op) {
   return name.empty() ? op->getName().getStringRef().str() : name;
 }
 
-Verdict States::judge(const onnx::TensorProto &initializer) {
+/// `reads`: of the initializer's state, in all entries.
+Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> reads) {
   StringRef name = initializer.name();
-  Type element = elementType(*module.getContext(), initializer.data_type());
+  Type element = elementType(*getModule().getContext(), initializer.data_type());
   SmallVector<int64_t> shape(initializer.dims().begin(), initializer.dims().end());
   Verdict verdict{name.str(),
                   element ? describe(RankedTensorType::get(shape, element))
@@ -168,12 +176,6 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
   StateOp state = states.lookup(name);
   if (!state && shape.empty())
     return no(attributes.contains(name) ? "a scalar (rank 0)" : "not used");
-  SmallVector<ReadOp> reads;
-  if (state)
-    module.walk([&](ReadOp read) {
-      if (read.getState() == state.getSymName())
-        reads.push_back(read);
-    });
   if (reads.empty())
     return no(state ? "only its shape or value at compile time is used" : "not used");
   if (isFitted(name))
@@ -202,8 +204,14 @@ Verdict States::judge(const onnx::TensorProto &initializer) {
 }
 
 void States::finish(std::vector<Verdict> &verdicts) {
-  for (const onnx::TensorProto &initializer : model.graph().initializer())
-    verdicts.push_back(judge(initializer));
+  ModuleOp module = getModule();
+  DenseMap<StringAttr, SmallVector<ReadOp>> reads;
+  module.walk([&](ReadOp read) { reads[read.getStateAttr().getAttr()].push_back(read); });
+  for (const onnx::TensorProto &initializer : model.graph().initializer()) {
+    StateOp state = states.lookup(initializer.name());
+    verdicts.push_back(
+        judge(initializer, state ? reads[state.getSymNameAttr()] : ArrayRef<ReadOp>()));
+  }
   for (const Verdict &verdict : verdicts)
     if (StateOp state = states.lookup(verdict.initializer);
         state && !verdict.trains && state.getKind() != StateKind::statistic)
@@ -231,7 +239,7 @@ void States::finish(std::vector<Verdict> &verdicts) {
   module.walk([&](ReadOp read) { used.insert(read.getState()); });
   for (auto &entry : llvm::make_early_inc_range(states))
     if (!used.contains(entry.second.getSymName())) {
-      entry.second.erase();
+      symbols.erase(entry.second);
       states.erase(entry.getKey());
     }
 }

@@ -8,14 +8,15 @@
 
 namespace gradc {
 
-/// Shared by all entries of a module. An initializer that may hold parameters (float, rank above 0)
+/// Shared by all entries of a model. An initializer that may hold parameters (float, rank above 0)
 /// becomes a `grad.state` at its first use; any other is a constant that folds.
 class States {
 public:
-  /// `prefix` separates the symbols of one model from those of another.
-  States(const OnnxModel &model, mlir::ModuleOp module, llvm::StringRef prefix = "")
-      : model(model), module(module), prefix(prefix.str()) {}
-  mlir::ModuleOp getModule() const { return module; }
+  /// `symbols` has the states of all models of the module; `prefix` separates those of one model
+  /// from those of another.
+  States(const OnnxModel &model, mlir::SymbolTable &symbols, llvm::StringRef prefix = "")
+      : model(model), symbols(symbols), prefix(prefix.str()) {}
+  mlir::ModuleOp getModule() const { return llvm::cast<mlir::ModuleOp>(symbols.getOp()); }
 
   /// Sets the patterns of the spec: `trainable` overrides the rule, `freeze` overrides both.
   mlir::LogicalResult setPatterns(llvm::ArrayRef<std::string> trainable,
@@ -49,19 +50,24 @@ public:
   /// states, and erases states that folding left unused.
   void finish(std::vector<Verdict> &verdicts);
 
+  /// An initializer's state; null if it has none.
+  mlir::grad::StateOp state(llvm::StringRef initializer) const {
+    return states.lookup(initializer);
+  }
   /// The symbol of an initializer's state; empty if it has none.
   llvm::StringRef symbol(llvm::StringRef initializer) const;
 
 private:
   mlir::grad::StateOp create(llvm::StringRef name, mlir::grad::StateKind kind,
                              mlir::ElementsAttr value, mlir::Location location);
-  Verdict judge(const onnx::TensorProto &initializer);
+  Verdict judge(const onnx::TensorProto &initializer, llvm::ArrayRef<mlir::grad::ReadOp> reads);
 
   const OnnxModel &model;
-  mlir::ModuleOp module;
+  mlir::SymbolTable &symbols;
   std::string prefix;
   llvm::StringMap<mlir::ElementsAttr> attributes;
-  llvm::StringMap<mlir::grad::StateOp> states;
+  llvm::StringMap<mlir::grad::StateOp> states;   ///< by initializer
+  llvm::StringMap<std::string> initializers;     ///< by symbol
   llvm::DenseMap<mlir::Attribute, std::string> names;
   llvm::StringMap<mlir::grad::StateOp> constants;
   llvm::StringSet<> trainable, frozen;
