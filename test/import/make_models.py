@@ -87,6 +87,15 @@ def layers_of_one_bias(applied_again=False, dtype=FLOAT):
     return model
 
 
+def named_like_entries():
+    """x [N, 4] -> logits [N, 4], with parameters that have the names of a job's entries."""
+    model = Model("named_like_entries")
+    weight = model.initializer("forward", FLOAT, [4, 4], [0.1 * i for i in range(16)])
+    bias = model.initializer("evaluate", FLOAT, [4], [0.0, 0.1, 0.2, 0.3])
+    model.output(model.node("Gemm", [model.input("x", FLOAT, ["N", 4]), weight, bias], ["logits"], "fc"), FLOAT, ["N", 4])
+    return model
+
+
 def convnet():
     """image [N, 1, 4, 4] -> convolution -> batch normalization -> relu -> max pool -> logits [N, 3]."""
     model = Model("convnet")
@@ -122,6 +131,7 @@ def good():
     yield "left-in-training", left_in_training()
     yield "merged-biases", layers_of_one_bias()
     yield "applied-again", layers_of_one_bias(applied_again=True)
+    yield "named-like-entries", named_like_entries()
     yield "in-f64", layers_of_one_bias(applied_again=True, dtype=DOUBLE)
 
     # Shape arithmetic as PyTorch exports x.view(x.size(0), -1).

@@ -28,7 +28,7 @@ EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOpt
   function = func::FuncOp::create(model.fileLoc(), name, builder.getFunctionType({}, {}));
   function->setAttr("grad.entry", builder.getStringAttr(name));
   function->setAttr("grad.batch", builder.getI64IntegerAttr(batch));
-  states.getModule().push_back(function);
+  states.add(function);
   builder.setInsertionPointToStart(function.addEntryBlock());
   modelScope = std::make_unique<Scope>(model.graph(), function.front());
   scope = modelScope.get();

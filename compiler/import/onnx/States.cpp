@@ -26,6 +26,12 @@ LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
 /// Whether the run finds the initializer's values in the data.
 static bool isFitted(StringRef initializer) { return initializer.starts_with(GRADC_FITTED_PREFIX); }
 
+void States::add(func::FuncOp entry) {
+  if (Operation *state = symbols.lookup(entry.getSymName()))
+    (void)symbols.renameToUnique(state, {});
+  getModule().push_back(entry);
+}
+
 StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Location location) {
   Block &body = *getModule().getBody();
   // Entries are functions behind all states, and few.
@@ -68,7 +74,7 @@ Value States::read(OpBuilder &builder, const onnx::TensorProto &initializer) {
     state = create(initializer.name(),
                    isFitted(initializer.name()) ? StateKind::statistic : StateKind::parameter,
                    value, location);
-    initializers[state.getSymName()] = initializer.name();
+    initializers[state] = initializer.name();
   }
   return ReadOp::create(builder, location, type, state.getSymName());
 }
@@ -86,14 +92,15 @@ bool States::makeStatistic(Value value, Location node) {
   auto read = value.getDefiningOp<ReadOp>();
   if (!read)
     return false;
-  symbols.lookup<StateOp>(read.getState()).setKind(StateKind::statistic);
-  statistics[read.getState()] = node->findInstanceOf<NameLoc>().getName().str();
+  auto state = symbols.lookup<StateOp>(read.getState());
+  state.setKind(StateKind::statistic);
+  statistics[state] = node->findInstanceOf<NameLoc>().getName().str();
   return true;
 }
 
 bool States::isFrozen(Value value) {
   auto read = value.getDefiningOp<ReadOp>();
-  return read && frozen.contains(initializers.lookup(read.getState()));
+  return read && frozen.contains(initializers.lookup(symbols.lookup<StateOp>(read.getState())));
 }
 
 StringRef States::symbol(StringRef initializer) const {
@@ -182,7 +189,7 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
     return no("values that standardize has found in the data");
   if (frozen.contains(name))
     return no("frozen by the training spec");
-  if (auto owner = statistics.find(state.getSymName()); owner != statistics.end())
+  if (auto owner = statistics.find(state); owner != statistics.end())
     return no("a running statistic of \"" + owner->second + "\"");
   if (trainable.contains(name)) {
     verdict.trains = true;

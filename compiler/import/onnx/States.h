@@ -17,6 +17,8 @@ public:
   States(const OnnxModel &model, mlir::SymbolTable &symbols, llvm::StringRef prefix = "")
       : model(model), symbols(symbols), prefix(prefix.str()) {}
   mlir::ModuleOp getModule() const { return llvm::cast<mlir::ModuleOp>(symbols.getOp()); }
+  /// Adds an entry to the module. A state that has its symbol gets another one.
+  void add(mlir::func::FuncOp entry);
 
   /// Sets the patterns of the spec: `trainable` overrides the rule, `freeze` overrides both.
   mlir::LogicalResult setPatterns(llvm::ArrayRef<std::string> trainable,
@@ -66,13 +68,13 @@ private:
   mlir::SymbolTable &symbols;
   std::string prefix;
   llvm::StringMap<mlir::ElementsAttr> attributes;
-  llvm::StringMap<mlir::grad::StateOp> states;   ///< by initializer
-  llvm::StringMap<std::string> initializers;     ///< by symbol
+  llvm::StringMap<mlir::grad::StateOp> states; ///< by initializer
+  llvm::DenseMap<mlir::grad::StateOp, std::string> initializers;
   llvm::DenseMap<mlir::Attribute, std::string> names;
   llvm::StringMap<mlir::grad::StateOp> constants;
   llvm::StringSet<> trainable, frozen;
   std::string whyOthersStay;
-  llvm::StringMap<std::string> statistics; ///< by symbol: the node that updates them
+  llvm::DenseMap<mlir::grad::StateOp, std::string> statistics; ///< with the node that updates them
 };
 
 /// The ONNX node that an op comes from.

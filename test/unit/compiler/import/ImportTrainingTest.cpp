@@ -150,6 +150,23 @@ TEST_F(ImportTrainingTest, TrainsALayerThatIsAppliedAgain) {
   EXPECT_EQ(trained(*imported), (std::vector<std::string>{"bias", "fc1.weight"}));
 }
 
+TEST_F(ImportTrainingTest, TrainsParametersNamedLikeEntries) {
+  Parts parts;
+  parts.model = "model: \"named-like-entries.onnx\"";
+  parts.rest = "freeze: \"evaluate\" evaluation { data { source { npz { path: \"data.npz\" } } "
+               "stage { batch { size: 5 } } } }";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(functions(*imported),
+            (std::vector<std::string>{"train", "train.tail", "evaluate", "forward"}));
+  EXPECT_EQ(trained(*imported), std::vector<std::string>{"forward"});
+  EXPECT_EQ(imported->verdicts[1].reason, "frozen by the training spec");
+  std::vector<StateKind> kinds;
+  for (const InitializerRange &range : imported->ranges)
+    kinds.push_back(imported->module->lookupSymbol<StateOp>(range.state).getKind());
+  EXPECT_EQ(kinds, (std::vector<StateKind>{StateKind::parameter, StateKind::constant}));
+}
+
 TEST_F(ImportTrainingTest, RefusesParametersInF64) {
   Parts parts;
   parts.model = "model: \"in-f64.onnx\"";
