@@ -181,7 +181,8 @@ private:
   }
 
   /// The dims of a convolution's result that the filter lacks: pictures, then positions, innermost
-  /// first, unless neighbouring positions use different taps (base > 1).
+  /// first, unless neighbouring positions use different taps (base > 1). Dims without padding come
+  /// before others: all rows of a tile have the same taps in the picture there.
   SmallVector<int64_t> pictureRows(ContractionOpInterface op) {
     ContractionLetters letters = op.getLetters();
     SmallVector<int64_t> dims;
@@ -192,9 +193,13 @@ private:
         dims.push_back(letters.dimOf(letters.result, letter));
     if (dims.empty())
       return dims;
-    if (llvm::all_of(letters.window.getBase(), [](int64_t base) { return base == 1; }))
-      for (int64_t d = letters.windowRank() - 1; d >= 0; --d)
-        dims.push_back(d);
+    WindowAttr window = letters.window;
+    if (!llvm::all_of(window.getBase(), [](int64_t base) { return base == 1; }))
+      return dims;
+    auto isPadded = [&](int64_t d) { return window.getLow()[d] > 0 || window.getHigh()[d] > 0; };
+    auto positions = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, window.getRank())));
+    llvm::stable_sort(positions, [&](int64_t a, int64_t b) { return isPadded(a) < isPadded(b); });
+    llvm::append_range(dims, positions);
     return dims;
   }
 
@@ -223,19 +228,36 @@ private:
     return divisor;
   }
 
-  /// The number of windows whose transforms fit in the L2 cache together: of several pictures and,
-  /// if the batch is small, of several columns.
-  std::pair<int64_t, int64_t> windowsTogether(int64_t channels, int64_t batch, int64_t columns) {
+  /// The number of windows whose transforms fit in the L2 cache together, or `least`: of several
+  /// pictures and, if the batch is small, of several columns.
+  std::pair<int64_t, int64_t> windowsTogether(int64_t channels, int64_t batch, int64_t columns,
+                                              int64_t least) {
     int64_t window = winogradSlots * channels * 4; // bytes
-    int64_t windows = std::max(level.cachedBytes() / window, level.tileRows);
+    int64_t windows = std::max(level.cachedBytes() / window, least);
     int64_t pictures = largestDivisor(batch, windows);
     return {pictures, largestDivisor(columns, std::max<int64_t>(windows / pictures, 1))};
   }
 
+  /// Each block of windows reads the whole filter. If that does not stay in cache, a block has so
+  /// many windows that its arithmetic takes `readsPerBlock` times as long as reading it, over
+  /// several lines of a picture if necessary; one slot of them is in cache at a time.
   void winograd(ContractionOpInterface op) {
-    int64_t channels = shapeOf(op->getOperand(0)).back() + root.getShape().back();
-    auto [pictures, columns] = windowsTogether(channels, size(2), size(1) / 2);
-    tile = {2, 2 * columns, pictures, lanes * level.tileVectors};
+    constexpr int64_t readsPerBlock = 4, bytesPerFlop = 2; // of a window: 4 bytes for 2 flops
+    int64_t channels = shapeOf(op->getOperand(0)).back(), filters = root.getShape().back();
+    bool staysInCache = winogradSlots * channels * filters * 4 <= level.cachedBytes();
+    int64_t least = level.tileRows;
+    if (!staysInCache)
+      least = std::max<int64_t>(
+          least, int64_t(readsPerBlock * bytesPerFlop * level.f32Flops / level.memoryBandwidth));
+    auto [pictures, columns] =
+        windowsTogether(channels + filters, size(2), llvm::divideCeil(size(1), 2), least);
+    int64_t all = llvm::divideCeil(size(0), 2), lines = 1;
+    if (!staysInCache) {
+      lines = std::clamp<int64_t>(llvm::divideCeil(least, pictures * columns), 1,
+                                  llvm::divideCeil(all, 2)); // two units, at least
+      lines = llvm::divideCeil(all, llvm::divideCeil(all, lines));
+    }
+    tile = {2 * lines, 2 * columns, pictures, lanes * level.tileVectors};
     algorithm = exec::Algorithm::winograd;
   }
 
@@ -248,7 +270,8 @@ private:
     ArrayRef<int64_t> gradient = shapeOf(op->getOperand(1));
     tile = {3, 3, channels, panel * largestDivisor(size(3) / panel, filters / panel)};
     order = {2, 3, 0, 1};
-    auto [pictures, columns] = windowsTogether(channels + tile[3], gradient[2], gradient[1] / 2);
+    auto [pictures, columns] =
+        windowsTogether(channels + tile[3], gradient[2], gradient[1] / 2, level.tileRows);
     block = {2, 2 * columns, pictures};
     algorithm = exec::Algorithm::winograd;
   }

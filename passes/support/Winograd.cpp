@@ -31,6 +31,14 @@ static bool hasWholeBlocks(ArrayRef<int64_t> picture, const exec::Level &level) 
          picture[1] % 2 == 0;
 }
 
+/// The same, where the last block of a padded dim may be cut off: it reads further than the window
+/// does, which padding allows.
+static bool hasBlocks(ArrayRef<int64_t> picture, WindowAttr window, const exec::Level &level) {
+  auto isPadded = [&](int64_t d) { return window.getLow()[d] + window.getHigh()[d] > 0; };
+  return isAllAtLeast(picture.take_front(2), level.winogradPicture) &&
+         (picture[0] % 2 == 0 || isPadded(0)) && (picture[1] % 2 == 0 || isPadded(1));
+}
+
 static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &level, Type element) {
   int64_t lanes = level.vectorBytes / 4;
   return element.isF32() && level.winogradChannels > 0 &&
@@ -48,7 +56,7 @@ bool gradc::suitsWinograd(exec::KernelOp kernel, const exec::Level &level) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   return window && isPlain(window) && isAll(window.getSize(), 3) && lhs.size() == 2 &&
          rhs.size() == 2 && result.size() == 2 && lhs[0] == result[0] && letters.isRow(lhs[0]) &&
-         hasWholeBlocks(shape, level) &&
+         hasBlocks(shape, window, level) &&
          hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level, elementOf(op)) &&
          llvm::all_of(kernel.getYielded(), [&](Value v) {
            return cast<RankedTensorType>(v.getType()).getShape() == shape;
@@ -90,7 +98,7 @@ int64_t gradc::winogradScratch(exec::KernelOp kernel, const exec::Level &level) 
     add(tile[2], tile[3]);
   } else {
     ContractionOpInterface op = *kernel.getBlock().getOps<ContractionOpInterface>().begin();
-    int64_t rows = tile[1] / 2 * tile[2];
+    int64_t rows = tile[0] / 2 * (tile[1] / 2) * tile[2];
     add(rows, shapeOf(op->getOperand(0)).back());
     add(rows, shapeOf(op->getResult(0)).back());
   }

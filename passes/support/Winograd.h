@@ -14,8 +14,8 @@ constexpr int64_t winogradSlots = 16;
 constexpr int64_t winogradGradientChannels = 16;
 
 /// Whether the contraction of a kernel is a suitable 3x3 convolution (or the gradient of its
-/// input): pictures have even sizes, channels fill whole vectors and panels and reach the level's
-/// min, and nothing else in the kernel has another shape.
+/// input): pictures have even sizes or padding, channels fill whole vectors and panels and reach
+/// the level's min, and nothing else in the kernel has another shape.
 bool suitsWinograd(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
 /// The same for the gradient of a 3x3 filter.

@@ -351,6 +351,17 @@ exec.kernel @groups(%x: tensor<8x8x32x3x16xf32>, %w: tensor<1x1x3x16x32xf32>) at
   exec.yield %0 : tensor<8x8x32x3x32xf32>
 }
 
+// Rows of a tile are positions along the dim without padding, where they all have the same taps.
+
+// V3-LABEL: exec.kernel @wide(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 1, 1, 16], order = [0, 1, 3, 2], grain = 1>
+// V4-LABEL: exec.kernel @wide(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [6, 1, 1, 32], order = [0, 1, 3, 2], grain = 1>
+exec.kernel @wide(%x: tensor<17x17x1x64xf32>, %w: tensor<1x7x64x64xf32>) attributes {flops = 16572416 : i64, bytes = 262656 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[1, 7] low [0, 3] high [0, 3]> : tensor<17x17x1x64xf32>, tensor<1x7x64x64xf32>
+  exec.yield %0 : tensor<17x17x1x64xf32>
+}
+
 // A filter stored transformed: windows of two by two results, as many at once as fit in a cache with their
 // transforms; the filter panel by panel, with as many channels as a transpose in registers needs.
 
@@ -358,6 +369,12 @@ exec.kernel @groups(%x: tensor<8x8x32x3x16xf32>, %w: tensor<1x1x3x16x32xf32>) at
 // V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1, winograd>
 // V3-LABEL: exec.kernel @fewer(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [2, 8, 16, 16], order = [0, 1, 2, 3], grain = 1, winograd>
+// A filter larger than the cache is read once by each block, so blocks have several lines of windows, and odd sizes a
+// last block that is cut off; in two units at least.
+// V3-LABEL: exec.kernel @deep(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 28, 1, 16], order = [0, 1, 2, 3], grain = 1, winograd>
+// V3-LABEL: exec.kernel @odd(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 14, 1, 16], order = [0, 1, 2, 3], grain = 1, winograd>
 // V3-LABEL: exec.kernel @filter(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 1, 16], order = [3, 2, 0, 1], grain = 1>
 // V3-LABEL: exec.kernel @filter_transposed(
@@ -371,6 +388,16 @@ exec.kernel @fewer(%x: tensor<8x8x16x32xf32>, %w: tensor<3x3x32x32xf32>) attribu
     layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x16x32xf32>, tensor<3x3x32x32xf32>
   exec.yield %0 : tensor<8x8x16x32xf32>
+}
+exec.kernel @deep(%x: tensor<28x28x1x512xf32>, %w: tensor<3x3x512x512xf32>) attributes {flops = 3567255552 : i64, bytes = 12648448 : i64,
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<28x28x1x512xf32>, tensor<3x3x512x512xf32>
+  exec.yield %0 : tensor<28x28x1x512xf32>
+}
+exec.kernel @odd(%x: tensor<13x13x1x256xf32>, %w: tensor<3x3x256x256xf32>) attributes {flops = 186909696 : i64, bytes = 2705408 : i64,
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<13x13x1x256xf32>, tensor<3x3x256x256xf32>
+  exec.yield %0 : tensor<13x13x1x256xf32>
 }
 exec.kernel @filter(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 : i64, bytes = 409600 : i64,
     layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]} {

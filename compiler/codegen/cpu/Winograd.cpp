@@ -1,6 +1,7 @@
 // Works on blocks of windows whose transforms fit in the second-level cache. Every 4x4 patch of the
 // picture is transformed, 16 contractions over channels follow, and each 4x4 of their results
-// becomes 2x2 results, which the rest of the kernel reads from registers.
+// becomes 2x2 results, which the rest of the kernel reads from registers. Those beyond the edge of
+// a picture of odd size are dropped.
 //
 // result = A^T ((G g G^T) * (B^T d B)) A with A^T = [[1,1,1,0],[0,1,-1,-1]] (Lavin and Gray, 2015).
 #include "compiler/codegen/cpu/Winograd.h"
@@ -32,10 +33,12 @@ public:
 
   void emit(Value begin, Value end) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getResult(0).getType()).getShape();
-    nest.loop(begin, end, {}, [&](LinearExpr row, ValueRange) {
-      forAll(nest, shape[1] / (outputs * block.columns), [&](LinearExpr column) {
+    nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
+      block.row = unit * block.lines;
+      if (int64_t all = llvm::divideCeil(shape[0], outputs); all % block.lines != 0)
+        block.linesLeft = linesLeft(all);
+      forAll(nest, llvm::divideCeil(shape[1], outputs * block.columns), [&](LinearExpr column) {
         forBlocks(nest, shape[2], tiles.perRow(op.getResult(0), 2), block, [&] {
-          block.row = row;
           block.column = column * block.columns;
           emitBlock();
         });
@@ -47,17 +50,24 @@ public:
 private:
   static WindowBlock blockOf(exec::KernelOp kernel) {
     ArrayRef<int64_t> tile = kernel.getScheduleAttr().getTile();
-    return {tile[1] / outputs, tile[2], {}, {}, {}, {}};
+    return {tile[1] / outputs, tile[2], {}, {}, {}, {}, tile[0] / outputs};
   }
-  int64_t rows() const { return block.columns * block.batch; }
+  int64_t rows() const { return block.lines * block.columns * block.batch; }
+
+  /// The block's lines, of `all` lines of the picture.
+  Value linesLeft(int64_t all) {
+    Value left = nest.index(LinearExpr(all) + block.row * -1);
+    return arith::MinSIOp::create(nest.builder, nest.location, left, nest.constant(block.lines));
+  }
 
   void emitBlock() {
     transformPatches(nest, tiles, picture, block, LinearExpr(0), patches, reversed);
     multiply();
-    forAll(nest, block.columns, [&](LinearExpr c) {
+    forWindows(nest, block, [&](LinearExpr line, LinearExpr c) {
       forPictures(nest, block, [&](LinearExpr n) {
-        LinearExpr row = block.rowOf(nest, c, n);
-        forAll(nest, filters / nest.lanes, [&](LinearExpr o) { transformBack(c, n, row, o); });
+        LinearExpr row = block.rowOf(nest, line, c, n);
+        forAll(nest, filters / nest.lanes,
+               [&](LinearExpr o) { transformBack(line, c, n, row, o); });
       });
     });
   }
@@ -66,7 +76,7 @@ private:
   /// only known at run time, the last tile begins early enough to end with them.
   void multiply() {
     int64_t vectors = panel / nest.lanes, height = std::min(tileRows(nest, vectors), rows());
-    if (block.pictures)
+    if (block.varies())
       return multiplyRows(height);
     int64_t full = rows() / height;
     forAll(nest, slots, [&](LinearExpr slot) {
@@ -122,8 +132,8 @@ private:
                               sums[r * vectors + v]);
   }
 
-  void transformBack(const LinearExpr &c, const LinearExpr &n, const LinearExpr &row,
-                     const LinearExpr &o) {
+  void transformBack(const LinearExpr &l, const LinearExpr &c, const LinearExpr &n,
+                     const LinearExpr &row, const LinearExpr &o) {
     LinearExpr first = lanesFrom(o * nest.lanes);
     Square m;
     for (int64_t i = 0; i < patch; ++i)
@@ -142,13 +152,31 @@ private:
     for (int64_t i = 0; i < outputs; ++i) {
       auto line = folded(half[i]);
       for (int64_t j = 0; j < outputs; ++j) {
-        Point point{{block.row * outputs + LinearExpr(i),
+        Point point{{(block.row + l) * outputs + LinearExpr(i),
                      (block.column + c) * outputs + LinearExpr(j), block.picture + n, first},
                     nest.lanes};
-        nest.known(op.getResult(0), point) = line[j];
-        finish(point);
+        whenInside(point, {i, j}, [&] {
+          nest.known(op.getResult(0), point) = line[j];
+          finish(point);
+        });
       }
     }
+  }
+
+  /// `offset`: of the point in its 2x2 results.
+  void whenInside(const Point &point, std::array<int64_t, 2> offset,
+                  llvm::function_ref<void()> body) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getResult(0).getType()).getShape();
+    Value inside;
+    for (int64_t d = 0; d < 2; ++d) {
+      if (shape[d] % outputs == 0 || offset[d] < shape[d] % outputs)
+        continue;
+      Value holds =
+          arith::CmpIOp::create(nest.builder, nest.location, arith::CmpIPredicate::slt,
+                                nest.index(point.coordinates[d]), nest.constant(shape[d]));
+      inside = inside ? arith::AndIOp::create(nest.builder, nest.location, inside, holds) : holds;
+    }
+    inside ? nest.when(inside, body) : body();
   }
 
   /// Emits the ops after the convolution. Results may overwrite operands read at the same element,

@@ -157,7 +157,7 @@ private:
     };
     forAll(nest, block.columns, [&](LinearExpr c) {
       forPictures(nest, block, [&](LinearExpr n) {
-        LinearExpr row = block.rowOf(nest, c, n);
+        LinearExpr row = block.rowOf(nest, 0, c, n);
         forAll(nest, filters / nest.lanes, [&](LinearExpr o) {
           std::array<Line, outputs> lines;
           for (int64_t i = 0; i < outputs; ++i) {

@@ -31,19 +31,23 @@ Value WindowBlock::picturesOf(LoopNest &nest, Value all) const {
   return arith::MinSIOp::create(nest.builder, nest.location, left, nest.constant(batch));
 }
 
-LinearExpr WindowBlock::rowOf(LoopNest &nest, const LinearExpr &column,
+LinearExpr WindowBlock::rowOf(LoopNest &nest, const LinearExpr &line, const LinearExpr &column,
                               const LinearExpr &picture) const {
+  LinearExpr window = line * columns + column;
   if (!pictures)
-    return column * batch + picture;
+    return window * batch + picture;
   return nest.variable(
-             arith::MulIOp::create(nest.builder, nest.location, nest.index(column), pictures)) +
+             arith::MulIOp::create(nest.builder, nest.location, nest.index(window), pictures)) +
          picture;
 }
 
 Value WindowBlock::rowCount(LoopNest &nest) const {
-  if (!pictures)
-    return nest.constant(columns * batch);
-  return arith::MulIOp::create(nest.builder, nest.location, nest.constant(columns), pictures);
+  auto times = [&](Value a, Value b) -> Value {
+    return arith::MulIOp::create(nest.builder, nest.location, a, b);
+  };
+  Value windows =
+      linesLeft ? times(linesLeft, nest.constant(columns)) : nest.constant(lines * columns);
+  return times(windows, pictures ? pictures : nest.constant(batch));
 }
 
 void winograd::forBlocks(LoopNest &nest, int64_t size, int64_t perRow, WindowBlock &block,
@@ -58,6 +62,17 @@ void winograd::forBlocks(LoopNest &nest, int64_t size, int64_t perRow, WindowBlo
     return forAll(nest, size / block.batch, each);
   Value all = nest.extent(size, perRow), batch = nest.constant(block.batch);
   forAll(nest, arith::CeilDivSIOp::create(nest.builder, nest.location, all, batch), each);
+}
+
+void winograd::forWindows(LoopNest &nest, const WindowBlock &block,
+                          llvm::function_ref<void(LinearExpr, LinearExpr)> body) {
+  auto each = [&](LinearExpr line) {
+    forAll(nest, block.columns, [&](LinearExpr column) { body(line, column); });
+  };
+  if (block.linesLeft)
+    forAll(nest, block.linesLeft, each);
+  else
+    forAll(nest, block.lines, each);
 }
 
 void winograd::forPictures(LoopNest &nest, const WindowBlock &block,
@@ -167,11 +182,11 @@ static Value liesInside(LoopNest &nest, const Picture &picture, const LinearExpr
 void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Picture &picture,
                                 const WindowBlock &block, const LinearExpr &first,
                                 const Scratch &to, bool reversed) {
-  forAll(nest, block.columns, [&](LinearExpr c) {
-    LinearExpr y = block.row * outputs, x = (block.column + c) * outputs;
+  forWindows(nest, block, [&](LinearExpr line, LinearExpr c) {
+    LinearExpr y = (block.row + line) * outputs, x = (block.column + c) * outputs;
     auto patches = [&](bool padded) {
       forPictures(nest, block, [&](LinearExpr n) {
-        LinearExpr row = block.rowOf(nest, c, n);
+        LinearExpr row = block.rowOf(nest, line, c, n);
         forAll(nest, to.channels / nest.lanes, [&](LinearExpr k) {
           Square d;
           for (int64_t i = 0; i < patch; ++i)

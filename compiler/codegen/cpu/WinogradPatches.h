@@ -57,18 +57,23 @@ mlir::linalg::GenericOp convolutionOf(mlir::exec::KernelOp kernel);
 /// Rows of a register tile with this many vectors.
 int64_t tileRows(const tile::LoopNest &nest, int64_t vectors);
 
-/// A block of windows: `columns` along a row, of `batch` pictures; its corner in windows.
+/// A block of windows: `columns` along each of `lines` rows, of `batch` pictures; its corner in
+/// windows.
 struct WindowBlock {
   int64_t columns, batch;
   tile::LinearExpr row, column, picture;
   mlir::Value pictures = {}; // of `batch`, in this run; null: all
+  int64_t lines = 1;
+  mlir::Value linesLeft = {}; // of `lines`, at the lower edge of a picture; null: all
 
   /// The number of its pictures, given that the run has `all` pictures.
   mlir::Value picturesOf(tile::LoopNest &nest, mlir::Value all) const;
+  /// Whether the number of its windows is only known at run time.
+  bool varies() const { return pictures || linesLeft; }
   /// The windows of this run are rows of scratch memory, without gaps: the row of a window, and
   /// their number.
-  tile::LinearExpr rowOf(tile::LoopNest &nest, const tile::LinearExpr &column,
-                         const tile::LinearExpr &picture) const;
+  tile::LinearExpr rowOf(tile::LoopNest &nest, const tile::LinearExpr &line,
+                         const tile::LinearExpr &column, const tile::LinearExpr &picture) const;
   mlir::Value rowCount(tile::LoopNest &nest) const;
 };
 
@@ -76,6 +81,9 @@ struct WindowBlock {
 /// the run.
 void forBlocks(tile::LoopNest &nest, int64_t size, int64_t perRow, WindowBlock &block,
                llvm::function_ref<void()> body);
+/// for (l = 0; l < the block's lines; l++) for (c = 0; c < the block's columns; c++).
+void forWindows(tile::LoopNest &nest, const WindowBlock &block,
+                llvm::function_ref<void(tile::LinearExpr line, tile::LinearExpr column)> body);
 /// for (n = 0; n < the block's pictures; n++).
 void forPictures(tile::LoopNest &nest, const WindowBlock &block,
                  llvm::function_ref<void(tile::LinearExpr)> body);

@@ -84,6 +84,23 @@ TEST(Convolution, Winograd) {
                           "[3, 3] low [1, 1] high [1, 1] reversed", "6x8x3x32xf32",
                           schedule.c_str(), gradient),
               1e-4);
+  // Several rows of windows at once, of which the last block has fewer.
+  for (const char *tile : {"tile = [4, 6, 7, 16]", "tile = [6, 2, 1, 16]"})
+    expectRight(convolution("10x6x7x24xf32", "3x3x24x32xf32", "nc,co->no",
+                            "[3, 3] low [1, 1] high [1, 1]", "10x6x7x32xf32",
+                            (std::string(tile) + ", order = [0, 1, 2, 3]").c_str(), forward),
+                1e-4);
+  // Pictures of odd sizes, also with all padding on one side.
+  for (const char *tile : {"tile = [2, 4, 3, 16]", "tile = [4, 8, 1, 16]"}) {
+    std::string odd = std::string(tile) + ", order = [0, 1, 2, 3]";
+    expectRight(convolution("5x7x3x24xf32", "3x3x24x32xf32", "nc,co->no",
+                            "[3, 3] low [1, 1] high [1, 1]", "5x7x3x32xf32", odd.c_str(), forward),
+                1e-4);
+    expectRight(convolution("5x8x3x16xf32", "3x3x32x16xf32", "no,co->nc",
+                            "[3, 3] low [2, 0] high [0, 1] reversed", "5x7x3x32xf32", odd.c_str(),
+                            gradient),
+                1e-4);
+  }
   // Without padding, and with more padding on one side.
   expectRight(convolution("8x6x3x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3]", "6x4x3x16xf32",
                           schedule.c_str(), forward),
