@@ -13,6 +13,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <random>
+#include <unistd.h>
 
 namespace gradc::test {
 
@@ -47,11 +48,13 @@ struct Compiled {
         said += diagnostic.str() + "\n";
       return mlir::success();
     });
-    std::string path = GRADC_TEST_SPECS "/ranks.textproto";
+    // A file of this process only, because shards of the tests run concurrently.
+    std::string path = GRADC_TEST_SPECS "/ranks." + std::to_string(getpid()) + ".textproto";
     std::ofstream(path) << spec;
     CompileOptions options;
     options.retypeF64 = isF64;
     auto imported = importFile(*context, path, options);
+    std::remove(path.c_str());
     if (failed(imported))
       return;
     if (isF64)
