@@ -399,27 +399,27 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   FailureOr<Imported> imported = import.finish();
   if (failed(imported))
     return failure();
-  maps.finish();
-  teachers.finish();
+  if (failed(maps.finish()) || failed(teachers.finish()))
+    return failure();
   imported->mapEntries = maps.entryNames();
-  if (failed(decideTraining(*imported, import.states, spec, groups, entries)) ||
-      failed(addRegularizers(*imported, import.states, spec)))
+  if (failed(decideTraining(*imported, import.states, spec, groups, entries)))
+    return failure();
+  // Before regularizers use the parameters.
+  LogicalResult checked = checkParameters(*imported, import.states, model);
+  if (failed(addRegularizers(*imported, import.states, spec)))
     return failure();
   LogicalResult grouped = groups.apply(*imported, import.states);
-  if (failed(checkParameters(*imported, import.states, model)) || failed(grouped))
+  if (failed(checked) || failed(grouped))
     return failure();
   for (const DataSet &set : *sets)
     imported->data.push_back({set.file, set.rows, set.whyUnknown});
   for (const DataSet &set : *sets)
     if (!set.known && !llvm::is_contained(imported->missingData, set.file))
       imported->missingData.push_back(set.file);
-  for (const Verdict &verdict : imported->verdicts)
-    if (verdict.trains) {
-      imported->spec = training;
-      return imported;
-    }
-  return emitError(model.fileLoc()) << "nothing trains: no initializer is a parameter; see what "
-                                       "`gradc check` says about each";
+  if (failed(expectTraining(imported->verdicts, model)))
+    return failure();
+  imported->spec = training;
+  return imported;
 }
 
 FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPath,

@@ -142,9 +142,8 @@ LogicalResult ModuleImport::writeModel() {
 }
 
 FailureOr<Imported> ModuleImport::finish() {
-  states.finish(imported.verdicts);
   // The ops' own constraints are the last safety net after the importer's checks.
-  if (failed(verify(*module)))
+  if (failed(states.finish(imported.verdicts)) || failed(verify(*module)))
     return failure();
   imported.externalFiles.assign(model.externalFiles().begin(), model.externalFiles().end());
   imported.notes = exportSigns(model.graph());

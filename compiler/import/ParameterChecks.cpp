@@ -91,3 +91,15 @@ LogicalResult gradc::checkParameters(const Imported &imported, const States &sta
   LogicalResult f32 = refuseF64(imported, model), own = refuseMerged(imported, states, model);
   return success(succeeded(f32) && succeeded(own));
 }
+
+LogicalResult gradc::expectTraining(ArrayRef<Verdict> verdicts, const OnnxModel &model) {
+  if (llvm::any_of(verdicts, [](const Verdict &verdict) { return verdict.trains; }))
+    return success();
+  auto error = emitError(model.fileLoc()) << "nothing trains: no initializer is a parameter";
+  constexpr size_t most = 3;
+  for (const Verdict &verdict : verdicts.take_front(most))
+    error << "; \"" << verdict.initializer << "\": " << verdict.reason;
+  if (verdicts.size() > most)
+    error << "; and " << verdicts.size() - most << " more";
+  return error;
+}

@@ -16,6 +16,9 @@ namespace gradc {
 mlir::LogicalResult checkParameters(const Imported &imported, const States &states,
                                     const OnnxModel &model);
 
+/// Fails, with the reasons, if no initializer trains.
+mlir::LogicalResult expectTraining(llvm::ArrayRef<Verdict> verdicts, const OnnxModel &model);
+
 } // namespace gradc
 
 #endif

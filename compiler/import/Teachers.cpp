@@ -233,8 +233,10 @@ LogicalResult Teachers::addTerms(SpecValues &values, SmallVectorImpl<LossTerm> &
   return success(ok);
 }
 
-void Teachers::finish() {
+LogicalResult Teachers::finish() {
   std::vector<Verdict> ignored;
+  bool ok = true;
   for (Teacher &teacher : teachers)
-    teacher.states->finish(ignored);
+    ok &= succeeded(teacher.states->finish(ignored));
+  return success(ok);
 }

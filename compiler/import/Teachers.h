@@ -20,7 +20,7 @@ public:
   mlir::LogicalResult addTerms(SpecValues &values, llvm::SmallVectorImpl<LossTerm> &terms);
 
   /// Must be called after all entries; see States::finish.
-  void finish();
+  mlir::LogicalResult finish();
 
 private:
   struct Teacher {

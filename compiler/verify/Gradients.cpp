@@ -15,15 +15,13 @@ using namespace mlir::grad;
 namespace gradc {
 namespace {
 
-/// Keeps the training function's forward pass, and returns loss and gradients as the entry
-/// "gradients".
+/// Keeps the forward pass of the training function `entry`, which returns loss and gradients.
 SmallVector<std::string> requestGradients(ModuleOp module, StringRef entry, StringRef corrupted) {
   SmallVector<std::string> parameters;
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
     if (function.getSymName() != entry)
       function.erase();
   auto function = *module.getOps<func::FuncOp>().begin();
-  function.setSymName("gradients");
   function->removeAttr("grad.optimizer");
   function->removeAttr("grad.clip");
   function->removeAttr("grad.average");
@@ -291,7 +289,7 @@ FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported, 
     auto session = CompiledSession::open(*artifact);
     if (!session)
       return session.takeError();
-    auto gradients = (*session)->find("gradients");
+    auto gradients = (*session)->find(entry);
     if (!gradients)
       return gradients.takeError();
     GradientVerifier verifier(context, **session, *gradients, parameters);

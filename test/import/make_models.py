@@ -73,13 +73,16 @@ def left_in_training():
     return model
 
 
-def layers_of_one_bias(applied_again=False, dtype=FLOAT):
-    """x [N, 4] -> fc1 -> fc2 -> logits [N, 4], both with the same bias of zeros; also with the same weight, if a layer is applied again."""
+def layers_of_one_bias(applied_again=False, merged=True, dtype=FLOAT):
+    """x [N, 4] -> fc1 -> fc2 -> logits [N, 4], both with the same bias of zeros, unless they are not merged; also with the same weight, if a
+    layer is applied again."""
     model = Model("one_bias")
     value = model.input("x", dtype, ["N", 4])
     bias = model.initializer("bias", dtype, [4], [0.0] * 4)
     weight = None
     for layer in 1, 2:
+        if layer == 2 and not merged:
+            bias = model.initializer("fc2.bias", dtype, [4], [0.0] * 4)
         if weight is None or not applied_again:
             weight = model.initializer(f"fc{layer}.weight", dtype, [4, 4], [0.1 * i for i in range(16)])
         value = model.node("Gemm", [value, weight, bias], ["logits" if layer == 2 else "hidden"], f"fc{layer}")
@@ -130,6 +133,7 @@ def good():
     yield "dropout", mlp(dropout=True)
     yield "left-in-training", left_in_training()
     yield "merged-biases", layers_of_one_bias()
+    yield "zero-biases", layers_of_one_bias(merged=False)
     yield "applied-again", layers_of_one_bias(applied_again=True)
     yield "named-like-entries", named_like_entries()
     yield "in-f64", layers_of_one_bias(applied_again=True, dtype=DOUBLE)

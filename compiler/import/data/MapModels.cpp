@@ -327,11 +327,13 @@ LogicalResult MapModels::importEntries(const Stage &stage, Entry &entry, int64_t
   return success();
 }
 
-void MapModels::finish() {
+LogicalResult MapModels::finish() {
   std::vector<Verdict> ignored;
+  bool ok = true;
   for (auto &[path, model] : models)
     if (model.states)
-      model.states->finish(ignored);
+      ok &= succeeded(model.states->finish(ignored));
   for (func::FuncOp function : functions)
     function->moveBefore(function->getBlock(), function->getBlock()->end());
+  return success(ok);
 }

@@ -23,7 +23,7 @@ public:
   const std::vector<std::string> &entryNames() const { return names; }
   /// Must be called after all entries of the job: models are constants, and their entries come
   /// last.
-  void finish();
+  mlir::LogicalResult finish();
 
 private:
   /// A file, shared by all stages that name it.

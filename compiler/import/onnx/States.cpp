@@ -210,7 +210,7 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
   return verdict;
 }
 
-void States::finish(std::vector<Verdict> &verdicts) {
+LogicalResult States::finish(std::vector<Verdict> &verdicts) {
   ModuleOp module = getModule();
   DenseMap<StringAttr, SmallVector<ReadOp>> reads;
   module.walk([&](ReadOp read) { reads[read.getStateAttr().getAttr()].push_back(read); });
@@ -249,4 +249,15 @@ void States::finish(std::vector<Verdict> &verdicts) {
       symbols.erase(entry.second);
       states.erase(entry.getKey());
     }
+
+  bool ok = true;
+  for (const onnx::TensorProto &initializer : model.graph().initializer())
+    if (StateOp state = states.lookup(initializer.name());
+        state && state.getSymName() != prefix + initializer.name()) {
+      emitError(model.nameLoc(initializer.name()))
+          << "initializer \"" << initializer.name()
+          << "\" has the name of an entry of the compiled program; rename it in the model";
+      ok = false;
+    }
+  return success(ok);
 }

@@ -17,7 +17,7 @@ public:
   States(const OnnxModel &model, mlir::SymbolTable &symbols, llvm::StringRef prefix = "")
       : model(model), symbols(symbols), prefix(prefix.str()) {}
   mlir::ModuleOp getModule() const { return llvm::cast<mlir::ModuleOp>(symbols.getOp()); }
-  /// Adds an entry to the module. A state that has its symbol gets another one.
+  /// Adds an entry to the module. If a state has its symbol, `finish` refuses the state.
   void add(mlir::func::FuncOp entry);
 
   /// Sets the patterns of the spec: `trainable` overrides the rule, `freeze` overrides both.
@@ -49,8 +49,9 @@ public:
   bool isFrozen(mlir::Value read);
 
   /// Must be called after all entries: decides which states train, turns large constants into
-  /// states, and erases states that folding left unused.
-  void finish(std::vector<Verdict> &verdicts);
+  /// states, and erases states that folding left unused. Fails if an entry has an initializer's
+  /// name, because files and commands name states by their symbols.
+  mlir::LogicalResult finish(std::vector<Verdict> &verdicts);
 
   /// An initializer's state; null if it has none.
   mlir::grad::StateOp state(llvm::StringRef initializer) const {

@@ -35,7 +35,8 @@ namespace {
 /// Turns the parser's messages into diagnostics. The parser reports an unknown field as a warning.
 class Collector : public google::protobuf::io::ErrorCollector {
 public:
-  Collector(MLIRContext &context, StringRef path) : context(context), path(path) {}
+  Collector(MLIRContext &context, StringRef path, StringRef content)
+      : context(context), path(path), content(content) {}
 
   void AddError(int line, int column, const std::string &message) override {
     StringRef text = message;
@@ -50,6 +51,13 @@ public:
                            << "; a block like this holds one of them";
       return;
     }
+    if (text.consume_back(", got: ")) {
+      report(line, column) << "in the training spec: " << decapitalize(text)
+                           << ", found the end of the file; a block is not closed";
+      return;
+    }
+    if (text.starts_with("Unknown enumeration value"))
+      std::tie(line, column) = before(line, column, text.split('"').second.split('"').first);
     report(line, column) << "in the training spec: " << decapitalize(text);
   }
   void AddWarning(int line, int column, const std::string &message) override {
@@ -94,6 +102,18 @@ private:
       names.push_back(type->field(i)->name());
     return names;
   }
+  /// Where `token` stands last before a place. The parser reports an unknown value at the token
+  /// behind it. Returns the place itself if there is none.
+  std::pair<int, int> before(int line, int column, StringRef token) const {
+    SmallVector<StringRef> lines;
+    content.split(lines, '\n');
+    for (int at = std::min(line, int(lines.size()) - 1); at >= 0; --at) {
+      StringRef part = at == line ? lines[at].take_front(column) : lines[at];
+      if (size_t found = part.rfind(token); found != StringRef::npos)
+        return {at, int(found)};
+    }
+    return {line, column};
+  }
   static std::string decapitalize(StringRef text) {
     std::string result = text.str();
     if (text.size() > 1 && !isupper(text[1]))
@@ -101,7 +121,7 @@ private:
     return result;
   }
   MLIRContext &context;
-  StringRef path;
+  StringRef path, content;
 };
 } // namespace
 
@@ -127,8 +147,8 @@ static std::optional<std::pair<int, int>> tooDeep(StringRef text) {
 }
 
 LogicalResult SpecFile::parse(StringRef text) {
-  Collector collector(context, path);
   text.consume_front("\xef\xbb\xbf"); // the byte order mark that some editors write
+  Collector collector(context, path, text);
   if (auto place = tooDeep(text)) {
     collector.report(place->first, place->second) << "expected blocks nested at most 64 deep";
     return failure();
