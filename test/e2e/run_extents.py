@@ -37,6 +37,8 @@ def picking():
     model.output(model.node("CastLike", [limit, positions], ["whole"], "castlike"), INT64, [1])
     for name in ("Sum", "Mean", "Max", "Min", "L2", "LogSumExp"):
         model.output(model.node("Reduce" + name, [picked], [name.lower()], name, keepdims=0), FLOAT, [])
+    model.output(model.node("Size", [positions], ["numbers"], "size"), INT64, [])
+    model.output(model.node("Shape", [twice], ["elements"], "shape"), INT64, [1])
     model.output(places, INT64, ["K", 2])
     model.output(twice, FLOAT, ["K"])
     model.save(path("picking.onnx"))
@@ -78,6 +80,7 @@ def check_picking(x, limit):
     expect(f"positions above {limit}", output("places") == ([count, 2], [n for i in places for n in divmod(i, COLUMNS)]))
     shape, twice = output("twice")
     expect(f"elements above {limit}", shape == [count] and close(twice, [math.exp(v) + v for v in picked]))
+    expect("how many there are", output("numbers") == ([], [2 * count]) and output("elements") == ([1], [count]))
     expect("another's type alone", output("whole") == ([1], [int(limit)]))
     expect("their sum", close(output("sum")[1], [sum(picked)]))
     mean = output("mean")[1]

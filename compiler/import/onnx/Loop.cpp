@@ -13,6 +13,35 @@ using namespace gradc;
 /// Maximum number of unrolled iterations, and of iterations that may be skipped after the last one.
 static constexpr int64_t maxUnrolled = 1024, maxGuarded = 1'000'000;
 
+/// The most iterations that an exec.loop counts.
+static constexpr int64_t maxTrips = std::numeric_limits<int32_t>::max();
+
+/// The largest number that an integer scalar may hold, as far as its constants, minima, maxima and
+/// clamps tell.
+static std::optional<int64_t> upperBound(Value value) {
+  if (ElementsAttr constant; matchPattern(value, m_Constant(&constant)))
+    return HostTensor(constant).getInt(0);
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<ReshapeOp, BroadcastOp>(op))
+    return upperBound(op->getOperand(0));
+  if (auto cast = dyn_cast_or_null<CastOp>(op)) {
+    auto from = dyn_cast<IntegerType>(cast.getOperand().getType().getElementType());
+    auto to = dyn_cast<IntegerType>(cast.getType().getElementType());
+    bool isWider = from && to && from.getWidth() <= to.getWidth();
+    return isWider ? upperBound(cast.getOperand()) : std::nullopt;
+  }
+  if (auto clamp = dyn_cast_or_null<ClampOp>(op)) {
+    double high = clamp.getHigh().convertToDouble();
+    return std::abs(high) <= double(maxTrips) ? std::optional(int64_t(high)) : std::nullopt;
+  }
+  if (!isa_and_nonnull<MinOp, MaxOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> a = upperBound(op->getOperand(0)), b = upperBound(op->getOperand(1));
+  if (isa<MaxOp>(op))
+    return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
 namespace {
 
 /// A Loop node. Its operands are the bound of the trip count, the first condition, and carried
@@ -53,7 +82,7 @@ private:
     if (tryOut([&] { return importRegion(); }, problems))
       return success();
     // Without a bound, the condition may end the loop at compile time.
-    bool mayEnd = trips ? *trips <= maxUnrolled : bool(n.operand(1));
+    bool mayEnd = trips ? *trips <= maxUnrolled : n.operand(1) && !count;
     if (mayEnd && tryOut([&] { return unroll(); }, others))
       return success();
     // Problems of values outside the loop are reported once, when the values are first read.
@@ -94,12 +123,30 @@ private:
   LogicalResult findTrips() {
     if (!n.operand(0))
       return success();
+    if (n.type(0).getNumElements() != 1 || n.narrow(0))
+      return n.error() << "expected one trip count, found " << n.describeOperand(0);
+    if (!n.extent(0) && !n.getEntry().known(n.operand(0)))
+      bound = upperBound(n.operand(0));
+    if (bound) {
+      count = n.expr(0u).reshape({});
+      return success();
+    }
+    if (failed(findKnownTrips()))
+      return failure();
+    if (*trips <= maxTrips)
+      return success();
+    if (!n.operand(1))
+      return n.error() << "expected at most " << maxTrips << " iterations, found " << *trips;
+    bound = trips =
+        std::nullopt; // exporters of a loop with a condition alone write the largest number
+    return success();
+  }
+
+  LogicalResult findKnownTrips() {
     auto known = n.known(0, "the trip count, or a bound of it,");
     if (failed(known))
       return failure();
-    if (known->size() != 1 || n.narrow(0))
-      return n.error() << "expected one trip count, found " << n.describeOperand(0);
-    trips = std::max<int64_t>(known->getInt(0), 0);
+    bound = trips = std::max<int64_t>(known->getInt(0), 0);
     return success();
   }
 
@@ -157,8 +204,13 @@ private:
     }
     if (llvm::is_contained(yielded, Value()))
       return n.error() << "a sequence cannot be stacked";
-    Value proceed = Expr(b, n.loc(), results->front().tensor).reshape({});
-    if (startsAlways() && matchPattern(proceed, m_One()))
+    Expr proceed = Expr(b, n.loc(), results->front().tensor).reshape({});
+    if (count) {
+      captured.push_back(count);
+      Value limit = block->addArgument(count.getType(), n.loc());
+      proceed = proceed.apply<AndOp>((counter + 1.0).compare(ComparePredicate::lt, limit));
+    }
+    if (!count && startsAlways() && matchPattern(proceed.get(), m_One()))
       return repeat(std::move(block), initial, captured, yielded);
     return guard(std::move(block), initial, captured, yielded, proceed);
   }
@@ -180,7 +232,7 @@ private:
   /// The run decides after each iteration whether to continue; later iterations do nothing.
   LogicalResult guard(std::unique_ptr<Block> block, ArrayRef<Value> initial,
                       ArrayRef<Value> captured, SmallVector<Value> yielded, Value proceed) {
-    if (!trips || *trips > maxGuarded)
+    if (!bound || *bound > maxGuarded)
       return n.error() << "expected a bound of the trip count, at most " << maxGuarded
                        << ", as only a run knows when the condition ends the loop";
     if (yielded.size() > initial.size())
@@ -188,7 +240,10 @@ private:
                           "known at run time only";
     OpBuilder &b = n.builder();
     RankedTensorType flag = RankedTensorType::get({}, b.getI1Type());
-    Value active = n.operand(1) ? n.expr(1u).reshape({}).get() : splat(b, n.loc(), flag, 1);
+    Expr active(b, n.loc(),
+                n.operand(1) ? n.expr(1u).reshape({}).get() : splat(b, n.loc(), flag, 1));
+    if (count)
+      active = active.apply<AndOp>(n.expr(number(0)).compare(ComparePredicate::lt, count));
     ScanOperands operands{{active}, {}, SmallVector<Value>(captured)};
     llvm::append_range(operands.initial, initial);
     yielded.insert(yielded.begin(), proceed);
@@ -198,7 +253,7 @@ private:
     inside.setInsertionPointToEnd(block.get());
     YieldOp::create(inside, n.loc(), yielded);
     auto scan = buildScan(
-        b, n.loc(), *trips, /*reverse=*/false, operands,
+        b, n.loc(), std::max<int64_t>(*bound, 0), /*reverse=*/false, operands,
         [&](OpBuilder &body, Block::BlockArgListType arguments) {
           auto branch = IfOp::create(body, n.loc(), ValueRange(yielded).getTypes(), arguments[0],
                                      arguments.drop_front());
@@ -228,6 +283,8 @@ private:
 
   /// Unrolls the iterations, for sequences and for values whose shapes change.
   LogicalResult unroll() {
+    if (count)
+      return findKnownTrips(); // which says why they are unknown
     if (trips ? *trips > maxUnrolled : !n.operand(1))
       return n.error()
              << "carries a sequence, or a tensor whose shape changes, so its iterations are "
@@ -308,7 +365,8 @@ private:
   Node &n;
   const onnx::GraphProto &graph;
   unsigned carriedCount = 0;
-  std::optional<int64_t> trips;
+  std::optional<int64_t> trips, bound;     ///< `bound` is of `trips`, or of `count`
+  Value count;                             ///< the trips, if only a run knows them
   SmallVector<const NarrowType *> narrows; ///< of the results of the region
 };
 

@@ -281,9 +281,16 @@ static LogicalResult importTile(Node &n) {
   return n.set(n.expr(0u).broadcast(n.type(0).clone(wide), dims).reshape(shape));
 }
 
-/// The number of elements in `dims`, for arithmetic: the size of the batch is a number of the run.
-/// As a shape, it is known nevertheless.
+/// The number of elements in `dims`, for arithmetic: the size of the batch is a number of the run,
+/// as is an extent that only a run knows. As a shape, the batch is known nevertheless.
 static Value countOf(Node &n, ArrayRef<int64_t> dims, bool scalar) {
+  std::optional<RunExtent> extent = n.extent(0);
+  if (extent && llvm::is_contained(dims, extent->dim)) {
+    auto others =
+        llvm::to_vector(llvm::make_filter_range(dims, [&](int64_t d) { return d != extent->dim; }));
+    Expr count = n.expr(countOf(n, others, /*scalar=*/true)) * n.expr(extent->count);
+    return scalar ? count : count.reshape({1});
+  }
   constexpr int64_t maxCount = 1 << 24; // counts are f32
   int64_t size = 1;
   for (int64_t d : dims)
@@ -363,7 +370,8 @@ void gradc::addShapeOps(OpTable &ops) {
   ops["Tile"] = {importTile, 2, 2};
   ops["Shape"] = {importShape, 1, 1};
   ops["Size"] = {importSize, 1, 1};
-  takeExtents(ops, TakesExtents::itself, {"Transpose", "Squeeze", "Unsqueeze", "Slice"});
+  takeExtents(ops, TakesExtents::itself,
+              {"Transpose", "Squeeze", "Unsqueeze", "Slice", "Shape", "Size"});
   ops["DepthToSpace"] = {importDepthToSpace, 1, 1};
   ops["SpaceToDepth"] = {importSpaceToDepth, 1, 1};
   takeNarrow(ops, TakesNarrow::moved,

@@ -23,10 +23,13 @@ const std::string x = "input { name: 'x' type { tensor_type { elem_type: 1 shape
                       "dim_value: 1 } } } } } ";
 
 /// A loop without a bound. It appends x to the list that it carries, and continues below `last`.
-std::string growing(const char *condition) {
+std::string growing(const char *condition, const char *trips = "") {
   return x +
          "initializer { name: 'last' data_type: 7 int64_data: 2 } "
-         "node { op_type: 'Loop' input: '' input: 'yes' input: 'x' output: 'y' "
+         "initializer { name: 'most' data_type: 7 int64_data: 9223372036854775807 } "
+         "node { op_type: 'Loop' input: '" +
+         std::string(trips) +
+         "' input: 'yes' input: 'x' output: 'y' "
          "  attribute { name: 'body' type: 5 g { "
          "    input { name: 'i' } input { name: 'go' } input { name: 'v' } "
          "    node { op_type: 'Concat' input: 'v' input: 'x' output: 'w' "
@@ -38,6 +41,10 @@ std::string growing(const char *condition) {
 
 TEST_F(UnrollTest, AConditionKnownAtCompileTimeIsABound) {
   OneNode one = model(growing("op_type: 'Less' input: 'i' input: 'last'"));
+  one.data = {{7}};
+  expect(one, {4}, {7, 7, 7, 7});
+  // PyTorch's exporter writes the largest number where a condition alone ends a loop.
+  one = model(growing("op_type: 'Less' input: 'i' input: 'last'", "most"));
   one.data = {{7}};
   expect(one, {4}, {7, 7, 7, 7});
 }
