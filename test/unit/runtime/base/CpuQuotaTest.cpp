@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace gradc::runtime;
 
@@ -20,8 +21,10 @@ protected:
     std::ofstream(file) << content;
   }
 
-  const std::string root =
-      testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name();
+  /// Of this process only, because sanitized builds run the same tests concurrently.
+  const std::string root = testing::TempDir() +
+                           testing::UnitTest::GetInstance()->current_test_info()->name() + "." +
+                           std::to_string(getpid());
 };
 
 TEST_F(CpuQuotaTest, WithoutControlGroupsThereIsNoLimit) { EXPECT_EQ(cpuQuota(root), 0u); }
