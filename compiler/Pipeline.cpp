@@ -98,6 +98,8 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   // The last pass that inspects single ops; FindExtents passes its findings to kernels.
   pm.addPass(createBindRows({/*judge=*/true}));
   pm.addPass(createFormKernels({forCuda}));
+  if (!forCuda)
+    pm.addPass(createMergePositions());
   pm.addPass(createSkipRoundings());
 }
 

@@ -128,6 +128,18 @@ def ReadStored : Pass<"gradc-read-stored", "::mlir::ModuleOp"> {
   }];
 }
 
+def MergePositions : Pass<"gradc-merge-positions", "::mlir::ModuleOp"> {
+  let summary = "Merge the spatial dims of convolutions that have one tap, of a single picture";
+  let description = [{
+    ```mlir
+    %y = grad.convolution %x, %w dims "nc,co->no" window <[1, 1]> : tensor<14x14x1x64xf32>, tensor<1x1x64x96xf32>
+    ```
+    in a kernel becomes one over `tensor<196x1x1x64xf32>`, together with the ops on single elements behind it; launches read and
+    write views. Register tiles are positions of one dim, of which 14 leave the last tile of 6 almost empty. With several pictures,
+    tiles are pictures.
+  }];
+}
+
 def SkipRoundings : Pass<"gradc-skip-roundings", "::mlir::ModuleOp"> {
   let summary = "Remove storage roundings whose result is read in the same kernel";
   let description = [{
