@@ -17,18 +17,20 @@ static constexpr int64_t maxUnrolled = 1024, maxGuarded = 1'000'000;
 static constexpr int64_t maxTrips = std::numeric_limits<int32_t>::max();
 
 /// The largest number that an integer scalar may hold, as far as its constants, minima, maxima and
-/// clamps tell.
-static std::optional<int64_t> upperBound(Value value) {
+/// clamps tell, along paths of at most `depth` ops: both operands of each minimum are visited.
+static std::optional<int64_t> upperBound(Value value, int depth = 8) {
   if (ElementsAttr constant; matchPattern(value, m_Constant(&constant)))
     return HostTensor(constant).getInt(0);
   Operation *op = value.getDefiningOp();
+  if (depth-- == 0)
+    return std::nullopt;
   if (isa_and_nonnull<ReshapeOp, BroadcastOp>(op))
-    return upperBound(op->getOperand(0));
+    return upperBound(op->getOperand(0), depth);
   if (auto cast = dyn_cast_or_null<CastOp>(op)) {
     auto from = dyn_cast<IntegerType>(cast.getOperand().getType().getElementType());
     auto to = dyn_cast<IntegerType>(cast.getType().getElementType());
     bool isWider = from && to && from.getWidth() <= to.getWidth();
-    return isWider ? upperBound(cast.getOperand()) : std::nullopt;
+    return isWider ? upperBound(cast.getOperand(), depth) : std::nullopt;
   }
   if (auto clamp = dyn_cast_or_null<ClampOp>(op)) {
     double high = clamp.getHigh().convertToDouble();
@@ -36,7 +38,8 @@ static std::optional<int64_t> upperBound(Value value) {
   }
   if (!isa_and_nonnull<MinOp, MaxOp>(op))
     return std::nullopt;
-  std::optional<int64_t> a = upperBound(op->getOperand(0)), b = upperBound(op->getOperand(1));
+  std::optional<int64_t> a = upperBound(op->getOperand(0), depth),
+                         b = upperBound(op->getOperand(1), depth);
   if (isa<MaxOp>(op))
     return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
   return a && b ? std::min(*a, *b) : a ? a : b;
@@ -125,30 +128,29 @@ private:
       return success();
     if (n.type(0).getNumElements() != 1 || n.narrow(0))
       return n.error() << "expected one trip count, found " << n.describeOperand(0);
-    if (!n.extent(0) && !n.getEntry().known(n.operand(0)))
-      bound = upperBound(n.operand(0));
-    if (bound) {
-      count = n.expr(0u).reshape({});
-      return success();
-    }
-    if (failed(findKnownTrips()))
-      return failure();
-    if (*trips <= maxTrips)
-      return success();
-    if (!n.operand(1))
-      return n.error() << "expected at most " << maxTrips << " iterations, found " << *trips;
-    bound = trips =
-        std::nullopt; // exporters of a loop with a condition alone write the largest number
+    if (n.extent(0))
+      return refuseUnknownTrips();
+    if (std::optional<HostTensor> known = n.getEntry().known(n.operand(0)))
+      return setTrips(std::max<int64_t>(known->getInt(0), 0));
+    bound = upperBound(n.operand(0));
+    if (!bound)
+      return refuseUnknownTrips();
+    count = n.expr(0u).reshape({});
     return success();
   }
 
-  LogicalResult findKnownTrips() {
-    auto known = n.known(0, "the trip count, or a bound of it,");
-    if (failed(known))
-      return failure();
-    bound = trips = std::max<int64_t>(known->getInt(0), 0);
+  LogicalResult setTrips(int64_t known) {
+    // Exporters of a loop that a condition alone ends write the largest number.
+    if (known > maxTrips && n.operand(1))
+      return success();
+    if (known > maxTrips)
+      return n.error() << "expected at most " << maxTrips << " iterations, found " << known;
+    bound = trips = known;
     return success();
   }
+
+  /// Says why the trip count is unknown.
+  LogicalResult refuseUnknownTrips() { return n.known(0, "the trip count, or a bound of it,"); }
 
   LogicalResult expectCondition(Value value) {
     auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
@@ -284,7 +286,7 @@ private:
   /// Unrolls the iterations, for sequences and for values whose shapes change.
   LogicalResult unroll() {
     if (count)
-      return findKnownTrips(); // which says why they are unknown
+      return refuseUnknownTrips();
     if (trips ? *trips > maxUnrolled : !n.operand(1))
       return n.error()
              << "carries a sequence, or a tensor whose shape changes, so its iterations are "

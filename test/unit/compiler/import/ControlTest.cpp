@@ -68,6 +68,21 @@ TEST_F(ControlTest, ATripCountOfTheRunNeedsABound) {
   for (const std::string &unbounded :
        {node("Identity", "n", "m"), node("Max", "n three", "m"), node("Add", "n three", "m")})
     expectError(doublingUpTo(unbounded), "expected the trip count, or a bound of it, to be known");
+}
+
+TEST_F(ControlTest, ABoundIsNotSearchedAlongAllPaths) {
+  std::string chain = node("Min", "n three", "a0") + node("Min", "n five", "b0");
+  for (int i = 0; i < 64; ++i) {
+    std::string last = std::to_string(i), next = std::to_string(i + 1);
+    std::string both = "a" + last + " b" + last;
+    chain += node("Max", both.c_str(), ("a" + next).c_str()) +
+             node("Min", both.c_str(), ("b" + next).c_str());
+  }
+  expectError(doublingUpTo(chain + node("Identity", "a64", "m")),
+              "expected the trip count, or a bound of it, to be known");
+}
+
+TEST_F(ControlTest, ATripCountFitsTheCounter) {
   expectError(
       tensor("input", "x", "") + number("m", "i64", "1000000000000") +
           node("Loop", "m - x", "y",
