@@ -207,9 +207,7 @@ LogicalResult StepBuilder::watch() {
   SymbolTable symbols(function->getParentOfType<ModuleOp>());
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, *gradients)) {
     auto state = symbols.lookup<StateOp>(parameter.getDefiningOp<ReadOp>().getState());
-    Expr value(b, gradient.getLoc(), gradient);
-    if (auto stored = state.getPermutation())
-      value = value.transpose(invertPermutationVector(*stored));
+    Value value = state.toLogical(b, gradient);
     gradc::addResult(function, value, state.getSymName(), gradc_role_name(GRADC_ROLE_GRADIENT));
   }
   for (StringRef name :

@@ -333,6 +333,8 @@ private:
     pack.setArgAttr(0, "grad.name", builder.getStringAttr("value"));
     OpBuilder body = OpBuilder::atBlockEnd(&pack.getBody().front());
     Value packed = pack.getArgument(0);
+    if (storage.state.getShape())
+      packed = ReshapeOp::create(body, loc, storage.state.getUnpermutedType(), packed);
     if (permutation)
       packed = copy(body, loc, packed, nullptr, storage.forms[0].layout, *permutation);
     store(body, loc, storage, packed);
@@ -347,6 +349,8 @@ private:
                    invertPermutationVector(*permutation));
     else if (storage.forms[0].layout)
       value = copy(body, loc, value, storage.forms[0].layout, nullptr);
+    if (storage.state.getShape())
+      value = ReshapeOp::create(body, loc, logical, value);
     func::ReturnOp::create(body, loc, value);
   }
 

@@ -140,10 +140,12 @@ def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
 }
 
 def OrderStates : Pass<"gradc-order-states", "::mlir::ModuleOp"> {
-  let summary = "Store states with their dims in the order that their readers need";
+  let summary = "Store states in the shape and with the order of dims that their readers need";
   let description = [{
-    A state that all entries read only through the same transpose is stored transposed. The step is built
-    afterwards, so gradient, slots and update have the same order of dims. States that are already written, or read in two ways,
+    A state that all entries read only through the same transpose is stored transposed, and one that products read
+    only through the same reshape is stored in that shape (the weights of an ONNX LSTM have a dim of directions). Loops
+    and branches that hand it on are looked through. The step is built
+    afterwards, so gradient, slots and update have the same form. States that are already written, or read in two ways,
     stay.
 
     ```mlir

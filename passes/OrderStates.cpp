@@ -1,8 +1,9 @@
-// Stores states with their dims in the order that their readers need.
+// Stores states in the shape and with the order of dims that their readers need.
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_ORDERSTATES
@@ -14,34 +15,117 @@ using namespace mlir::grad;
 
 namespace {
 
+/// Regions that hand on `operand` unchanged, to all iterations or branches, by these arguments.
+SmallVector<BlockArgument> handedOn(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  if (!isa<ScanOp, IfOp>(op))
+    return {};
+  unsigned first = op->getNumOperands() - op->getRegion(0).getNumArguments();
+  unsigned constant = first;
+  if (auto scan = dyn_cast<ScanOp>(op))
+    constant = unsigned(op->getNumOperands() - scan.getInvariants().size());
+  SmallVector<BlockArgument> arguments;
+  if (operand.getOperandNumber() >= constant)
+    for (Region &region : op->getRegions())
+      arguments.push_back(region.getArgument(operand.getOperandNumber() - first));
+  return arguments;
+}
+
+/// A value and the arguments that it is handed on by.
+SmallVector<Value> copiesOf(Value value) {
+  SmallVector<Value> copies{value};
+  for (size_t i = 0; i < copies.size(); ++i)
+    for (OpOperand &use : copies[i].getUses())
+      llvm::append_range(copies, handedOn(use));
+  return copies;
+}
+
+/// What reads a value, in loops and branches as well.
+SmallVector<OpOperand *> readersOf(Value value) {
+  SmallVector<OpOperand *> readers;
+  for (Value copy : copiesOf(value))
+    for (OpOperand &use : copy.getUses())
+      if (handedOn(use).empty())
+        readers.push_back(&use);
+  return readers;
+}
+
 struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
   void runOnOperation() override {
-    llvm::StringMap<SmallVector<Operation *>> users;
+    llvm::StringMap<SmallVector<ReadOp>> reads;
+    llvm::StringSet<> written;
     getOperation().walk([&](Operation *op) {
       if (auto read = dyn_cast<ReadOp>(op))
-        users[read.getState()].push_back(op);
+        reads[read.getState()].push_back(read);
       else if (auto write = dyn_cast<WriteOp>(op))
-        users[write.getState()].push_back(op);
+        written.insert(write.getState());
     });
-    for (auto state : getOperation().getOps<StateOp>())
-      if (std::optional<SmallVector<int64_t>> order = wantedOrder(users[state.getSymName()]))
-        permute(state, *order, users[state.getSymName()]);
+    for (auto state : getOperation().getOps<StateOp>()) {
+      if (written.contains(state.getSymName()))
+        continue;
+      ArrayRef<ReadOp> own = reads[state.getSymName()];
+      if (RankedTensorType type = wantedType(state, own))
+        reshape(state, type, own);
+      if (std::optional<SmallVector<int64_t>> order = wantedOrder(own))
+        permute(state, *order, own);
+    }
   }
 
+  // Shape ----------------------------------------------------------------------------------------
+
+  /// The type that every reader reshapes the state to, for products. Null if there is none.
+  static RankedTensorType wantedType(StateOp state, ArrayRef<ReadOp> reads) {
+    RankedTensorType type;
+    if (state.getShard() || state.getPermutation())
+      return nullptr;
+    for (ReadOp read : reads)
+      for (OpOperand *use : readersOf(read)) {
+        auto reshape = dyn_cast<ReshapeOp>(use->getOwner());
+        if (!reshape || (type && type != reshape.getType()) || !isForProducts(reshape))
+          return nullptr;
+        type = reshape.getType();
+      }
+    return type;
+  }
+
+  static bool isForProducts(ReshapeOp reshape) {
+    return llvm::all_of(readersOf(reshape.getResult()), [](OpOperand *use) {
+      return isa<ContractionOpInterface>(use->getOwner());
+    });
+  }
+
+  static void reshape(StateOp state, RankedTensorType type, ArrayRef<ReadOp> reads) {
+    if (!state.getShape())
+      state.setShape(state.getLogicalType().getShape());
+    state.setType(type);
+    for (ReadOp read : reads) {
+      SmallVector<OpOperand *> readers = readersOf(read);
+      setType(read, type);
+      for (OpOperand *use : readers) {
+        Operation *reshape = use->getOwner();
+        reshape->getResult(0).replaceAllUsesWith(use->get());
+        reshape->erase();
+      }
+    }
+  }
+
+  static void setType(ReadOp read, RankedTensorType type) {
+    for (Value copy : copiesOf(read))
+      copy.setType(type);
+  }
+
+  // Order of dims --------------------------------------------------------------------------------
+
   /// The permutation that every reader applies.
-  static std::optional<SmallVector<int64_t>> wantedOrder(ArrayRef<Operation *> users) {
+  static std::optional<SmallVector<int64_t>> wantedOrder(ArrayRef<ReadOp> reads) {
     std::optional<SmallVector<int64_t>> order;
-    for (Operation *op : users) {
-      auto read = dyn_cast<ReadOp>(op);
-      if (!read)
-        return std::nullopt;
-      for (OpOperand &use : read->getUses()) {
-        SmallVector<int64_t> applied = permutationOf(use);
+    for (ReadOp read : reads)
+      for (OpOperand *use : readersOf(read)) {
+        SmallVector<int64_t> applied = permutationOf(*use);
         if (applied.empty() || (order && *order != applied))
           return std::nullopt;
         order = applied;
       }
-    }
     return order;
   }
 
@@ -66,7 +150,7 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
     return lanes == rank - 1 ? SmallVector<int64_t>() : order;
   }
 
-  static void permute(StateOp state, ArrayRef<int64_t> order, ArrayRef<Operation *> users) {
+  static void permute(StateOp state, ArrayRef<int64_t> order, ArrayRef<ReadOp> reads) {
     auto type = cast<RankedTensorType>(state.getType());
     RankedTensorType stored = type.clone(applyPermutation(type.getShape(), order));
     SmallVector<int64_t> logical(order);
@@ -74,19 +158,19 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
       logical = applyPermutation(*before, order);
     state.setType(stored);
     state.setPermutation(logical);
-    for (Operation *op : users) {
-      auto read = cast<ReadOp>(op);
-      read.getResult().setType(stored);
-      SmallVector<int64_t> back = invertPermutationVector(order);
-      for (OpOperand &use : llvm::make_early_inc_range(read->getUses())) {
-        Operation *user = use.getOwner();
+    SmallVector<int64_t> back = invertPermutationVector(order);
+    for (ReadOp read : reads) {
+      SmallVector<OpOperand *> readers = readersOf(read);
+      setType(read, stored);
+      for (OpOperand *use : readers) {
+        Operation *user = use->getOwner();
         if (auto contraction = dyn_cast<ContractionOpInterface>(user)) {
-          bool reads = contraction.readTransposed(use.getOperandNumber(), back);
+          bool reads = contraction.readTransposed(use->getOperandNumber(), back);
           (void)reads;
           assert(reads && "the order was taken from its letters");
           continue;
         }
-        user->getResult(0).replaceAllUsesWith(read.getResult());
+        user->getResult(0).replaceAllUsesWith(use->get());
         user->erase();
       }
     }

@@ -1,6 +1,8 @@
 // Constants, module state and requests for gradients.
 #include "dialects/grad/Movement.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 
@@ -40,10 +42,11 @@ int64_t ConstantOp::getFlops() { return 0; }
 void StateOp::build(OpBuilder &builder, OperationState &state, StringRef name, StateKind kind,
                     Type type, ElementsAttr initial) {
   build(builder, state, builder.getStringAttr(name), StateKindAttr::get(builder.getContext(), kind),
-        TypeAttr::get(type), initial, DenseI64ArrayAttr(), DenseI64ArrayAttr());
+        TypeAttr::get(type), initial, DenseI64ArrayAttr(), DenseI64ArrayAttr(),
+        DenseI64ArrayAttr());
 }
 
-RankedTensorType StateOp::getLogicalType() {
+RankedTensorType StateOp::getUnpermutedType() {
   auto stored = cast<RankedTensorType>(getType());
   if (!getPermutation())
     return stored;
@@ -51,6 +54,23 @@ RankedTensorType StateOp::getLogicalType() {
   for (auto [i, d] : llvm::enumerate(*getPermutation()))
     shape[d] = stored.getDimSize(i);
   return stored.clone(shape);
+}
+
+RankedTensorType StateOp::getLogicalType() {
+  RankedTensorType type = getUnpermutedType();
+  return getShape() ? type.clone(*getShape()) : type;
+}
+
+Value StateOp::toLogical(OpBuilder &builder, Value stored) {
+  Expr value(builder, stored.getLoc(), stored);
+  if (getPermutation())
+    value = value.transpose(invertPermutationVector(*getPermutation()));
+  return value.reshape(getLogicalType().getShape());
+}
+
+Value StateOp::fromLogical(OpBuilder &builder, Value logical) {
+  Expr value = Expr(builder, logical.getLoc(), logical).reshape(getUnpermutedType().getShape());
+  return getPermutation() ? value.transpose(*getPermutation()) : value;
 }
 
 RankedTensorType StateOp::getWholeType() {
@@ -72,6 +92,8 @@ int64_t StateOp::getShardRuns() {
 
 HostTensor StateOp::getStoredInitial() {
   HostTensor whole(getInitial());
+  if (getShape())
+    whole = HostTensor(getUnpermutedType(), whole.bytes());
   if (!getPermutation() && !getShard())
     return whole;
   HostTensor stored(cast<RankedTensorType>(getType()));
@@ -113,6 +135,10 @@ LogicalResult StateOp::verify() {
   }
   if (getShard() && failed(verifyShard(*this, *getShard())))
     return failure();
+  if (getShape() && (getShard() || getLogicalType().getNumElements() !=
+                                       cast<RankedTensorType>(getType()).getNumElements()))
+    return emitOpError("expected shape to be one of ")
+           << getType() << " without shard, found " << formatDims(*getShape());
   if (getInitial().getShapedType() != getWholeType())
     return emitOpError("expected initial of type ")
            << getWholeType() << ", found " << getInitial().getShapedType();

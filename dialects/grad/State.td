@@ -19,22 +19,24 @@ def Grad_ConstantOp : Op<Grad_Dialect, "constant", [Pure, ConstantLike, InferTyp
 def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
   let summary = "a tensor that outlives a step: parameter, optimizer slot, statistic, large constant or average of a parameter";
   let description = [{
-    `initial` is an elements attribute (a splat for slots; a dense resource for weights). With `permutation`,
-    entries see the state in `type`, with its dims in another order than in the model, checkpoints and exports: dim
-    permutation[i] of their logical type is dim i of `type`. With `shard` [dim, runs, ranks], each of so many
+    `initial` is an elements attribute (a splat for slots; a dense resource for weights). Entries see the state in
+    `type`; the model, checkpoints and exports see it in its logical type. With `shape`, the logical type has that shape, and
+    entries see a reshape of it. With `permutation`, they see its dims in another order: dim
+    permutation[i] of the logical type, reshaped if there is a `shape`, is dim i of `type`. With `shard` [dim, runs, ranks], each of so many
     ranks has a shard of the state. Dim `dim` of the whole state is runs * ranks pieces of equal size, and piece i belongs to rank
     i mod ranks. `type` and the logical type are those of a shard; `initial`, checkpoints and exports are of the whole state.
 
     C1: `initial` has the logical type of the whole state. C2: `permutation` is a permutation of the dims. C3: `shard`
-    is a dim of the logical type, a number of runs that divides it, and at least 2 ranks.
+    is a dim of the logical type, a number of runs that divides it, and at least 2 ranks. C4: `shape` has as many
+    elements as `type`, and there is no `shard`.
 
     Example: `grad.state parameter @fc1.weight : tensor<64x128xf32> = dense<0.0>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Grad_StateKind:$kind, TypeAttrOf<Grad_Tensor>:$type,
-                       ElementsAttr:$initial, OptionalAttr<DenseI64ArrayAttr>:$permutation,
-                       OptionalAttr<DenseI64ArrayAttr>:$shard);
+                       ElementsAttr:$initial, OptionalAttr<DenseI64ArrayAttr>:$shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$permutation, OptionalAttr<DenseI64ArrayAttr>:$shard);
   let assemblyFormat = [{
-    $kind $sym_name `:` $type (`permutation` $permutation^)? (`shard` $shard^)? `=` $initial attr-dict
+    $kind $sym_name `:` $type (`shape` $shape^)? (`permutation` $permutation^)? (`shard` $shard^)? `=` $initial attr-dict
   }];
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "StateKind":$kind,
       "::mlir::Type":$type, "::mlir::ElementsAttr":$initial)>];
@@ -42,6 +44,13 @@ def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
   let extraClassDeclaration = [{
     /// The type outside entries, of one shard.
     ::mlir::RankedTensorType getLogicalType();
+    /// The type that entries see, with its dims in the logical order.
+    ::mlir::RankedTensorType getUnpermutedType();
+    /// Whether entries see the elements in another order than the logical type, or another shape.
+    bool isReordered() { return getPermutation() || getShape(); }
+    /// A value of the logical type, from what entries see, and back.
+    ::mlir::Value toLogical(::mlir::OpBuilder &builder, ::mlir::Value stored);
+    ::mlir::Value fromLogical(::mlir::OpBuilder &builder, ::mlir::Value logical);
     /// The same of the whole state.
     ::mlir::RankedTensorType getWholeType();
     /// The contiguous pieces of a shard in the row-major whole state; 1: the state is not sharded.

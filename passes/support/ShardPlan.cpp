@@ -97,7 +97,7 @@ bool ShardPlan::addState(Operation *user, StringRef name, Shard shard) {
     assert(known->second == shard && "its reads and writes are sharded as it is");
     return true;
   }
-  if (state.getShard() || state.getPermutation())
+  if (state.getShard() || state.isReordered())
     return fail(user, "\"" + name + "\" is in shards of another chain");
   Type element = getElementTypeOrSelf(state.getType());
   if (!element.isF32() && !element.isF64())

@@ -87,11 +87,13 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
     auto state =
         StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, slot.type, initial);
     if (isAlike) {
+      state.setShapeAttr(owner.getShapeAttr());
       state.setPermutationAttr(owner.getPermutationAttr());
       state.setShardAttr(owner.getShardAttr());
     }
-    bool isAsLarge = slot.type.getRank() == parameter.getType().getRank() &&
-                     slot.type.getNumElements() == parameter.getType().getNumElements();
+    RankedTensorType own = isOrdered ? parameter.getType() : owner.getLogicalType();
+    bool isAsLarge =
+        slot.type.getRank() == own.getRank() && slot.type.getNumElements() == own.getNumElements();
     if (isCut && isAsLarge)
       state->setAttr(cutName, parameter.getStateAttr());
     symbols.insert(state);
@@ -178,13 +180,11 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
     return failure();
   Expr value(b, parameter.getLoc(), parameter);
 
-  // 2. In the model's order of dims, where the rule depends on it.
-  SmallVector<int64_t> stored;
-  if (own->rule().dependsOnDimOrder() && owner.getPermutation()) {
-    stored.assign(owner.getPermutation()->begin(), owner.getPermutation()->end());
-    SmallVector<int64_t> back = invertPermutationVector(stored);
-    value = value.transpose(back);
-    gradient = value.with(gradient).transpose(back);
+  // 2. In the model's form, where the rule depends on it.
+  bool isLogical = own->rule().dependsOnDimOrder() && owner.isReordered();
+  if (isLogical) {
+    value = value.with(owner.toLogical(b, value));
+    gradient = owner.toLogical(b, gradient);
   }
 
   // 3. The update, of all rows or of some.
@@ -198,7 +198,7 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   SmallVector<FlatSymbolRefAttr> updated = {parameter.getStateAttr()};
   SmallVector<Value> tables = {value};
   for (const UpdateSlot &wanted : own->rule().getUpdateSlots(value.type(), own->hyperparameters)) {
-    FailureOr<ReadOp> read = slot(b, parameter, wanted, stored.empty());
+    FailureOr<ReadOp> read = slot(b, parameter, wanted, !isLogical);
     if (failed(read))
       return failure();
     tables.push_back(read->getResult());
@@ -216,8 +216,8 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   for (auto [table, result] : llvm::zip_equal(tables, results))
     if (isTable(table.getType()))
       result = rows->writeTo(b, table, result);
-  if (!stored.empty())
-    results.front() = value.with(results.front()).transpose(stored);
+  if (isLogical)
+    results.front() = owner.fromLogical(b, results.front());
   if (isCut && !own->rule().isElementwise())
     owner->setAttr(wholeName, b.getUnitAttr());
   if (isCut)

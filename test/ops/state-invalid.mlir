@@ -17,6 +17,23 @@ grad.state parameter @w : tensor<2x3xf32> permutation [1, 1] = dense<0.0> : tens
 
 // -----
 
+// C4
+// expected-error @+1 {{expected shape to be one of 'tensor<2x3xf32>' without shard, found [7]}}
+grad.state parameter @w : tensor<2x3xf32> shape [7] = dense<0.0> : tensor<7xf32>
+
+// -----
+
+// expected-error @+1 {{expected shape to be one of 'tensor<2x3xf32>' without shard, found [6]}}
+grad.state parameter @w : tensor<2x3xf32> shape [6] shard [0, 1, 2] = dense<0.0> : tensor<12xf32>
+
+// -----
+
+// C1: the initial value has the model's shape.
+// expected-error @+1 {{expected initial of type 'tensor<1x3x2xf32>', found 'tensor<3x2xf32>'}}
+grad.state parameter @w : tensor<2x3xf32> shape [1, 3, 2] permutation [1, 0] = dense<0.0> : tensor<3x2xf32>
+
+// -----
+
 func.func @read_unknown() {
   // expected-error @+1 {{expected a grad.state, found no @w}}
   %0 = grad.read @w : tensor<3xf32>

@@ -276,6 +276,44 @@ func.func @ordered(%x: tensor<3x2xf32>, %lr: tensor<f32> {grad.role = "learning_
 
 // -----
 
+// The same where entries see the model's matrix in another shape.
+
+// CHECK: grad.state {{ ?}}slot @w.velocity : tensor<2x3xf32> = dense<0.000000e+00>
+grad.state parameter @w : tensor<3x2x1xf32> shape [2, 3] permutation [1, 0, 2] = dense<0.5> : tensor<2x3xf32>
+
+// CHECK-LABEL: func.func @reshaped(
+func.func @reshaped(%x: tensor<3x2x1xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "muon", momentum = 0.9}} {
+  // CHECK: %[[W:.*]] = grad.reshape %{{.*}} : tensor<2x3x1xf32> -> tensor<2x3xf32>
+  // CHECK: %[[G:.*]] = grad.reshape %{{.*}} : tensor<2x3x1xf32> -> tensor<2x3xf32>
+  // CHECK: %[[NEW:.*]], %{{.*}} = grad.muon %[[W]], %[[G]], %{{.*}} : tensor<2x3xf32>, tensor<f32>
+  // CHECK: %[[SHAPED:.*]] = grad.reshape %[[NEW]] : tensor<2x3xf32> -> tensor<2x3x1xf32>
+  // CHECK: %[[STORED:.*]] = grad.transpose %[[SHAPED]] permutation [1, 0, 2] : tensor<2x3x1xf32>
+  // CHECK: grad.write @w, %[[STORED]] : tensor<3x2x1xf32>
+  %w = grad.read @w : tensor<3x2x1xf32>
+  %0 = grad.mul %x, %w : tensor<3x2x1xf32>
+  %1 = grad.reduce_mean %0 dims [0, 1, 2] : tensor<3x2x1xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// Slots of other rules are stored like the parameter, in checkpoints as well.
+
+// CHECK: grad.state {{ ?}}slot @w.velocity : tensor<3x2xf32> shape [1, 2, 3] permutation [1, 0] = dense<0.000000e+00> : tensor<1x2x3xf32>
+grad.state parameter @w : tensor<3x2xf32> shape [1, 2, 3] permutation [1, 0] = dense<0.5> : tensor<1x2x3xf32>
+
+func.func @alike(%x: tensor<3x2xf32>, %lr: tensor<f32> {grad.role = "learning_rate"},
+    %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "momentum", momentum = 0.9}} {
+  %w = grad.read @w : tensor<3x2xf32>
+  %0 = grad.mul %x, %w : tensor<3x2xf32>
+  %1 = grad.reduce_mean %0 dims [0, 1] : tensor<3x2xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
 // Two entries over one set of states: each requests the gradients of the parameters that it trains, and optimizers count the steps that
 // train a parameter. The counter is created once, before all other states, and read and written once.
 
@@ -340,14 +378,15 @@ func.func @second(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rat
 
 // -----
 
-// Watched gradients are returned in the model's order of dims. Nothing is written, and no other result remains but the largest index.
+// Watched gradients are returned in the model's shape and order of dims. Nothing is written, and no other result remains but the largest
+// index.
 
-grad.state parameter @w : tensor<3x2xf32> permutation [1, 0] = dense<0.5> : tensor<2x3xf32>
+grad.state parameter @w : tensor<3x2xf32> shape [1, 2, 3] permutation [1, 0] = dense<0.5> : tensor<1x2x3xf32>
 grad.state parameter @b : tensor<3x2xf32> = dense<0.5> : tensor<3x2xf32>
 grad.state statistic @s : tensor<f32> = dense<0.5> : tensor<f32>
 
 // CHECK-LABEL: func.func @watch(
-// CHECK-SAME: -> (tensor<i64> {grad.classes = 7 : i64, grad.role = "indices"}, tensor<2x3xf32> {grad.name = "w", grad.role = "gradient"})
+// CHECK-SAME: -> (tensor<i64> {grad.classes = 7 : i64, grad.role = "indices"}, tensor<1x2x3xf32> {grad.name = "w", grad.role = "gradient"})
 // CHECK-SAME: attributes {grad.watch = [@w]}
 func.func @watch(%x: tensor<3x2xf32>, %i: tensor<i64>, %lr: tensor<f32> {grad.role = "learning_rate"})
     -> (tensor<f32>, tensor<i64> {grad.classes = 7 : i64, grad.role = "indices"})
@@ -355,7 +394,8 @@ func.func @watch(%x: tensor<3x2xf32>, %i: tensor<i64>, %lr: tensor<f32> {grad.ro
   // CHECK: %[[W:.*]] = grad.read @w
   // CHECK: %[[G:.*]] = grad.gradient %{{.*}} wrt %[[W]] :
   // CHECK-NOT: grad.write
-  // CHECK: %[[MODELS:.*]] = grad.transpose %[[G]] permutation [1, 0]
+  // CHECK: %[[ORDERED:.*]] = grad.transpose %[[G]] permutation [1, 0]
+  // CHECK: %[[MODELS:.*]] = grad.reshape %[[ORDERED]] : tensor<2x3xf32> -> tensor<1x2x3xf32>
   // CHECK: return %arg1, %[[MODELS]] :
   %w = grad.read @w : tensor<3x2xf32>
   %b = grad.read @b : tensor<3x2xf32>

@@ -11,6 +11,21 @@ grad.state parameter @weight : tensor<16x8xf32> = dense<0.0> : tensor<16x8xf32>
 grad.state parameter @tied : tensor<8x8xf32> = dense<0.0> : tensor<8x8xf32>
 // CHECK: grad.state parameter @plain : tensor<8x16xf32> = dense
 grad.state parameter @plain : tensor<8x16xf32> = dense<0.0> : tensor<8x16xf32>
+// What products read only in one shape is stored in it, and transposed like other states.
+// CHECK: grad.state parameter @directions : tensor<8x16xf32> shape [1, 16, 8] permutation [1, 0] = dense<0.000000e+00> : tensor<1x16x8xf32>
+grad.state parameter @directions : tensor<1x16x8xf32> = dense<0.0> : tensor<1x16x8xf32>
+// The same of what a loop or a branch hands on.
+// CHECK: grad.state parameter @recurrent : tensor<8x8xf32> shape [1, 8, 8] permutation [1, 0] = dense
+grad.state parameter @recurrent : tensor<1x8x8xf32> = dense<0.0> : tensor<1x8x8xf32>
+// CHECK: grad.state parameter @branch : tensor<8x16xf32> permutation [1, 0] = dense
+grad.state parameter @branch : tensor<16x8xf32> = dense<0.0> : tensor<16x8xf32>
+// A state stays in its shape if a reader takes it so, or in a third one, or if its reshape is not for products.
+// CHECK: grad.state parameter @whole : tensor<1x8x16xf32> = dense
+grad.state parameter @whole : tensor<1x8x16xf32> = dense<0.0> : tensor<1x8x16xf32>
+// CHECK: grad.state parameter @shapes : tensor<1x8x16xf32> = dense
+grad.state parameter @shapes : tensor<1x8x16xf32> = dense<0.0> : tensor<1x8x16xf32>
+// CHECK: grad.state parameter @scale : tensor<8xf32> = dense
+grad.state parameter @scale : tensor<8xf32> = dense<0.0> : tensor<8xf32>
 // A state that is already written has a user that expects its order.
 // CHECK: grad.state statistic @written : tensor<2x3xf32> = dense
 grad.state statistic @written : tensor<2x3xf32> = dense<0.0> : tensor<2x3xf32>
@@ -45,4 +60,60 @@ func.func @second(%x: tensor<4x8xf32>) -> (tensor<3x3x2x4xf32>, tensor<4x8xf32>,
   %n = grad.neg %s : tensor<2x3xf32>
   grad.write @written, %n : tensor<2x3xf32>
   return %t, %a, %b, %c, %d : tensor<3x3x2x4xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x16xf32>, tensor<3x2xf32>
+}
+
+// CHECK-LABEL: func.func @reshaped
+func.func @reshaped(%x: tensor<4x8xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<1x8x16xf32>, tensor<4x16xf32>, tensor<8x32xf32>, tensor<1x8xf32>) {
+  // CHECK: %[[D:.*]] = grad.read @directions : tensor<8x16xf32>
+  // CHECK: grad.matmul %arg0, %[[D]] : tensor<4x8xf32>, tensor<8x16xf32>
+  %d = grad.read @directions : tensor<1x16x8xf32>
+  %m = grad.reshape %d : tensor<1x16x8xf32> -> tensor<16x8xf32>
+  %a = grad.matmul %x, %m transpose_rhs : tensor<4x8xf32>, tensor<16x8xf32>
+  %w = grad.read @whole : tensor<1x8x16xf32>
+  %n = grad.reshape %w : tensor<1x8x16xf32> -> tensor<8x16xf32>
+  %b = grad.matmul %x, %n : tensor<4x8xf32>, tensor<8x16xf32>
+  %c = grad.neg %w : tensor<1x8x16xf32>
+  %s = grad.read @shapes : tensor<1x8x16xf32>
+  %first = grad.reshape %s : tensor<1x8x16xf32> -> tensor<8x16xf32>
+  %e = grad.matmul %x, %first : tensor<4x8xf32>, tensor<8x16xf32>
+  %y = grad.reshape %x : tensor<4x8xf32> -> tensor<8x4xf32>
+  %second = grad.reshape %s : tensor<1x8x16xf32> -> tensor<4x32xf32>
+  %f = grad.matmul %y, %second : tensor<8x4xf32>, tensor<4x32xf32>
+  // CHECK: grad.read @scale : tensor<8xf32>
+  %v = grad.read @scale : tensor<8xf32>
+  %column = grad.reshape %v : tensor<8xf32> -> tensor<1x8xf32>
+  %g = grad.neg %column : tensor<1x8xf32>
+  return %a, %b, %c, %e, %f, %g : tensor<4x16xf32>, tensor<4x16xf32>, tensor<1x8x16xf32>, tensor<4x16xf32>, tensor<8x32xf32>, tensor<1x8xf32>
+}
+
+// CHECK-LABEL: func.func @regions
+func.func @regions(%c: tensor<i1>, %x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x16xf32>) {
+  // CHECK: %[[R:.*]] = grad.read @recurrent : tensor<8x8xf32>
+  // CHECK: grad.scan 3 from(%arg1) over() with(%[[R]]) : (tensor<4x8xf32>, tensor<8x8xf32>)
+  // CHECK-NEXT: ^bb0(%[[H:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8x8xf32>):
+  // CHECK-NEXT: grad.matmul %[[H]], %[[W]] : tensor<4x8xf32>, tensor<8x8xf32>
+  %r = grad.read @recurrent : tensor<1x8x8xf32>
+  %m = grad.reshape %r : tensor<1x8x8xf32> -> tensor<8x8xf32>
+  %h = grad.scan 3 from (%x) over () with (%m) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%state: tensor<4x8xf32>, %w: tensor<8x8xf32>):
+    %next = grad.matmul %state, %w transpose_rhs : tensor<4x8xf32>, tensor<8x8xf32>
+    grad.yield %next : tensor<4x8xf32>
+  }
+  %b = grad.read @branch : tensor<16x8xf32>
+  // CHECK: grad.if %arg0 with
+  // CHECK: ^bb0(%[[OWN:.*]]: tensor<4x8xf32>, %[[A:.*]]: tensor<8x16xf32>):
+  // CHECK-NEXT: grad.matmul %[[OWN]], %[[A]] : tensor<4x8xf32>, tensor<8x16xf32>
+  // CHECK: ^bb0(%{{.*}}: tensor<4x8xf32>, %[[B:.*]]: tensor<8x16xf32>):
+  // CHECK: grad.matmul %{{.*}}, %[[B]] : tensor<4x8xf32>, tensor<8x16xf32>
+  %y = grad.if %c with (%x, %b) : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32> {
+  ^bb0(%own: tensor<4x8xf32>, %w: tensor<16x8xf32>):
+    %then = grad.matmul %own, %w transpose_rhs : tensor<4x8xf32>, tensor<16x8xf32>
+    grad.yield %then : tensor<4x16xf32>
+  } else {
+  ^bb0(%own: tensor<4x8xf32>, %w: tensor<16x8xf32>):
+    %sum = grad.add %own, %own : tensor<4x8xf32>
+    %else = grad.matmul %sum, %w transpose_rhs : tensor<4x8xf32>, tensor<16x8xf32>
+    grad.yield %else : tensor<4x16xf32>
+  }
+  return %h, %y : tensor<4x8xf32>, tensor<4x16xf32>
 }
