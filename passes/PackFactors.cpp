@@ -20,9 +20,10 @@ namespace {
 /// Min rows of a product for which packing a transposed rhs saves more time than it takes.
 constexpr int64_t minPackedRows = 128;
 
-/// 1. For each launch, in program order, find the row-major factors that its kernel needs in pairs,
-///    or reads across their rows.
-/// 2. Check that packing pays: the cost model decides for pairs; otherwise the product must have
+/// 1. For each launch, in program order, find the row-major factors that its kernel needs in pairs
+///    or rows for dot products, or reads across their rows.
+/// 2. Check that packing pays: the cost model decides for dot products; otherwise the product must
+/// have
 ///    many rows, since each row of the register tile pays for strided loads.
 /// 3. Pack the factors before the launch, or reuse those packed for an earlier launch of the block.
 /// 4. Switch the launch to the kernel's variant for these layouts.
@@ -34,18 +35,19 @@ public:
   void pack(exec::LaunchOp launch) {
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
     SmallVector<std::pair<OpOperand *, PanelAttr>> factors;
-    SmallVector<Type> copied; // factors to pack in pairs
+    SmallVector<Type> copied; // factors to pack for dot products
     for (OpOperand &operand : launch->getOpOperands()) {
       PanelAttr wanted = wantedLayout(kernel, operand.getOperandNumber(), level);
-      if (!wanted || !(wanted.isOfPairs() || paysTransposed(kernel, operand, wanted)))
+      bool isForDots = servesDots(kernel, operand.getOperandNumber(), level);
+      if (!wanted || !(isForDots || paysTransposed(kernel, operand, wanted)))
         continue;
       PanelAttr current = kernel.getLayout(operand.getOperandNumber());
-      if (current == wanted || (current && !wanted.isOfPairs()))
+      if (current == wanted || (current && !isForDots))
         continue;
       if (current) // already packed for another product
         return;
       factors.push_back({&operand, wanted});
-      if (wanted.isOfPairs() && !packed.contains({operand.get(), wanted}))
+      if (isForDots && !packed.contains({operand.get(), wanted}))
         copied.push_back(operand.get().getType());
     }
     if (factors.empty() || (!copied.empty() && !CostModel(level).paysPacking(kernel, copied)))

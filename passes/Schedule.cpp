@@ -66,22 +66,26 @@ private:
   /// Sets the level's register tile, rows by columns. Rows are taken from the leading `rowDims`
   /// until there are enough. All rows of the tile share the rhs' columns.
   void registerTile(ArrayRef<int64_t> rowDims) {
-    int64_t n = root.getRank() - 1, rows = 1;
+    bool byAmx = level.amxRows && readsPairs();
+    int64_t n = root.getRank() - 1, rows = 1, tileRows = byAmx ? level.amxRows : level.tileRows;
     for (int64_t d : rowDims)
-      rows = std::min(rows * size(d), level.tileRows);
+      rows = std::min(rows * size(d), tileRows);
     // With few rows there are registers for more columns; with a single vector of columns, for more
-    // rows.
-    int64_t registers = (level.tileRows + 1) * level.tileVectors; // accumulators and columns
+    // rows. AMX's blocks have one size.
+    int64_t registers = (tileRows + 1) * level.tileVectors; // accumulators and columns
     int64_t columns = std::max<int64_t>(vectors(size(n)), 1);
-    columns = llvm::divideCeil(columns, llvm::divideCeil(columns, registers / (rows + 1)));
+    int64_t most = byAmx ? level.tileVectors : registers / (rows + 1);
+    columns = llvm::divideCeil(columns, llvm::divideCeil(columns, most));
     tile[n] = lanes * columns;
-    int64_t wanted = columns == 1 ? 2 * level.tileRows : level.tileRows;
-    int64_t most = std::max((level.vectorRegisters - columns - 1) / columns, wanted);
+    int64_t wanted = columns == 1 && !byAmx ? 2 * tileRows : tileRows;
+    most = std::max((level.vectorRegisters - columns - 1) / columns, wanted);
     rows = 1;
     for (int64_t d : rowDims) {
       if (4 * rows >= 3 * wanted)
         break;
       int64_t several = std::min<int64_t>(llvm::divideCeil(wanted, rows), most / rows);
+      if (byAmx)
+        several = wanted / rows;
       // The number of pictures varies, so their tiles have a fixed size; positions are divided
       // evenly.
       bool isFirst = d == rowDims.front();
@@ -134,11 +138,7 @@ private:
       if (root.getRank() == 2)
         order = longerFirst();
       // With 16-bit factors in pairs, twice as many steps fit in cache.
-      bool arePairs = llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
-        exec::PanelAttr layout = kernel.getLayout(i);
-        return layout && layout.isOfPairs();
-      });
-      block = blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (arePairs ? 2 : 1));
+      block = blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (readsPairs() ? 2 : 1));
     } else if (tiles(order.front()) == 1) {
       divideUnits();
     }
@@ -208,9 +208,15 @@ private:
     return layout && layout.isWinograd();
   }
   bool readsTransformedFilter() {
+    return readsLayout([](exec::PanelAttr layout) { return layout.isWinograd(); });
+  }
+  bool readsPairs() {
+    return readsLayout([](exec::PanelAttr layout) { return layout.isOfPairs(); });
+  }
+  bool readsLayout(llvm::function_ref<bool(exec::PanelAttr)> has) {
     return llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
       exec::PanelAttr layout = kernel.getLayout(i);
-      return layout && layout.isWinograd();
+      return layout && has(layout);
     });
   }
 

@@ -36,7 +36,7 @@ config.substitutions += [
 
 with open("/proc/cpuinfo") as file:
     flags = next((line.split() for line in file if line.startswith("flags")), [])
-config.available_features.update(f for f in ("avx2", "avx512f", "avx512_bf16") if f in flags)
+config.available_features.update(f for f in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if f in flags)
 
 # Machine code for GPUs requires the CUDA toolkit's assembler; without it, its tests are skipped.
 homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] or ["/usr/local/cuda"]

@@ -95,6 +95,8 @@ struct Level {
   // CPUs only.
   double unpairedFlops = 0; ///< bf16 products whose factors are not interleaved in pairs
   bool bf16Dots = false;    ///< has an instruction that accumulates bf16 pair products in f32
+  /// Rows of the register tile of bf16 products in AMX's tile registers; 0: the level has none.
+  int64_t amxRows = 0;
   /// Min input and output channels for F(2x2, 3x3) to beat direct loops; 0: never.
   int64_t winogradChannels = 0;
   int64_t winogradPicture = 0;  ///< min height and width for F(2x2, 3x3)

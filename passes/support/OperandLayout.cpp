@@ -10,6 +10,9 @@ using namespace gradc;
 using namespace mlir::grad;
 using exec::PanelAttr;
 
+/// The steps of a sum that AMX takes together: a row of a tile register.
+static constexpr int64_t amxSteps = 32;
+
 /// The dim of a contraction's rhs that runs along the result's last one: the lanes.
 static std::optional<int64_t> laneDim(ContractionOpInterface op) {
   ContractionLetters letters = op.getLetters();
@@ -82,10 +85,12 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   std::optional<DotDims> columns = dotDims(contraction, 1, level);
   BlockArgument lhs = argumentOf(contraction, 0);
   if (lhs && lhs.getArgNumber() == operand) {
-    // A lhs with the sum along its rows has pairs as it is.
+    // A lhs with the sum along its rows has pairs as it is. AMX reads it in such rows only.
     std::optional<DotDims> rows = dotDims(contraction, 0, level);
     bool isAcross = rows && rows->summed + 1 < cast<RankedTensorType>(lhs.getType()).getRank();
-    return columns && isAcross ? pairs(*rows) : PanelAttr();
+    if (!columns || !isAcross)
+      return nullptr;
+    return level.amxRows ? PanelAttr::get(context, rows->summed, amxSteps) : pairs(*rows);
   }
   if (rhs.getArgNumber() != operand)
     return nullptr;
@@ -100,4 +105,12 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   return PanelAttr::get(context, *lanesAlong, level.vectorBytes / bytes * level.tileVectors,
                         suitsWinograd(kernel, level) ? exec::PanelKind::winograd
                                                      : exec::PanelKind::values);
+}
+
+bool gradc::servesDots(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {
+  PanelAttr wanted = wantedLayout(kernel, operand, level);
+  if (!wanted || wanted.isOfPairs())
+    return bool(wanted);
+  BlockArgument lhs = argumentOf(contractionOf(kernel), 0);
+  return lhs && lhs.getArgNumber() == operand;
 }

@@ -13,6 +13,9 @@ namespace gradc {
 mlir::exec::PanelAttr wantedLayout(mlir::exec::KernelOp kernel, unsigned operand,
                                    const mlir::exec::Level &level);
 
+/// Whether that layout is one for dot products: of pairs, or rows for AMX.
+bool servesDots(mlir::exec::KernelOp kernel, unsigned operand, const mlir::exec::Level &level);
+
 } // namespace gradc
 
 #endif

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <xmmintrin.h>
 
@@ -36,6 +37,12 @@ void addIfMissing(std::string &missing, bool isThere, const char *feature) {
 // the registers.
 #define GRADC_NEEDS(FEATURE) addIfMissing(missing, __builtin_cpu_supports(FEATURE), FEATURE)
 
+/// Asks Linux to save AMX's registers between threads: without, their first use is a fault.
+bool savesTiles() {
+  constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+}
+
 // Ordered from the lowest level to the highest.
 constexpr HostLevel hostLevels[] = {{"x86-64-v3",
                                      [] {
@@ -59,9 +66,19 @@ constexpr HostLevel hostLevels[] = {{"x86-64-v3",
                                        GRADC_NEEDS("avx512vl");
                                        return missing;
                                      }},
-                                    {"x86-64-v4+bf16", [] {
+                                    {"x86-64-v4+bf16",
+                                     [] {
                                        std::string missing;
                                        GRADC_NEEDS("avx512bf16");
+                                       return missing;
+                                     }},
+                                    {"x86-64-v4+amx", [] {
+                                       std::string missing;
+                                       GRADC_NEEDS("amx-tile");
+                                       GRADC_NEEDS("amx-bf16");
+                                       if (missing.empty())
+                                         addIfMissing(missing, savesTiles(),
+                                                      "the system's permission to use amx-tile");
                                        return missing;
                                      }}};
 #undef GRADC_NEEDS

@@ -32,7 +32,8 @@ static Kernel compile(const exec::Level &level, bool bf16, int64_t m, int64_t n,
     %c = grad.matmul %a, %b : tensor<{0}x{2}x{6}>, tensor<{2}x{1}x{6}>
     exec.yield %c : tensor<{0}x{1}x{6}>
   })",
-      m, n, k, lanes, width, level.tileRows, bf16 ? "bf16" : "f32", bf16 ? ", pairs = 0" : "");
+      m, n, k, lanes, width, bf16 && level.amxRows ? level.amxRows : level.tileRows,
+      bf16 ? "bf16" : "f32", bf16 ? ", pairs = 0" : "");
   DialectRegistry registry;
   registry.insert<exec::ExecDialect, grad::GradDialect>();
   MLIRContext context(registry);
@@ -100,13 +101,13 @@ static bool measure(const exec::Level &level, bool bf16, int64_t m, int64_t n, i
 
   // Other work on the machine can only slow a piece down, so the best time of each piece counts,
   // and the best time of the peak's loop, which runs between the rounds.
-  bool isWide = level.vectorBytes == 64;
+  bool isWide = level.vectorBytes == 64, byAmx = bf16 && level.amxRows;
   constexpr int64_t piece = 8;
   std::vector<double> pieces(llvm::divideCeil(units, piece), INFINITY);
   double peakTime = INFINITY;
   for (int round = 0; round < 60; ++round) {
     for (int sample = 0; sample < 4; ++sample)
-      peakTime = std::min(peakTime, timeOf(isWide ? peakOf512 : peakOf256));
+      peakTime = std::min(peakTime, timeOf(byAmx ? peakOfAmx : isWide ? peakOf512 : peakOf256));
     for (auto [i, best] : llvm::enumerate(pieces)) {
       int64_t begin = int64_t(i) * piece, end = std::min(units, begin + piece);
       best = std::min(best, timeOf([&] { kernel(slices, begin, end, 0, nullptr); }));
@@ -115,6 +116,8 @@ static bool measure(const exec::Level &level, bool bf16, int64_t m, int64_t n, i
   double time = std::accumulate(pieces.begin(), pieces.end(), 0.0);
   double ours = 2e-9 * double(m * n * k) / time;
   double peak = 2e-9 * double(together * peakSteps * chains * level.vectorBytes / 4) / peakTime;
+  if (byAmx)
+    peak = 2e-9 * double(peakSteps * amxProducts) / peakTime;
   std::printf("{\"m\": %ld, \"n\": %ld, \"k\": %ld, \"element\": \"%s\", \"level\": \"%s\", "
               "\"gflops\": %.1f, \"peak\": %.1f, \"ratio\": %.4f}\n",
               m, n, k, bf16 ? "bf16" : "f32", level.name.str().c_str(), ours, peak, ours / peak);
@@ -132,7 +135,7 @@ int main() {
     good &= measure(*level, /*bf16=*/false, size, size, size);
   // Sizes of batches of a training step, and a square.
   if (level->bf16Dots)
-    for (auto [m, n, k] : {std::tuple(128, 512, 784), {1000, 1000, 1000}})
+    for (auto [m, n, k] : {std::tuple(128, 512, 784), {1024, 1024, 1024}, {1000, 1000, 1000}})
       good &= measure(*level, /*bf16=*/true, m, n, k);
   else
     std::fprintf(stderr, "bf16: skipped, this machine lacks level x86-64-v4+bf16\n");

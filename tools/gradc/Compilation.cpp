@@ -25,7 +25,7 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       .add_option("--target", targets,
                   "cpu (this machine's level; default: an executable or library has code for "
                   "x86-64-v3, too), "
-                  "cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16, "
+                  "cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16, cpu:x86-64-v4+amx, "
                   "cuda:sm_80, cuda:sm_90")
       ->delimiter(',');
   command

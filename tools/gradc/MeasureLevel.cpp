@@ -85,6 +85,35 @@ __attribute__((target("avx512f,avx512bf16"))) float multiplyPairs(int64_t rounds
   return _mm512_cvtss_f32(sums[0]);
 }
 
+/// Products of two by two blocks in AMX's tile registers, with their loads.
+__attribute__((target("amx-tile,amx-bf16"))) void multiplyBlocks(int64_t rounds) {
+  struct alignas(64) {
+    uint8_t palette = 1, startRow = 0, reserved[14] = {};
+    uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+  } shapes;
+  alignas(64) static uint16_t factors[4][16 * 32] = {};
+  _tile_loadconfig(&shapes);
+  _tile_zero(0), _tile_zero(1), _tile_zero(2), _tile_zero(3);
+  for (int64_t round = 0; round < rounds; ++round) {
+    _tile_loadd(4, factors[0], 64);
+    _tile_loadd(5, factors[1], 64);
+    _tile_loadd(6, factors[2], 64);
+    _tile_loadd(7, factors[3], 64);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_release();
+}
+
+double measureAmx() {
+  constexpr int64_t rounds = 100'000, flopsPerRound = 4 * 2 * 16 * 16 * 32;
+  double seconds = fastest(1, [&](int) { multiplyBlocks(rounds); });
+  return double(rounds * flopsPerRound) / seconds;
+}
+
 double measureBf16() {
   constexpr int64_t rounds = 400'000, flopsPerRound = 12 * 64;
   volatile float sink = 0;
@@ -136,7 +165,7 @@ Level measureLevel(const Level &row) {
   level.l2Bytes = systemSize(_SC_LEVEL2_CACHE_SIZE, row.l2Bytes);
   level.memoryBandwidth = measureTriad(1, int64_t(192) << 20);
   level.f32Flops = measureFlops(wide, 1);
-  level.bf16Flops = row.bf16Dots ? measureBf16() : level.f32Flops;
+  level.bf16Flops = row.amxRows ? measureAmx() : row.bf16Dots ? measureBf16() : level.f32Flops;
   // A triad in the first-level cache has two flops per 12 bytes.
   level.loopFlops = measureTriad(1, level.l1Bytes / 2) / 6;
   level.specials = measureSpecials(wide);

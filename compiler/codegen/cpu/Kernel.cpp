@@ -143,6 +143,14 @@ void emitApart(LoopNest &nest, TileEmitter &tiles, ArrayRef<std::pair<Value, Mem
   });
 }
 
+/// Whether the kernel reads pairs, whose products are summed in AMX's tile registers.
+bool usesBlocks(exec::KernelOp kernel, const exec::Level &level) {
+  return level.amxRows && llvm::any_of(kernel.getBlock().getArguments(), [&](BlockArgument x) {
+           exec::PanelAttr layout = kernel.getLayout(x.getArgNumber());
+           return layout && layout.isOfPairs();
+         });
+}
+
 } // namespace
 
 LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &level,
@@ -188,7 +196,10 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   for (BlockArgument argument : kernel.getBlock().getArguments())
     tiles.bind(argument, slice(slot++, argument));
 
+  if (usesBlocks(kernel, level))
+    tiles.beginBlocks();
   auto finish = [&](LogicalResult emitted) {
+    tiles.endBlocks();
     LLVM::ReturnOp::create(b, location, ValueRange());
     return failure(failed(emitted) || tiles.hasFailed());
   };

@@ -1,5 +1,5 @@
 // Contractions of bf16 whose rhs stores pairs along a summed dim. Each step consumes two elements,
-// by vdpbf16ps if the level has it.
+// by vdpbf16ps if the level has it, or by AMX.
 #include "compiler/codegen/tile/TileEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -157,12 +157,15 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
   Location at = nest.location;
   auto lowHalf = [&] { return nest.splat(arith::ConstantIntOp::create(b, at, 0xffff, 32)); };
 
-  SmallVector<SmallVector<LinearExpr>> domains;
-  SmallVector<Value> sums;
-  for (const Point &p : points) {
+  DotSum sum{op, dim, dims, points, {}};
+  auto &domains = sum.domains;
+  for (const Point &p : points)
     domains.push_back(*domainOf(result, p));
+  if (sumBlocks(sum, result))
+    return true;
+  SmallVector<Value> sums;
+  for (const Point &p : points)
     sums.push_back(initial(op, 0, p));
-  }
   auto step = [&](LinearExpr k, bool both, ValueRange carried) {
     std::map<Point, Factor> rows, columns;
     SmallVector<Value> values;
@@ -196,7 +199,7 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
       return self(self, depth + 1, values);
     });
   };
-  for (auto [p, sum] : llvm::zip(points, loops(loops, 0, sums)))
-    nest.known(result, p) = sum;
+  for (auto [p, value] : llvm::zip(points, loops(loops, 0, sums)))
+    nest.known(result, p) = value;
   return true;
 }

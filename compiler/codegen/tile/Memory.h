@@ -22,6 +22,8 @@ public:
   std::optional<LinearExpr> offset(LoopNest &nest, const Point &p) const;
   /// Whether the point's lanes are not adjacent in memory.
   bool isStrided(LoopNest &nest, const Point &p) const;
+  /// The address so many elements from the base.
+  mlir::Value address(LoopNest &nest, const LinearExpr &offset) const;
   /// The element, or a vector with one element per lane (0 in the lanes beyond `valid`).
   mlir::Value load(LoopNest &nest, const Point &p) const;
   void store(LoopNest &nest, const Point &p, mlir::Value value) const;
@@ -58,7 +60,6 @@ public:
 
 private:
   mlir::Type storageType() const; // bools take a byte
-  mlir::Value address(LoopNest &nest, const LinearExpr &offset) const;
   /// Alignment in bytes of the element. Tensors are aligned to 64 bytes.
   int64_t alignmentOf(const LinearExpr &offset) const;
   mlir::Value loadVector(LoopNest &nest, const LinearExpr &offset, int64_t valid) const;

@@ -49,6 +49,8 @@ void TileEmitter::compute(Value value, const Point &point) {
     nest.known(value, point) = loaded;
     return;
   }
+  if (loadSummed(value, point))
+    return;
   Operation *op = value.getDefiningOp();
   assert(op && "every argument of a kernel is bound to memory");
   if (auto generic = dyn_cast<linalg::GenericOp>(op))

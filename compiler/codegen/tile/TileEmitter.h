@@ -77,6 +77,11 @@ public:
   void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
                   llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block);
 
+  /// Between these, bf16 products whose rhs is in pairs are summed in AMX's tile registers. At
+  /// depth 0.
+  void beginBlocks();
+  void endBlocks();
+
   /// From now on the team shares every sum that all its members need; null ends this.
   void share(Team *team) { this->team = team; }
 
@@ -159,6 +164,28 @@ private:
   /// to the lhs alone.
   bool arePairs(mlir::linalg::GenericOp op, mlir::OpResult result, unsigned dim,
                 llvm::ArrayRef<Point> points);
+  /// Such a sum: its dim of pairs, its other summed dims from the outermost on, and a tile of its
+  /// result, each point with its place in the op's domain.
+  struct DotSum {
+    mlir::linalg::GenericOp op;
+    unsigned dim;
+    llvm::SmallVector<unsigned> outer;
+    llvm::ArrayRef<Point> points;
+    llvm::SmallVector<llvm::SmallVector<LinearExpr>> domains;
+  };
+  /// Computes the sum by blocks, for `loadSummed`. False if the tile does not consist of blocks.
+  bool sumBlocks(DotSum &sum, mlir::OpResult result);
+  /// Loads a sum of the last tile of blocks when it is needed: together they exceed the registers.
+  bool loadSummed(mlir::Value value, const Point &point);
+  struct Blocks;
+  std::optional<Blocks> findBlocks(DotSum &sum);
+  LinearExpr factorAt(DotSum &sum, unsigned factor, size_t point, const LinearExpr &step);
+  void configureBlocks(int64_t first, int64_t second);
+  void multiplySteps(DotSum &sum, const Blocks &blocks);
+  void multiplyStep(DotSum &sum, const Blocks &blocks, const LinearExpr &step, mlir::Value rest);
+  void copyRest(int64_t tile, const Memory &memory, const LinearExpr &at, mlir::Value rest,
+                int64_t rows, int64_t stride);
+  mlir::Value blockAddress(int64_t tile, const LinearExpr &row);
   /// The steps [first, last) of a summed dim that are taken now: a block of it, or all.
   LinearExpr firstStep(mlir::linalg::GenericOp op, unsigned dim);
   mlir::Value lastStep(mlir::linalg::GenericOp op, unsigned dim);
@@ -206,6 +233,9 @@ private:
     llvm::SmallVector<std::pair<LinearExpr, LinearExpr>> block;
   };
   Accumulation accumulation;
+  mlir::Value blockMemory; ///< of the tile registers; null if these are not in use
+  /// Register and row of the last tile's sums, by value and point.
+  std::map<std::pair<const void *, Point>, std::pair<int64_t, int64_t>> summed;
   Team *team = nullptr;
   bool failed = false;
 };

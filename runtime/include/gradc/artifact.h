@@ -289,7 +289,7 @@ typedef struct gradc_artifact_entry {
 
 /* The code for one kind of machine. Levels are sorted: first CPUs, then GPUs, each from the least capable on. */
 typedef struct gradc_artifact_level {
-  gradc_string name;   /* "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "cuda:sm_90" */
+  gradc_string name;   /* "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "x86-64-v4+amx", "cuda:sm_90" */
   uint32_t reserved;
   uint64_t scratch;    /* bytes of scratch memory per CPU thread, aligned to 64; 0 on GPUs */
   gradc_range image;   /* an ELF shared object; for CUDA, an image for cuModuleLoadData */

@@ -87,31 +87,34 @@ TEST(Bf16, PairsOnLevel_x86_64_v4_bf16) {
   contractions(level);
 }
 
-/// C = A^T B, both in pairs along the sum, as in a weight's gradient; in blocks of the sum if
+constexpr const char *inPairs = "#exec.panel<dim = 1, width = 32, pairs = 0>",
+                     *inRowsOfSteps = "#exec.panel<dim = 0, width = 32>";
+
+/// C = A^T B with B in pairs along the sum, as in a weight's gradient; in blocks of the sum if
 /// `block`.
-void gradient(int64_t m, int64_t n, int64_t k, const char *tile, const char *block,
+void gradient(int64_t m, int64_t n, int64_t k, const char *lhs, const char *tile, const char *block,
               const mlir::exec::Level *native) {
   expectRight(
       formatv(R"(exec.kernel @k(%a: tensor<{2}x{0}xbf16>, %b: tensor<{2}x{1}xbf16>) attributes {{
-          layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
+          layouts = [{5}, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
           schedule = #exec.schedule<lanes = 16, tile = [{3}], order = [1, 0], grain = 1{4}>} {{
     %c = grad.matmul %a, %b transpose_lhs wide : tensor<{2}x{0}xbf16>, tensor<{2}x{1}xbf16>
     exec.yield %c : tensor<{0}x{1}xf32> })",
-              m, n, k, tile, block),
+              m, n, k, tile, block, lhs),
       2e-5, native);
 }
 
 /// C = A B^T for each matrix of a batch, with B in pairs along its rows.
-void batch(const mlir::exec::Level *native) {
-  for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}})
+void batch(const char *tile, const mlir::exec::Level *native) {
+  for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}, {40, 33, 70}})
     expectRight(
         formatv(
             R"(exec.kernel @k(%a: tensor<3x{0}x{2}xbf16>, %b: tensor<3x{1}x{2}xbf16>) attributes {{
           layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 2>, unit],
-          schedule = #exec.schedule<lanes = 16, tile = [1, 8, 32], order = [0, 1, 2], grain = 1>} {{
+          schedule = #exec.schedule<lanes = 16, tile = [1, {3}], order = [0, 1, 2], grain = 1>} {{
     %c = grad.matmul %a, %b transpose_rhs wide : tensor<3x{0}x{2}xbf16>, tensor<3x{1}x{2}xbf16>
     exec.yield %c : tensor<3x{0}x{1}xf32> })",
-            m, n, k),
+            m, n, k, tile),
         2e-5, native);
 }
 
@@ -119,8 +122,8 @@ void gradients(const mlir::exec::Level *native) {
   for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}, {40, 33, 1}, {3, 1, 51}})
     for (const char *block :
          {"", ", block = [8]", ", block = [7]"}) // odd blocks use no dot products
-      gradient(m, n, k, "8, 32", block, native);
-  batch(native);
+      gradient(m, n, k, inPairs, "8, 32", block, native);
+  batch("8, 32", native);
 }
 
 TEST(Bf16, PairsOfAGradient) { gradients(nullptr); }
@@ -130,6 +133,24 @@ TEST(Bf16, PairsOfAGradientOnLevel_x86_64_v4_bf16) {
   if (!mlir::exec::runsHere(*level))
     GTEST_SKIP() << "this machine lacks level x86-64-v4+bf16";
   gradients(level);
+}
+
+// Blocks of 16 rows and 16 columns, fewer rows at the end, and sums that end within 32 steps.
+TEST(Bf16, BlocksOnLevel_x86_64_v4_amx) {
+  const mlir::exec::Level *level = mlir::exec::findLevel("x86-64-v4+amx");
+  if (!mlir::exec::runsHere(*level))
+    GTEST_SKIP() << "this machine lacks level x86-64-v4+amx";
+  for (auto [m, n, k] :
+       {std::tuple(32, 32, 32), {40, 50, 64}, {13, 50, 37}, {97, 33, 130}, {1, 10, 1}})
+    for (bool tb : {false, true})
+      for (const char *tile : {"32, 32", "20, 16", "1, 32"})
+        contraction(m, n, k, /*ta=*/false, tb, tile, level);
+  contraction(40, 50, 64, /*ta=*/true, false, "32, 32", level); // steps are not adjacent
+  contraction(80, 70, 64, false, false, "48, 64", level);       // more than the registers hold
+  for (auto [m, n, k] : {std::tuple(32, 32, 64), {40, 50, 200}, {13, 50, 37}, {33, 33, 1}})
+    for (const char *block : {"", ", block = [32]", ", block = [96]", ", block = [40]"})
+      gradient(m, n, k, inRowsOfSteps, "32, 32", block, level);
+  batch("32, 32", level);
 }
 
 /// A 16-bit mirror of an f32 state, along its rows or, if `turned`, along its columns.

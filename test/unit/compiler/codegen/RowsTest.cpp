@@ -1,5 +1,6 @@
 // Kernels compiled for a largest batch and run on fewer rows: memory past these rows is neither
 // read nor written.
+#include "dialects/exec/Level.h"
 #include "test/unit/compiler/codegen/KernelRunner.h"
 #include "test/unit/compiler/codegen/RowsTesting.h"
 
@@ -13,8 +14,9 @@ namespace {
 /// Runs a kernel compiled for `largest` rows on fewer, compares with the evaluated kernel of that
 /// size, and checks that memory past the rows still has the value `behind`, or 0 in panels.
 void expectRows(const std::string &text, const std::string &attributes, int64_t largest,
-                std::vector<int64_t> counts, double tolerance = 2e-5, char behind = char(0xcd)) {
-  KernelRunner many(sized(text, largest, attributes));
+                std::vector<int64_t> counts, double tolerance = 2e-5, char behind = char(0xcd),
+                const mlir::exec::Level *native = nullptr) {
+  KernelRunner many(sized(text, largest, attributes), native);
   ASSERT_TRUE(many.isReady()) << text;
   std::vector<HostTensor> wide = many.randomOperands(1);
   for (int64_t rows : counts) {
@@ -129,6 +131,27 @@ TEST(Rows, PairsOfRows) {
       exec.yield %y : tensor<19x40xbf16> })",
              ", extents = [array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 0, 0>", 16,
              {1, 2, 9, 15, 16}, 2e-2);
+}
+
+/// In AMX's tile registers: rows of the result, and steps of the sum.
+TEST(Rows, BlocksOnLevel_x86_64_v4_amx) {
+  const mlir::exec::Level *level = mlir::exec::findLevel("x86-64-v4+amx");
+  if (!mlir::exec::runsHere(*level))
+    GTEST_SKIP() << "this machine lacks level x86-64-v4+amx";
+  expectRows(R"(exec.kernel @k(%a: tensor<@1@x70xbf16>, %b: tensor<70x40xbf16>) attributes {
+      layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
+      schedule = #exec.schedule<lanes = 16, tile = [32, 32], order = [1, 0], grain = 1> @rows@} {
+      %y = grad.matmul %a, %b wide : tensor<@1@x70xbf16>, tensor<70x40xbf16>
+      exec.yield %y : tensor<@1@x40xf32> })",
+             ", extents = [array<i64: 1, 0>, array<i64: 0, 0>], rows = array<i64: 1, 0>", 75,
+             {1, 16, 31, 32, 64, 74, 75}, 2e-5, char(0xcd), level);
+  expectRows(R"(exec.kernel @k(%a: tensor<@1@x19xbf16>, %b: tensor<@1@x40xbf16>) attributes {
+      layouts = [#exec.panel<dim = 0, width = 32>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit],
+      schedule = #exec.schedule<lanes = 16, tile = [32, 32], order = [1, 0], grain = 1> @rows@} {
+      %y = grad.matmul %a, %b transpose_lhs wide : tensor<@1@x19xbf16>, tensor<@1@x40xbf16>
+      exec.yield %y : tensor<19x40xf32> })",
+             ", extents = [array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 0, 0>", 75,
+             {1, 2, 31, 32, 33, 64, 75}, 2e-5, char(0xcd), level);
 }
 
 TEST(Rows, AttentionAndItsGradient) {

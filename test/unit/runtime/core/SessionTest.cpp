@@ -8,7 +8,9 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #include <xmmintrin.h>
 
 using namespace gradc::runtime;
@@ -273,16 +275,24 @@ TEST(Session, TwoArtifactsLiveInOneProcess) {
   }
 }
 
+/// Whether the system has granted AMX's registers: it is asked for the permissions of this process.
+bool savesTiles() {
+  constexpr long getPermissions = 0x1022, tileData = 18; // ARCH_GET_XCOMP_PERM
+  uint64_t granted = 0;
+  return syscall(SYS_arch_prctl, getPermissions, &granted) == 0 && (granted >> tileData & 1);
+}
+
 /// The highest known level that this machine runs, determined in another way.
 std::string highestLevel() {
-  return __builtin_cpu_supports("avx512bf16") ? "x86-64-v4+bf16"
+  return __builtin_cpu_supports("amx-bf16") && savesTiles() ? "x86-64-v4+amx"
+         : __builtin_cpu_supports("avx512bf16")             ? "x86-64-v4+bf16"
          : __builtin_cpu_supports("avx512f")  ? "x86-64-v4"
                                               : "x86-64-v3";
 }
 
 TEST(Session, ChoosesTheHighestLevelThatRuns) {
   TestModelOptions model;
-  model.levels = {"x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "x86-64-v99"};
+  model.levels = {"x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "x86-64-v4+amx", "x86-64-v99"};
   Loaded highest({1, ""}, model);
   std::string_view name = highest.session->artifact().string(highest.session->level().name);
   EXPECT_EQ(name, highestLevel());
