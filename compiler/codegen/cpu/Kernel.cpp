@@ -143,6 +143,21 @@ void emitApart(LoopNest &nest, TileEmitter &tiles, ArrayRef<std::pair<Value, Mem
   });
 }
 
+/// Emits the loops over the root, and those of results that are not stored along its outermost
+/// ones.
+void emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, ArrayRef<int64_t> rows,
+               ArrayRef<Memory> results, Value begin, Value end) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  SpaceEmitter root(nest, tiles, kernel.getRoot(), rows, schedule.getTile(), schedule.getOrder());
+  SmallVector<std::pair<Value, Memory>> apart;
+  for (auto [result, memory] : llvm::zip_equal(kernel.getYielded(), results))
+    if (!root.add(result, memory))
+      apart.push_back({result, memory});
+  root.emitUnits(begin, end);
+  if (!apart.empty())
+    emitApart(nest, tiles, apart, begin, end);
+}
+
 /// Whether the kernel reads pairs, whose products are summed in AMX's tile registers.
 bool usesBlocks(exec::KernelOp kernel, const exec::Level &level) {
   return level.amxRows && llvm::any_of(kernel.getBlock().getArguments(), [&](BlockArgument x) {
@@ -222,16 +237,9 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     Memory result = slice(slot, kernel.getYielded().front());
     return finish(emitWalks(kernel, nest, tiles, result, begin, end));
   }
-  SpaceEmitter root(nest, tiles, kernel.getRoot(), *rows, schedule.getTile(), schedule.getOrder());
-  SmallVector<std::pair<Value, Memory>> apart;
-  for (Value result : kernel.getYielded()) {
-    Memory memory = slice(slot++, result);
-    if (!root.add(result, memory))
-      apart.push_back({result, memory});
-  }
-  root.emitUnits(begin, end);
-
-  if (!apart.empty())
-    emitApart(nest, tiles, apart, begin, end);
+  SmallVector<Memory> results;
+  for (Value result : kernel.getYielded())
+    results.push_back(slice(slot++, result));
+  emitSpace(kernel, nest, tiles, *rows, results, begin, end);
   return finish(success());
 }

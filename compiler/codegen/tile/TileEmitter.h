@@ -3,6 +3,7 @@
 #ifndef COMPILER_CODEGEN_TILE_TILEEMITTER_H
 #define COMPILER_CODEGEN_TILE_TILEEMITTER_H
 
+#include "compiler/codegen/tile/Amx.h"
 #include "compiler/codegen/tile/Window.h"
 #include "passes/support/Extents.h"
 
@@ -180,12 +181,8 @@ private:
   struct Blocks;
   std::optional<Blocks> findBlocks(DotSum &sum);
   LinearExpr factorAt(DotSum &sum, unsigned factor, size_t point, const LinearExpr &step);
-  void configureBlocks(int64_t first, int64_t second);
   void multiplySteps(DotSum &sum, const Blocks &blocks);
   void multiplyStep(DotSum &sum, const Blocks &blocks, const LinearExpr &step, mlir::Value rest);
-  void copyRest(int64_t tile, const Memory &memory, const LinearExpr &at, mlir::Value rest,
-                int64_t rows, int64_t stride);
-  mlir::Value blockAddress(int64_t tile, const LinearExpr &row);
   /// The steps [first, last) of a summed dim that are taken now: a block of it, or all.
   LinearExpr firstStep(mlir::linalg::GenericOp op, unsigned dim);
   mlir::Value lastStep(mlir::linalg::GenericOp op, unsigned dim);
@@ -233,7 +230,7 @@ private:
     llvm::SmallVector<std::pair<LinearExpr, LinearExpr>> block;
   };
   Accumulation accumulation;
-  mlir::Value blockMemory; ///< of the tile registers; null if these are not in use
+  std::optional<Amx> amx; ///< while tile registers are in use
   /// Register and row of the last tile's sums, by value and point.
   std::map<std::pair<const void *, Point>, std::pair<int64_t, int64_t>> summed;
   Team *team = nullptr;

@@ -286,8 +286,8 @@ bool savesTiles() {
 std::string highestLevel() {
   return __builtin_cpu_supports("amx-bf16") && savesTiles() ? "x86-64-v4+amx"
          : __builtin_cpu_supports("avx512bf16")             ? "x86-64-v4+bf16"
-         : __builtin_cpu_supports("avx512f")  ? "x86-64-v4"
-                                              : "x86-64-v3";
+         : __builtin_cpu_supports("avx512f")                ? "x86-64-v4"
+                                                            : "x86-64-v3";
 }
 
 TEST(Session, ChoosesTheHighestLevelThatRuns) {
