@@ -6,6 +6,7 @@
 #include "passes/support/AttentionKernel.h"
 #include "passes/support/Clusters.h"
 #include "passes/support/CostModel.h"
+#include "passes/support/LoopSchedule.h"
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/ScheduleBlocks.h"
 #include "passes/support/Winograd.h"
@@ -19,21 +20,14 @@ namespace gradc {
 
 namespace {
 
-constexpr int64_t manyUnits = 8; // enough for the threads of a small machine
-
-class Scheduler {
+class Scheduler : LoopSchedule {
 public:
-  Scheduler(exec::KernelOp kernel, const exec::Level &level)
-      : kernel(kernel), level(level), root(kernel.getRoot()) {}
+  using LoopSchedule::LoopSchedule;
 
   exec::ScheduleAttr run() {
-    int64_t rank = root.getRank();
-    lanes = level.vectorBytes / widestElement(kernel);
     if (findAttention(kernel))
       return scheduleAttention(kernel, lanes, level);
-    tile.assign(rank, 1);
-    order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-    if (rank > 0) {
+    if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())
         filterTransform();
@@ -44,17 +38,13 @@ public:
       else if (op)
         product(op);
       else
-        loops();
+        scheduleLoops();
     }
     return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain(), block,
                                    algorithm);
   }
 
 private:
-  int64_t size(int64_t d) const { return root.getDimSize(d); }
-  int64_t vectors(int64_t elements) const { return llvm::divideCeil(elements, lanes); }
-  int64_t tiles(int64_t d) const { return llvm::divideCeil(size(d), tile[d]); }
-
   ContractionOpInterface findContraction() {
     auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
     return contractions.empty() ? ContractionOpInterface() : *contractions.begin();
@@ -304,123 +294,12 @@ private:
     return extents;
   }
 
-  /// The layout of the root, if it is stored in panels of pairs; else null.
-  exec::PanelAttr pairsOf() {
-    exec::PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
-    return kernel.getYielded().size() == 1 && layout && layout.isOfPairs() ? layout : nullptr;
-  }
-
-  /// Packs both rows of a pair, a few panels at a time, so that reads cover whole cache lines and
-  /// there are few write streams. Transposes go through registers in squares of numbers, or of
-  /// pairs if pairs run along the lanes.
-  void pairs(exec::PanelAttr panel) {
-    int64_t last = root.getRank() - 1;
-    if (panel.getPaired() == last) {
-      tile[last] = 2 * lanes;
-      tile[panel.getDim()] = lanes;
-    } else if (isTransposed()) {
-      tile[last] = tile[panel.getPaired()] = lanes;
-    } else {
-      tile[last] = lanes * std::min(level.chains, vectors(size(last)));
-      tile[panel.getPaired()] = 2;
-    }
-    order.erase(llvm::find(order, panel.getDim()));
-    order.insert(order.begin(), panel.getDim());
-  }
-
-  /// The panels that everything as large as the root is stored in; null: some of it is stored
-  /// otherwise, or the kernel does not compute element by element.
-  exec::PanelAttr commonPanels() {
-    unsigned operands = kernel.getBlock().getNumArguments();
-    exec::PanelAttr common = kernel.getLayout(operands);
-    auto isAlike = [&](Value v, unsigned i) {
-      return shapeOf(v).empty() || (shapeOf(v) == root.getShape() && kernel.getLayout(i) == common);
-    };
-    for (BlockArgument argument : kernel.getBlock().getArguments())
-      if (!isAlike(argument, argument.getArgNumber()))
-        return nullptr;
-    for (auto [i, v] : llvm::enumerate(kernel.getYielded()))
-      if (!isAlike(v, operands + unsigned(i)))
-        return nullptr;
-    return hasReduction() || isTransposed() ? nullptr : common;
-  }
-
-  /// From end to end, a panel a unit: also what a rank owns is whole panels.
-  void panels(exec::PanelAttr panel) {
-    int64_t last = root.getRank() - 1, dim = panel.getDim();
-    tile[last] = lanes;
-    tile[dim] = panel.getWidth();
-    if (last > 0 && dim == last)
-      tile[last - 1] = std::clamp<int64_t>(level.chains * lanes / tile[last], 1, size(last - 1));
-    order.erase(llvm::find(order, dim));
-    order.insert(order.begin(), dim);
-  }
-
-  void loops() {
-    int64_t last = root.getRank() - 1;
-    int64_t rowTile = vectors(size(last));
-    if (exec::PanelAttr panel = pairsOf())
-      return pairs(panel);
-    if (exec::PanelAttr panel = commonPanels())
-      return panels(panel);
-    bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
-    tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
-    // With short rows, several fit in registers at once, which hides the latency of their
-    // reductions.
-    if (wholeRow && rowTile * level.chains <= level.rowVectors && last > 0)
-      tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, level.chains);
-    // Transposes go through registers, a square at a time.
-    if (isTransposed() && last > 0) {
-      tile[last] = lanes;
-      tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, lanes);
-    }
-    if (tiles(order.front()) < manyUnits)
-      divideUnits();
-  }
-
-  /// Threads share the tiles of the outermost dim. If it has too few, the first dim with enough
-  /// tiles, or else the dim with the most, becomes outermost. Lanes stay innermost.
-  void divideUnits() {
-    SmallVector<int64_t> before = order;
-    auto enough = [&](int64_t d) { return std::min(tiles(d), manyUnits); };
-    auto *most = std::max_element(order.begin(), order.end() - 1,
-                                  [&](int64_t a, int64_t b) { return enough(a) < enough(b); });
-    std::rotate(order.begin(), most, most + 1);
-    if (!llvm::all_of(kernel.getYielded(), [&](Value v) { return isPrefix(shapeOf(v)); }))
-      order = before;
-  }
-
-  /// Whether a result's dims are those of the outermost loops, as a single loop nest requires.
-  bool isPrefix(ArrayRef<int64_t> shape) {
-    auto has = [&](int64_t d) { return d < int64_t(shape.size()) && shape[d] == size(d); };
-    return std::is_partitioned(order.begin(), order.end(), has);
-  }
-
-  bool hasReduction() {
-    return llvm::any_of(kernel.getBlock(),
-                        [](Operation &op) { return loopKind(&op) == LoopKind::reduction; });
-  }
-
-  /// Whether the kernel moves elements so that lanes along a result's last dim read an operand
-  /// along a dim other than its last.
-  bool isTransposed() {
-    return llvm::any_of(kernel.getBlock().getOps<MovementOpInterface>(), [](auto movement) {
-      SmallVector<int64_t> dims = movement.getResultDims();
-      int64_t last = shapeOf(movement->getResult(0)).size() - 1;
-      return !dims.empty() && llvm::is_contained(ArrayRef(dims).drop_back(), last);
-    });
-  }
-
   int64_t grain() {
     int64_t units = order.empty() ? 1 : std::max<int64_t>(1, tiles(order[0]));
     return CostModel(level).grain(kernel, units);
   }
 
-  exec::KernelOp kernel;
-  const exec::Level &level;
-  RankedTensorType root;
-  int64_t lanes = 1;
-  SmallVector<int64_t> tile, order, block;
+  SmallVector<int64_t> block;
   exec::Algorithm algorithm = exec::Algorithm::direct;
 };
 

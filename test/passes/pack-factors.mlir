@@ -139,3 +139,24 @@ func.func @rows(%x: tensor<128x8xf32>, %w: tensor<8x8xf32>, %z: tensor<127x8xf32
   return %0, %1, %2, %3 : tensor<128x8xf32>, tensor<128x8xf32>, tensor<127x8xf32>, tensor<128x8xf32>
 }
 }
+
+// -----
+
+// AMX reads a lhs in rows of 32 steps.
+
+// PANELS: exec.kernel @gradient{{.*}}layouts = [#exec.panel<dim = 0, width = 32>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]
+// PANELS: exec.kernel @pack{{.*}}: tensor<512x256xbf16>) attributes {{.*}}layouts = [unit, #exec.panel<dim = 0, width = 32>]
+// CHECK-LABEL: func.func @in_blocks
+// CHECK-NEXT: %[[X:.*]] = exec.launch @[[ROWS:pack.*]](%arg0)
+// CHECK-NEXT: %[[DY:.*]] = exec.launch @[[PAIRS:pack.*]](%arg1)
+// CHECK-NEXT: exec.launch @gradient_{{.*}}(%[[X]], %[[DY]])
+module attributes {exec.level = "x86-64-v4+amx"} {
+exec.kernel @gradient(%x: tensor<512x256xbf16>, %dy: tensor<512x320xbf16>) attributes {flops = 83886080 : i64} {
+  %0 = grad.matmul %x, %dy transpose_lhs wide : tensor<512x256xbf16>, tensor<512x320xbf16>
+  exec.yield %0 : tensor<256x320xf32>
+}
+func.func @in_blocks(%x: tensor<512x256xbf16>, %dy: tensor<512x320xbf16>) -> tensor<256x320xf32> {
+  %dw = exec.launch @gradient(%x, %dy) {exec.nodes = []} : (tensor<512x256xbf16>, tensor<512x320xbf16>) -> tensor<256x320xf32>
+  return %dw : tensor<256x320xf32>
+}
+}

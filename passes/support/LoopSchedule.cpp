@@ -1,0 +1,142 @@
+// Walks panels as they are stored, rows that are reduced as a whole, and transposes in squares.
+#include "passes/support/LoopSchedule.h"
+
+#include "dialects/grad/Grad.h"
+#include "passes/support/Clusters.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+using exec::PanelAttr;
+
+static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+
+LoopSchedule::LoopSchedule(exec::KernelOp kernel, const exec::Level &level)
+    : kernel(kernel), level(level), root(kernel.getRoot()),
+      lanes(level.vectorBytes / widestElement(kernel)), tile(root.getRank(), 1),
+      order(llvm::to_vector(llvm::seq<int64_t>(0, root.getRank()))) {}
+
+/// The layout of the root, if it is stored in panels of pairs; else null.
+PanelAttr LoopSchedule::pairsOfRoot() {
+  PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
+  return kernel.getYielded().size() == 1 && layout && layout.isOfPairs() ? layout : nullptr;
+}
+
+/// Packs both rows of a pair, a few panels at a time, so that reads cover whole cache lines and
+/// there are few write streams. Transposes go through registers in squares of numbers, or of
+/// pairs if pairs run along the lanes.
+void LoopSchedule::walkPairs(PanelAttr panel) {
+  int64_t last = root.getRank() - 1;
+  if (panel.getPaired() == last) {
+    tile[last] = 2 * lanes;
+    tile[panel.getDim()] = lanes;
+  } else if (isTransposed()) {
+    tile[last] = tile[panel.getPaired()] = lanes;
+  } else {
+    tile[last] = lanes * std::min(level.chains, vectors(size(last)));
+    tile[panel.getPaired()] = 2;
+  }
+  order.erase(llvm::find(order, panel.getDim()));
+  order.insert(order.begin(), panel.getDim());
+}
+
+/// The panels that everything as large as the root is stored in; null: some of it is stored
+/// otherwise, or the kernel does not compute element by element.
+PanelAttr LoopSchedule::commonPanels() {
+  unsigned operands = kernel.getBlock().getNumArguments();
+  PanelAttr common = kernel.getLayout(operands);
+  auto isAlike = [&](Value v, unsigned i) {
+    return shapeOf(v).empty() || (shapeOf(v) == root.getShape() && kernel.getLayout(i) == common);
+  };
+  for (BlockArgument argument : kernel.getBlock().getArguments())
+    if (!isAlike(argument, argument.getArgNumber()))
+      return nullptr;
+  for (auto [i, v] : llvm::enumerate(kernel.getYielded()))
+    if (!isAlike(v, operands + unsigned(i)))
+      return nullptr;
+  return hasReduction() || isTransposed() ? nullptr : common;
+}
+
+/// The panels of values of the only result, if they run across its rows while the kernel does not
+/// move elements itself.
+PanelAttr LoopSchedule::panelsAcrossRows() {
+  PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
+  bool isAcross =
+      layout && layout.getKind() == exec::PanelKind::values && layout.getDim() + 1 < root.getRank();
+  return isAcross && kernel.getYielded().size() == 1 && !hasReduction() && !isTransposed()
+             ? layout
+             : nullptr;
+}
+
+/// Transposes go through registers, a square at a time, along a panel.
+void LoopSchedule::walkSquares(PanelAttr panel) {
+  int64_t last = root.getRank() - 1, dim = panel.getDim();
+  tile[last] = lanes;
+  tile[dim] = panel.getWidth();
+  order.erase(llvm::find(order, dim));
+  order.insert(order.begin(), dim);
+}
+
+/// From end to end, a panel a unit: also what a rank owns is whole panels.
+void LoopSchedule::walkPanels(PanelAttr panel) {
+  int64_t last = root.getRank() - 1, dim = panel.getDim();
+  tile[last] = lanes;
+  tile[dim] = panel.getWidth();
+  if (last > 0 && dim == last)
+    tile[last - 1] = std::clamp<int64_t>(level.chains * lanes / tile[last], 1, size(last - 1));
+  order.erase(llvm::find(order, dim));
+  order.insert(order.begin(), dim);
+}
+
+void LoopSchedule::scheduleLoops() {
+  int64_t last = root.getRank() - 1;
+  int64_t rowTile = vectors(size(last));
+  if (PanelAttr panel = pairsOfRoot())
+    return walkPairs(panel);
+  if (PanelAttr panel = commonPanels())
+    return walkPanels(panel);
+  if (PanelAttr panel = panelsAcrossRows())
+    return walkSquares(panel);
+  bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
+  tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
+  // With short rows, several fit in registers at once, which hides the latency of their
+  // reductions.
+  if (wholeRow && rowTile * level.chains <= level.rowVectors && last > 0)
+    tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, level.chains);
+  // Transposes go through registers, a square at a time.
+  if (isTransposed() && last > 0) {
+    tile[last] = lanes;
+    tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, lanes);
+  }
+  if (tiles(order.front()) < manyUnits)
+    divideUnits();
+}
+
+void LoopSchedule::divideUnits() {
+  SmallVector<int64_t> before = order;
+  auto enough = [&](int64_t d) { return std::min(tiles(d), manyUnits); };
+  auto *most = std::max_element(order.begin(), order.end() - 1,
+                                [&](int64_t a, int64_t b) { return enough(a) < enough(b); });
+  std::rotate(order.begin(), most, most + 1);
+  if (!llvm::all_of(kernel.getYielded(), [&](Value v) { return isPrefix(shapeOf(v)); }))
+    order = before;
+}
+
+/// Whether a result's dims are those of the outermost loops, as a single loop nest requires.
+bool LoopSchedule::isPrefix(ArrayRef<int64_t> shape) {
+  auto has = [&](int64_t d) { return d < int64_t(shape.size()) && shape[d] == size(d); };
+  return std::is_partitioned(order.begin(), order.end(), has);
+}
+
+bool LoopSchedule::hasReduction() {
+  return llvm::any_of(kernel.getBlock(),
+                      [](Operation &op) { return loopKind(&op) == LoopKind::reduction; });
+}
+
+bool LoopSchedule::isTransposed() {
+  return llvm::any_of(kernel.getBlock().getOps<MovementOpInterface>(), [](auto movement) {
+    SmallVector<int64_t> dims = movement.getResultDims();
+    int64_t last = shapeOf(movement->getResult(0)).size() - 1;
+    return !dims.empty() && llvm::is_contained(ArrayRef(dims).drop_back(), last);
+  });
+}
