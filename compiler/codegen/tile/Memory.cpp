@@ -198,9 +198,13 @@ std::optional<LinearExpr> Memory::line(LoopNest &nest, const Point &p) const {
   return at;
 }
 
-void Memory::prefetch(LoopNest &nest, const LinearExpr &line) const {
-  LLVM::Prefetch::create(nest.builder, nest.location, address(nest, line), /*rw=*/0, /*hint=*/3,
-                         /*cache=*/1);
+void Memory::prefetch(LoopNest &nest, const LinearExpr &line, Cache cache) const {
+  LLVM::Prefetch::create(nest.builder, nest.location, address(nest, line), /*rw=*/0,
+                         /*hint=*/cache == Cache::first ? 3 : 2, /*cache=*/1);
+}
+
+int64_t Memory::panelElements() const {
+  return panel ? type.getNumElements() / type.getDimSize(panel.getDim()) * panel.getWidth() : 0;
 }
 
 std::optional<SmallVector<LinearExpr>> Memory::transposable(LoopNest &nest,

@@ -13,6 +13,8 @@ llvm::SmallVector<mlir::Value> transposeRegisters(LoopNest &nest,
 
 class Memory {
 public:
+  enum class Cache { first, second };
+
   Memory() = default;
   Memory(mlir::Value base, mlir::RankedTensorType type, mlir::exec::PanelAttr panel,
          bool isConstant = false)
@@ -35,7 +37,11 @@ public:
   /// The first element of the point's cache line, if the tensor is too large for the L1 and L2
   /// caches.
   std::optional<LinearExpr> line(LoopNest &nest, const Point &p) const;
-  void prefetch(LoopNest &nest, const LinearExpr &line) const;
+  void prefetch(LoopNest &nest, const LinearExpr &line, Cache cache = Cache::first) const;
+  /// The elements from one panel to the next; 0 without panels.
+  int64_t panelElements() const;
+  int64_t elements() const { return type.getNumElements(); }
+  int64_t panelWidth() const { return panel ? panel.getWidth() : 0; }
   /// The address of the pairs of a panel's columns at a point, which is the first of its pair;
   /// nothing if the layout has no pairs or the lanes leave a panel.
   std::optional<LinearExpr> pairsOffset(LoopNest &nest, Point p) const;

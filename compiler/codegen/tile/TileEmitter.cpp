@@ -230,6 +230,37 @@ void TileEmitter::prefetchSteps(linalg::GenericOp op, const WindowReads &windows
   }
 }
 
+/// Each line of a panel that a step reads needs so many multiply-adds to hide its two prefetches,
+/// and each element that is multiplied by more rows than these takes little of the time anyway.
+static constexpr int64_t minMultiplyAddsPerLine = 6, maxRowsPerElement = 512;
+
+/// Weights that are read once for few rows arrive from memory while the panel before them is
+/// multiplied: the hardware's prefetchers follow neither from page to page nor far enough ahead.
+void TileEmitter::prefetchPanels(linalg::GenericOp op, const WindowReads &windows,
+                                 ArrayRef<Step> steps) {
+  constexpr int64_t stepsAhead = 16;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto found = memories.find(input->get());
+    if (found == memories.end() || windows.has(*input) || !found->second.panelElements())
+      continue;
+    const Memory &memory = found->second;
+    int64_t multiplyAdds = llvm::product_of(op.getStaticLoopRanges());
+    if (multiplyAdds > maxRowsPerElement * memory.elements())
+      continue;
+    std::set<LinearExpr> lines;
+    for (const Step &step : steps)
+      if (auto at = operandPoint(op, *input, step.domain, step.valid))
+        if (auto line = memory.line(nest, *at))
+          lines.insert(*line);
+    if (int64_t(steps.size()) < minMultiplyAddsPerLine * int64_t(lines.size()))
+      continue;
+    for (const LinearExpr &line : lines) {
+      memory.prefetch(nest, line + LinearExpr(stepsAhead * memory.panelWidth()));
+      memory.prefetch(nest, line + LinearExpr(memory.panelElements()), Memory::Cache::second);
+    }
+  }
+}
+
 void TileEmitter::prefetchOnce(Value value, const Point &point,
                                std::set<std::pair<const void *, LinearExpr>> &lines) {
   if (auto memory = memories.find(value); memory != memories.end()) {

@@ -145,6 +145,9 @@ private:
   /// Prefetches what steps read some steps later.
   void prefetchSteps(mlir::linalg::GenericOp op, const WindowReads &windows,
                      llvm::ArrayRef<Step> steps);
+  /// Prefetches the panels of a large factor: some steps ahead, and the next panel.
+  void prefetchPanels(mlir::linalg::GenericOp op, const WindowReads &windows,
+                      llvm::ArrayRef<Step> steps);
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
                      llvm::ArrayRef<Point> points);
