@@ -8,6 +8,7 @@
 #include "passes/support/CostModel.h"
 #include "passes/support/LoopSchedule.h"
 #include "passes/support/ModuleLevel.h"
+#include "passes/support/PackedBlocks.h"
 #include "passes/support/ScheduleBlocks.h"
 #include "passes/support/Winograd.h"
 
@@ -303,18 +304,33 @@ private:
   exec::Algorithm algorithm = exec::Algorithm::direct;
 };
 
+/// Units that share the copies of a factor are not taken one by one; four threads still have a
+/// piece each.
+exec::ScheduleAttr forPacks(exec::KernelOp kernel) {
+  constexpr int64_t few = 3, pieces = 4;
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  int64_t grain = std::clamp<int64_t>(exec::kernelUnits(kernel) / pieces, 1, few);
+  return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), schedule.getTile(),
+                                 schedule.getOrder(), std::max(schedule.getGrain(), grain),
+                                 schedule.getBlock(), schedule.getAlgorithm());
+}
+
 struct Schedule : impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
     const exec::Level *level = levelOrNative(getOperation());
     if (!level)
       return signalPassFailure();
-    for (auto kernel : getOperation().getOps<exec::KernelOp>())
+    for (auto kernel : getOperation().getOps<exec::KernelOp>()) {
       if (kernel.getScheduleAttr() || kernel.getParts())
         continue; // keep a given schedule
-      else if (level->isCuda())
+      if (level->isCuda()) {
         scheduleBlocks(kernel, *level);
-      else
-        kernel.setScheduleAttr(Scheduler(kernel, *level).run());
+        continue;
+      }
+      kernel.setScheduleAttr(Scheduler(kernel, *level).run());
+      if (packedBlocks(kernel, *level))
+        kernel.setScheduleAttr(forPacks(kernel));
+    }
   }
 };
 

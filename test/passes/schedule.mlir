@@ -256,12 +256,13 @@ exec.kernel @many_filters(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x256xf
   exec.yield %0 : tensor<3x3x64x256xf32>
 }
 
-// So does a product with both operands across a long sum, but not one with rows along it.
+// So does a product with both operands across a long sum, but not one with rows along it. Where factors are packed block by block, since
+// their rows are multiples of 1 KB or longer than 2, units are not taken one by one.
 
 // V3-LABEL: exec.kernel @long(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 1, block = [128]>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 3, block = [128]>
 // V4-LABEL: exec.kernel @long(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [1, 0], grain = 1, block = [128]>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [1, 0], grain = 2, block = [128]>
 exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes {flops = 33554432 : i64, bytes = 1376256 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<1024x64xf32>, tensor<1024x256xf32>
   exec.yield %0 : tensor<64x256xf32>
@@ -270,9 +271,9 @@ exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes 
 // Units are tiles of the longer dim.
 
 // V3-LABEL: exec.kernel @longer(
-// V3-SAME: tile = [6, 16], order = [0, 1], grain = 1, block = [128]>
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 3, block = [128]>
 // V4-LABEL: exec.kernel @longer(
-// V4-SAME: tile = [8, 32], order = [0, 1], grain = 1, block = [128]>
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 3, block = [128]>
 exec.kernel @longer(%x: tensor<1024x768xf32>, %g: tensor<1024x256xf32>) attributes {flops = 402653184 : i64, bytes = 4980736 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<1024x768xf32>, tensor<1024x256xf32>
   exec.yield %0 : tensor<768x256xf32>

@@ -2,6 +2,7 @@
 #include "compiler/codegen/cpu/Kernel.h"
 
 #include "compiler/codegen/cpu/Attention.h"
+#include "compiler/codegen/cpu/BlockWalk.h"
 #include "compiler/codegen/cpu/Patch.h"
 #include "compiler/codegen/cpu/SpaceEmitter.h"
 #include "compiler/codegen/cpu/Winograd.h"
@@ -34,87 +35,6 @@ FailureOr<SmallVector<int64_t>> takeRows(exec::KernelOp kernel, LoopNest &nest, 
     tiles.setExtents(std::move(*extents));
   }
   return rootRows(kernel);
-}
-
-/// The units of a product in blocks whose results stay in cache from block to block; 0: all units
-/// take a block together, since more tiles than those of a unit read the same operands.
-int64_t unitsPerWalk(exec::KernelOp kernel, const exec::Level &level) {
-  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  RankedTensorType root = kernel.getRoot();
-  if (root.getRank() != 2)
-    return 0;
-  int64_t outer = schedule.getOrder().front(), rows = schedule.getTile()[outer];
-  int64_t bytes = rows * root.getDimSize(1 - outer) * (root.getElementTypeBitWidth() / 8);
-  return std::max<int64_t>(level.cachedBytes() * 2 / 5 / bytes, 1);
-}
-
-/// Emits the units [begin, end) of a contraction in blocks of its first reduced dims: zeros first,
-/// then all tiles for each block.
-LogicalResult emitBlocks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                         const Memory &memory, Value begin, Value end) {
-  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  ArrayRef<int64_t> block = schedule.getBlock();
-  Value result = kernel.getYielded().front();
-  auto op = result.getDefiningOp<linalg::GenericOp>();
-  SmallVector<unsigned> dims;
-  if (op)
-    op.getReductionDims(dims);
-  if (!op || kernel.getYielded().size() != 1 || dims.size() < block.size())
-    return kernel.emitOpError("expected one contraction of ")
-           << block.size() << " or more reduced dims to walk in blocks";
-
-  SmallVector<int64_t> rows = rootRows(kernel);
-  auto space = [&](Value value) {
-    SpaceEmitter emitter(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
-                         schedule.getOrder());
-    if (emitter.add(value, memory))
-      emitter.emitUnits(begin, end);
-  };
-  space(op.getDpsInits()[0]);
-  auto ranges = op.getStaticLoopRanges();
-  SmallVector<std::pair<LinearExpr, LinearExpr>> at;
-  auto loops = [&](auto &&self) -> void {
-    if (at.size() == block.size()) {
-      tiles.accumulate(op, memory, at);
-      return space(result);
-    }
-    int64_t size = ranges[dims[at.size()]], step = block[at.size()];
-    int64_t each = tiles.perRow(op, dims[at.size()]);
-    Value end = nest.extent(size, each), steps = nest.constant(llvm::divideCeil(size, step));
-    if (each)
-      steps = arith::CeilDivSIOp::create(nest.builder, nest.location, end, nest.constant(step));
-    nest.again(steps, [&](LinearExpr i) {
-      LinearExpr from = i * step, to = from + LinearExpr(step);
-      if (size % step != 0 || (each && step > 1))
-        to =
-            nest.variable(arith::MinSIOp::create(nest.builder, nest.location, nest.index(to), end));
-      at.push_back({from, to});
-      self(self);
-      at.pop_back();
-    });
-  };
-  loops(loops);
-  return success();
-}
-
-/// Emits such a contraction, as many units at a time as keep their results in cache.
-LogicalResult emitWalks(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                        const Memory &memory, Value begin, Value end) {
-  int64_t together = unitsPerWalk(kernel, nest.level);
-  if (!together)
-    return emitBlocks(kernel, nest, tiles, memory, begin, end);
-  OpBuilder &b = nest.builder;
-  Value units = nest.constant(together);
-  Value count = arith::SubIOp::create(b, nest.location, end, begin);
-  count = arith::CeilDivSIOp::create(b, nest.location, count, units);
-  LogicalResult emitted = success();
-  nest.again(count, [&](LinearExpr i) {
-    Value from = nest.index(nest.variable(begin) + i * together);
-    Value to = arith::AddIOp::create(b, nest.location, from, units);
-    to = arith::MinSIOp::create(b, nest.location, to, end);
-    emitted = emitBlocks(kernel, nest, tiles, memory, from, to);
-  });
-  return emitted;
 }
 
 /// Lets the first unit compute the results that have their own loops.
@@ -208,8 +128,11 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   if (failed(rows))
     return failure();
   unsigned slot = 0;
-  for (BlockArgument argument : kernel.getBlock().getArguments())
-    tiles.bind(argument, slice(slot++, argument));
+  SmallVector<Memory> operands;
+  for (BlockArgument argument : kernel.getBlock().getArguments()) {
+    operands.push_back(slice(slot++, argument));
+    tiles.bind(argument, operands.back());
+  }
 
   if (usesBlocks(kernel, level))
     tiles.beginBlocks();
@@ -235,7 +158,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
         kernel, nest, tiles, slice(slot, kernel.getYielded().front()), begin, end, scratch));
   if (!schedule.getBlock().empty()) {
     Memory result = slice(slot, kernel.getYielded().front());
-    return finish(emitWalks(kernel, nest, tiles, result, begin, end));
+    return finish(emitBlockWalk(kernel, nest, tiles, *rows, operands, result, begin, end, scratch));
   }
   SmallVector<Memory> results;
   for (Value result : kernel.getYielded())

@@ -30,7 +30,10 @@ static std::optional<std::pair<LinearExpr, LinearExpr>> split(LoopNest &nest, co
   return std::pair(quotient, remainder);
 }
 
-std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &p) const {
+std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &point) const {
+  Point p = point;
+  for (auto [coordinate, begin] : llvm::zip(p.coordinates, origin))
+    coordinate += begin * -1;
   ArrayRef<int64_t> shape = type.getShape();
   int64_t panelDim = panel ? panel.getDim() : -1, pairDim = panel ? panel.getPaired() : -1;
   int64_t together = pairDim < 0 ? 1 : 2, stride = panel ? panel.getWidth() * together : 1;

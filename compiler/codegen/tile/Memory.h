@@ -19,6 +19,10 @@ public:
   Memory(mlir::Value base, mlir::RankedTensorType type, mlir::exec::PanelAttr panel,
          bool isConstant = false)
       : base(base), type(type), panel(panel), isConstant(isConstant) {}
+  /// A piece of a larger tensor, from `origin` on: points are those of the larger one.
+  Memory(mlir::Value base, mlir::RankedTensorType type, mlir::exec::PanelAttr panel,
+         llvm::ArrayRef<LinearExpr> origin)
+      : base(base), type(type), panel(panel), origin(origin) {}
 
   /// The elements from the base to the point, or nothing if the lanes are not evenly spaced.
   std::optional<LinearExpr> offset(LoopNest &nest, const Point &p) const;
@@ -84,7 +88,8 @@ private:
   mlir::Value base;
   mlir::RankedTensorType type;
   mlir::exec::PanelAttr panel;
-  bool isConstant = false; ///< never written while the kernel runs
+  llvm::SmallVector<LinearExpr> origin; ///< empty: of zeros
+  bool isConstant = false;              ///< never written while the kernel runs
 };
 
 } // namespace gradc::tile

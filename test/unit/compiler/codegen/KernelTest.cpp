@@ -198,15 +198,21 @@ TEST(Contraction, NarrowTypes) {
   contraction(13, 20, 30, false, false, false, 8, "6, 16", "1, 0", "i32");
 }
 
-/// More units than keep their results in cache from block to block.
+/// More units than keep their results in cache from block to block. Factors with rows of 2 KB, or
+/// of a multiple of 1 KB, are packed block by block, unless a block of a whole factor is too large.
 TEST(Contraction, InBlocks) {
   for (const char *order : {"0, 1", "1, 0"})
-    expectRight(formatv(
-        R"(exec.kernel @k(%a: tensor<40x300xf32>, %b: tensor<40x500xf32>) attributes {{
+    for (auto [m, n, k] : {std::tuple(300, 500, 40),
+                           {300, 515, 37},
+                           {513, 100, 37},
+                           {518, 520, 32},
+                           {256, 2100, 20}})
+      expectRight(formatv(
+          R"(exec.kernel @k(%a: tensor<{3}x{1}xf32>, %b: tensor<{3}x{2}xf32>) attributes {{
     schedule = #exec.schedule<lanes = 8, tile = [6, 16], order = [{0}], grain = 1, block = [16]> } {{
-    %c = grad.matmul %a, %b transpose_lhs : tensor<40x300xf32>, tensor<40x500xf32>
-    exec.yield %c : tensor<300x500xf32> })",
-        order));
+    %c = grad.matmul %a, %b transpose_lhs : tensor<{3}x{1}xf32>, tensor<{3}x{2}xf32>
+    exec.yield %c : tensor<{1}x{2}xf32> })",
+          order, m, n, k));
 }
 
 TEST(Contraction, Batched) {
