@@ -45,20 +45,24 @@ std::optional<gradc::PackedBlocks> gradc::packedBlocks(exec::KernelOp kernel,
   if (auto rows = kernel.getRows(); rows && llvm::any_of(*rows, [](int64_t n) { return n != 0; }))
     return std::nullopt;
 
-  // More units share the copies than where factors are read in place.
-  PackedBlocks packs{schedule.getOrder().front(), unitsWithin(kernel, level.cachedBytes()), {0, 0}};
-  int64_t inner = 1 - packs.outer;
-  auto bytesOf = [&](int64_t dim, int64_t tiles) {
+  const int64_t outer = schedule.getOrder().front(), inner = 1 - outer;
+  const int64_t most = level.cachedBytes() / 2; // bytes of a factor's copies
+  auto tilesOf = [&](int64_t dim) {
+    return llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
+  };
+  auto bytesOf = [&](int64_t dim, int64_t tiles) -> int64_t {
     int64_t row = tiles * schedule.getTile()[dim] * (kernel.getRoot().getElementTypeBitWidth() / 8);
     return llvm::alignTo(row * schedule.getBlock()[0], level.lineBytes);
   };
-  int64_t innerTiles =
-      llvm::divideCeil(kernel.getRoot().getDimSize(inner), schedule.getTile()[inner]);
-  int64_t all = bytesOf(inner, innerTiles);
-  if (readsBadly(kernel, inner) && all <= level.cachedBytes() / 2)
+  // More units share the copies than where factors are read in place.
+  int64_t units = std::min<int64_t>(unitsWithin(kernel, level.cachedBytes()), tilesOf(outer));
+  PackedBlocks packs{outer, units, {0, 0}};
+  if (int64_t all = bytesOf(inner, tilesOf(inner)); readsBadly(kernel, inner) && all <= most)
     packs.bytes[inner] = all;
-  if (readsBadly(kernel, packs.outer))
-    packs.bytes[packs.outer] = bytesOf(packs.outer, packs.units);
+  if (readsBadly(kernel, outer)) {
+    packs.units = std::clamp<int64_t>(most / bytesOf(outer, 1), 1, units);
+    packs.bytes[outer] = bytesOf(outer, packs.units);
+  }
   if (packs.scratch() == 0)
     return std::nullopt;
   return packs;

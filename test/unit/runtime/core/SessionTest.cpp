@@ -275,11 +275,11 @@ TEST(Session, TwoArtifactsLiveInOneProcess) {
   }
 }
 
-/// Whether the system has granted AMX's registers: it is asked for the permissions of this process.
+/// Whether the system can save AMX's registers: it is asked for the features that it supports.
 bool savesTiles() {
-  constexpr long getPermissions = 0x1022, tileData = 18; // ARCH_GET_XCOMP_PERM
-  uint64_t granted = 0;
-  return syscall(SYS_arch_prctl, getPermissions, &granted) == 0 && (granted >> tileData & 1);
+  constexpr long getSupported = 0x1021, tileData = 18; // ARCH_GET_XCOMP_SUPP
+  uint64_t supported = 0;
+  return syscall(SYS_arch_prctl, getSupported, &supported) == 0 && (supported >> tileData & 1);
 }
 
 /// The highest known level that this machine runs, determined in another way.
