@@ -102,9 +102,9 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
       SmallVector<OpOperand *> readers = readersOf(read);
       setType(read, type);
       for (OpOperand *use : readers) {
-        Operation *reshape = use->getOwner();
-        reshape->getResult(0).replaceAllUsesWith(use->get());
-        reshape->erase();
+        Operation *view = use->getOwner();
+        view->getResult(0).replaceAllUsesWith(use->get());
+        view->erase();
       }
     }
   }
@@ -165,9 +165,9 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
       for (OpOperand *use : readers) {
         Operation *user = use->getOwner();
         if (auto contraction = dyn_cast<ContractionOpInterface>(user)) {
-          bool reads = contraction.readTransposed(use->getOperandNumber(), back);
-          (void)reads;
-          assert(reads && "the order was taken from its letters");
+          bool isRead = contraction.readTransposed(use->getOperandNumber(), back);
+          (void)isRead;
+          assert(isRead && "the order was taken from its letters");
           continue;
         }
         user->getResult(0).replaceAllUsesWith(use->get());

@@ -23,8 +23,7 @@ constexpr int64_t minPackedRows = 128;
 /// 1. For each launch, in program order, find the row-major factors that its kernel needs in pairs
 ///    or rows for dot products, or reads across their rows.
 /// 2. Check that packing pays: the cost model decides for dot products; otherwise the product must
-/// have
-///    many rows, since each row of the register tile pays for strided loads.
+///    have many rows, since each row of the register tile pays for strided loads.
 /// 3. Pack the factors before the launch, or reuse those packed for an earlier launch of the block.
 /// 4. Switch the launch to the kernel's variant for these layouts.
 class Packer {

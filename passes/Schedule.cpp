@@ -90,7 +90,14 @@ private:
   /// there are too few column tiles to share among threads.
   void contraction(ContractionOpInterface op) {
     int64_t n = root.getRank() - 1, m = n - 1;
-    if (SmallVector<int64_t> rows = rowDims(op); rows.size() > 1) {
+    SmallVector<int64_t> rows = rowDims(op);
+    // AMX's rows are evenly spaced in the lhs, in full tiles and in others: all take the same
+    // instruction, so the bits of a row do not depend on the number of rows.
+    ContractionLetters letters = op.getLetters();
+    bool isInOrder = StringRef(letters.lhs).starts_with(StringRef(letters.result).drop_back());
+    if (level.amxRows && readsPairs() && !isInOrder)
+      rows.clear();
+    if (rows.size() > 1) {
       registerTile(rows);
       if (tiles(n) >= 4 || tiles(n) >= tiles(0))
         std::rotate(order.begin(), order.end() - 1, order.end());

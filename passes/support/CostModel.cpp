@@ -21,6 +21,13 @@ static Operation *findContraction(exec::KernelOp kernel) {
   return nullptr;
 }
 
+static bool readsPairs(exec::KernelOp kernel) {
+  return llvm::any_of(kernel.getBlock().getArguments(), [&](BlockArgument argument) {
+    exec::PanelAttr layout = kernel.getLayout(argument.getArgNumber());
+    return layout && layout.isOfPairs();
+  });
+}
+
 Cost CostModel::kernel(exec::KernelOp kernel) const {
   double flops = double(kernel.getFlops().value_or(0)),
          bytes = double(kernel.getBytes().value_or(0));
@@ -31,7 +38,8 @@ Cost CostModel::kernel(exec::KernelOp kernel) const {
     cost.arithmetic = flops / (level.f32Flops * level.gpu->generatedShare);
   } else if (contraction) {
     bool isBf16 = getElementTypeOrSelf(contraction->getOperand(1).getType()).isBF16();
-    cost.arithmetic = flops / (isBf16 ? level.bf16Flops : level.f32Flops);
+    double bf16Flops = level.amxRows && !readsPairs(kernel) ? level.unpairedFlops : level.bf16Flops;
+    cost.arithmetic = flops / (isBf16 ? bf16Flops : level.f32Flops);
   } else {
     cost.arithmetic = flops / level.loopFlops;
   }

@@ -37,7 +37,7 @@ static bool runsAcross(exec::KernelOp kernel, unsigned operand) {
 std::optional<gradc::PackedBlocks> gradc::packedBlocks(exec::KernelOp kernel,
                                                        const exec::Level &level) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  if (!schedule || schedule.isWinograd() || schedule.isAttention() ||
+  if (level.isCuda() || !schedule || schedule.isWinograd() || schedule.isAttention() ||
       schedule.getBlock().size() != 1 || kernel.getRoot().getRank() != 2 ||
       kernel.getYielded().size() != 1 || kernel.getBlock().getNumArguments() != 2 ||
       !runsAcross(kernel, 0) || !runsAcross(kernel, 1))
@@ -54,7 +54,7 @@ std::optional<gradc::PackedBlocks> gradc::packedBlocks(exec::KernelOp kernel,
     int64_t row = tiles * schedule.getTile()[dim] * (kernel.getRoot().getElementTypeBitWidth() / 8);
     return llvm::alignTo(row * schedule.getBlock()[0], level.lineBytes);
   };
-  // More units share the copies than where factors are read in place.
+  // Units share the copies of the other factor, so results get more of the cache than in place.
   int64_t units = std::min<int64_t>(unitsWithin(kernel, level.cachedBytes()), tilesOf(outer));
   PackedBlocks packs{outer, units, {0, 0}};
   if (int64_t all = bytesOf(inner, tilesOf(inner)); readsBadly(kernel, inner) && all <= most)

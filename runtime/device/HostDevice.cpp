@@ -37,10 +37,11 @@ void addIfMissing(std::string &missing, bool isThere, const char *feature) {
 // the registers.
 #define GRADC_NEEDS(FEATURE) addIfMissing(missing, __builtin_cpu_supports(FEATURE), FEATURE)
 
-/// Asks Linux to save AMX's registers between threads: without, their first use is a fault.
-bool savesTiles() {
+/// Asks Linux to save AMX's registers, once for the process: without, their first use is a fault.
+bool requestTiles() {
   constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM
-  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  static const bool granted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return granted;
 }
 
 // Ordered from the lowest level to the highest.
@@ -77,7 +78,7 @@ constexpr HostLevel hostLevels[] = {{"x86-64-v3",
                                        GRADC_NEEDS("amx-tile");
                                        GRADC_NEEDS("amx-bf16");
                                        if (missing.empty())
-                                         addIfMissing(missing, savesTiles(),
+                                         addIfMissing(missing, requestTiles(),
                                                       "the system's permission to use amx-tile");
                                        return missing;
                                      }}};

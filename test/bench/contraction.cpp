@@ -1,6 +1,6 @@
 // Measures generated contractions (A and C row-major, B packed) against this machine's own FMA
-// peak, alternately, on one thread: in f32, and in bf16 (twice that peak) if the level multiplies
-// pairs. Prints one JSON object per shape.
+// peak, alternately, on one thread: in f32, and in bf16 if the level multiplies pairs. Prints one
+// JSON object per shape.
 #include "compiler/codegen/Codegen.h"
 #include "dialects/grad/Grad.h"
 #include "mlir/Parser/Parser.h"
@@ -83,7 +83,7 @@ static bool measure(const exec::Level &level, bool bf16, int64_t m, int64_t n, i
   Buffer a(m * k, bf16), b(llvm::alignTo(n, width) * k, bf16), c(m * n, bf16);
   void *slices[] = {a.data.get(), b.data.get(), c.data.get()};
   kernel(slices, 0, units, 0, nullptr);
-  int64_t together = bf16 ? 2 : 1;
+  int64_t together = bf16 ? 2 : 1; // steps
   double worst = 0;
   for (int64_t i = 0; i < m; i += 37)
     for (int64_t j = 0; j < n; j += 41) {
@@ -101,13 +101,13 @@ static bool measure(const exec::Level &level, bool bf16, int64_t m, int64_t n, i
 
   // Other work on the machine can only slow a piece down, so the best time of each piece counts,
   // and the best time of the peak's loop, which runs between the rounds.
-  bool isWide = level.vectorBytes == 64, byAmx = bf16 && level.amxRows;
+  bool isWide = level.vectorBytes == 64;
   constexpr int64_t piece = 8;
   std::vector<double> pieces(llvm::divideCeil(units, piece), INFINITY);
   double peakTime = INFINITY;
   for (int round = 0; round < 60; ++round) {
     for (int sample = 0; sample < 4; ++sample)
-      peakTime = std::min(peakTime, timeOf(byAmx ? peakOfAmx : isWide ? peakOf512 : peakOf256));
+      peakTime = std::min(peakTime, timeOf(isWide ? peakOf512 : peakOf256));
     for (auto [i, best] : llvm::enumerate(pieces)) {
       int64_t begin = int64_t(i) * piece, end = std::min(units, begin + piece);
       best = std::min(best, timeOf([&] { kernel(slices, begin, end, 0, nullptr); }));
@@ -115,9 +115,7 @@ static bool measure(const exec::Level &level, bool bf16, int64_t m, int64_t n, i
   }
   double time = std::accumulate(pieces.begin(), pieces.end(), 0.0);
   double ours = 2e-9 * double(m * n * k) / time;
-  double peak = 2e-9 * double(together * peakSteps * chains * level.vectorBytes / 4) / peakTime;
-  if (byAmx)
-    peak = 2e-9 * double(peakSteps * amxProducts) / peakTime;
+  double peak = 2e-9 * double(peakSteps * chains * level.vectorBytes / 4) / peakTime;
   std::printf("{\"m\": %ld, \"n\": %ld, \"k\": %ld, \"element\": \"%s\", \"level\": \"%s\", "
               "\"gflops\": %.1f, \"peak\": %.1f, \"ratio\": %.4f}\n",
               m, n, k, bf16 ? "bf16" : "f32", level.name.str().c_str(), ours, peak, ours / peak);

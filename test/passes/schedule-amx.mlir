@@ -24,6 +24,21 @@ exec.kernel @gradient(%x: tensor<2048x384xbf16>, %g: tensor<2048x512xbf16>) attr
   %0 = grad.matmul %x, %g transpose_lhs wide : tensor<2048x384xbf16>, tensor<2048x512xbf16>
   exec.yield %0 : tensor<384x512xf32>
 }
+// Rows of a tile are evenly spaced in the lhs: of two dims in its order, of one dim otherwise.
+// CHECK-LABEL: exec.kernel @in_order(
+// CHECK-SAME: tile = [4, 8, 32]
+exec.kernel @in_order(%x: tensor<64x8x384xbf16>, %w: tensor<384x384xbf16>) attributes {flops = 150994944 : i64, bytes = 1081344 : i64,
+    layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]} {
+  %0 = grad.convolution %x, %w dims "dab,bc->dac" window <[]> : tensor<64x8x384xbf16>, tensor<384x384xbf16>
+  exec.yield %0 : tensor<64x8x384xbf16>
+}
+// CHECK-LABEL: exec.kernel @turned(
+// CHECK-SAME: tile = [1, 8, 32]
+exec.kernel @turned(%x: tensor<8x64x384xbf16>, %w: tensor<384x384xbf16>) attributes {flops = 150994944 : i64, bytes = 1081344 : i64,
+    layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]} {
+  %0 = grad.convolution %x, %w dims "adb,bc->dac" window <[]> : tensor<8x64x384xbf16>, tensor<384x384xbf16>
+  exec.yield %0 : tensor<64x8x384xbf16>
+}
 // Rows of steps are packed in squares, which are transposed in registers. A unit is a panel.
 // CHECK-LABEL: exec.kernel @pack(
 // CHECK-SAME: lanes = 16, tile = [32, 16], order = [0, 1]

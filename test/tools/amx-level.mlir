@@ -15,6 +15,9 @@
 // CHECK-NEXT: tdpbf16ps %tmm7, %tmm5, %tmm3
 // CHECK: tilestored %tmm3
 // CHECK: tilerelease
+// Six products, each computed once.
+// RUN: grep -c tdpbf16ps %t.s | FileCheck %s --check-prefix=COUNT
+// COUNT: {{^24$}}
 // RUN: FileCheck %s --input-file=%t.s --check-prefix=NONE
 // NONE-NOT: vdpbf16ps
 // A level without them reads pairs.

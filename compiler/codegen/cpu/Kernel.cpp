@@ -79,7 +79,7 @@ void emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, ArrayR
 }
 
 /// Whether the kernel reads pairs, whose products are summed in AMX's tile registers.
-bool usesBlocks(exec::KernelOp kernel, const exec::Level &level) {
+bool usesTileRegisters(exec::KernelOp kernel, const exec::Level &level) {
   return level.amxRows && llvm::any_of(kernel.getBlock().getArguments(), [&](BlockArgument x) {
            exec::PanelAttr layout = kernel.getLayout(x.getArgNumber());
            return layout && layout.isOfPairs();
@@ -134,10 +134,10 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     tiles.bind(argument, operands.back());
   }
 
-  if (usesBlocks(kernel, level))
-    tiles.beginBlocks();
+  if (usesTileRegisters(kernel, level))
+    tiles.takeTileRegisters();
   auto finish = [&](LogicalResult emitted) {
-    tiles.endBlocks();
+    tiles.releaseTileRegisters();
     LLVM::ReturnOp::create(b, location, ValueRange());
     return failure(failed(emitted) || tiles.hasFailed());
   };

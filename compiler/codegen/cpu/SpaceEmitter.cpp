@@ -178,11 +178,13 @@ SmallVector<Point> SpaceEmitter::pointsOf(const Output &output) const {
 
 void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
   SmallVector<SmallVector<Point>> points;
+  SmallVector<Value> results;
   for (Output *o : here) {
     points.push_back(pointsOf(*o));
+    results.push_back(o->value);
     tiles.prefetch(o->value, points.back());
-    tiles.prepare(o->value, points.back());
   }
+  tiles.prepare(results, points);
   // Results may overwrite operands read at the same element, so all results of a point are computed
   // before any is stored.
   SmallVector<SmallVector<Value>> strided(here.size());

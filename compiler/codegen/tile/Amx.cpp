@@ -9,6 +9,7 @@ using namespace gradc::tile;
 static constexpr int64_t tileBytes = Amx::rows * Amx::rowBytes;
 
 Amx::Amx(LoopNest &nest, ModuleOp module) : nest(nest), module(module) {
+  assert(nest.level.amxRows == rows * int64_t(together) && "the level's tile is two blocks");
   OpBuilder &b = nest.builder;
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   memory = LLVM::AllocaOp::create(b, nest.location, pointer, b.getI8Type(),
@@ -30,9 +31,9 @@ void Amx::configure(int64_t first, int64_t second) {
   if (!module.lookupSymbol(name)) {
     std::array<char, 64> bytes{1}; // the palette
     for (int64_t tile = 0; tile < registers; ++tile) {
-      int64_t block = tile < lhs ? tile / int64_t(together) : tile - lhs;
+      bool isFirst = tile < int64_t(together) || tile == lhs, isRhs = tile >= rhs;
       bytes[size_t(16 + 2 * tile)] = char(rowBytes);
-      bytes[size_t(48 + tile)] = char(block == 0 ? first : block == 1 ? second : rows);
+      bytes[size_t(48 + tile)] = char(isRhs ? rows : isFirst ? first : second);
     }
     OpBuilder atModule = OpBuilder::atBlockBegin(module.getBody());
     auto type = LLVM::LLVMArrayType::get(atModule.getI8Type(), bytes.size());

@@ -18,9 +18,9 @@ struct TileEmitter::Blocks {
   int64_t pairStride;                           ///< elements of the rhs between pairs
 };
 
-void TileEmitter::beginBlocks() { amx.emplace(nest, module); }
+void TileEmitter::takeTileRegisters() { amx.emplace(nest, module); }
 
-void TileEmitter::endBlocks() {
+void TileEmitter::releaseTileRegisters() {
   if (amx)
     amx->release();
 }

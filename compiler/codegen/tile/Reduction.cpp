@@ -241,8 +241,7 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
         together.push_back({domain, p.valid});
       }
     prepareSteps(op, &windows, together);
-    op == accumulation.op ? prefetchSteps(op, windows, together)
-                          : prefetchPanels(op, windows, together);
+    prefetchAhead(op, windows, together);
     SmallVector<Value> values(carried);
     for (int64_t s = 0; s < count; ++s)
       for (auto [i, p] : llvm::enumerate(points)) {

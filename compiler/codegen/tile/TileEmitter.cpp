@@ -98,8 +98,12 @@ Value TileEmitter::computeConstant(arith::ConstantOp op, const Point &point) {
 }
 
 void TileEmitter::computeGeneric(linalg::GenericOp op, OpResult result, const Point &point) {
-  if (op.getNumReductionLoops() > 0)
-    return reduce(op, result, point);
+  if (op.getNumReductionLoops() > 0) {
+    reduce(op, result, point);
+    if (!nest.known(result, point)) // its sum is in the memory of the tile registers
+      loadSummed(result, point);
+    return;
+  }
   if (isAssembly(op))
     return computeAssembly(op, point);
   auto domain = domainOf(result, point);
@@ -144,6 +148,12 @@ static bool isRead(linalg::GenericOp op, OpOperand &operand) {
 void TileEmitter::prepare(Value value, ArrayRef<Point> points) {
   std::set<std::pair<const void *, Point>> seen;
   prepareOnce(value, points, seen);
+}
+
+void TileEmitter::prepare(ArrayRef<Value> values, ArrayRef<SmallVector<Point>> points) {
+  std::set<std::pair<const void *, Point>> seen;
+  for (auto [value, own] : llvm::zip_equal(values, points))
+    prepareOnce(value, own, seen);
 }
 
 void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
@@ -259,6 +269,14 @@ void TileEmitter::prefetchPanels(linalg::GenericOp op, const WindowReads &window
       memory.prefetch(nest, line + LinearExpr(memory.panelElements()), Memory::Cache::second);
     }
   }
+}
+
+void TileEmitter::prefetchAhead(linalg::GenericOp op, const WindowReads &windows,
+                                ArrayRef<Step> steps) {
+  if (op == accumulation.op)
+    prefetchSteps(op, windows, steps);
+  else
+    prefetchPanels(op, windows, steps);
 }
 
 void TileEmitter::prefetchOnce(Value value, const Point &point,

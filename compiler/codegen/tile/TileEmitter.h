@@ -66,6 +66,8 @@ public:
   /// Computes values that are cheaper together: all reductions under `value`, and transposed loads.
   /// Their values at the points are cached.
   void prepare(mlir::Value value, llvm::ArrayRef<Point> points);
+  /// The same of several values, each at its own points: what they share is computed once.
+  void prepare(llvm::ArrayRef<mlir::Value> values, llvm::ArrayRef<llvm::SmallVector<Point>> points);
   /// Prefetches operands that are read in addition to a long reduction, so that they arrive while
   /// the reduction runs.
   void prefetch(mlir::Value value, llvm::ArrayRef<Point> points);
@@ -80,8 +82,8 @@ public:
 
   /// Between these, bf16 products whose rhs is in pairs are summed in AMX's tile registers. At
   /// depth 0.
-  void beginBlocks();
-  void endBlocks();
+  void takeTileRegisters();
+  void releaseTileRegisters();
 
   /// From now on the team shares every sum that all its members need; null ends this.
   void share(Team *team) { this->team = team; }
@@ -142,7 +144,10 @@ private:
   /// Loads what several steps read together, apart from operands read through windows.
   void prepareSteps(mlir::linalg::GenericOp op, const WindowReads *windows,
                     llvm::ArrayRef<Step> steps);
-  /// Prefetches what steps read some steps later.
+  /// Prefetches what a reduction reads after these steps.
+  void prefetchAhead(mlir::linalg::GenericOp op, const WindowReads &windows,
+                     llvm::ArrayRef<Step> steps);
+  /// In a block of a sum: what steps read some steps later.
   void prefetchSteps(mlir::linalg::GenericOp op, const WindowReads &windows,
                      llvm::ArrayRef<Step> steps);
   /// Prefetches the panels of a large factor: some steps ahead, and the next panel.

@@ -151,6 +151,14 @@ TEST(Bf16, BlocksOnLevel_x86_64_v4_amx) {
     for (const char *block : {"", ", block = [32]", ", block = [96]", ", block = [40]"})
       gradient(m, n, k, inRowsOfSteps, "32, 32", block, level);
   batch("32, 32", level);
+  // Two results of one sum.
+  expectRight(R"(exec.kernel @k(%a: tensor<40x70xbf16>, %b: tensor<70x50xbf16>) attributes {
+      layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>, unit, unit],
+      schedule = #exec.schedule<lanes = 16, tile = [32, 32], order = [1, 0], grain = 1>} {
+    %c = grad.matmul %a, %b wide : tensor<40x70xbf16>, tensor<70x50xbf16>
+    %r = grad.relu %c : tensor<40x50xf32>
+    exec.yield %c, %r : tensor<40x50xf32>, tensor<40x50xf32> })",
+              2e-5, level);
 }
 
 /// A 16-bit mirror of an f32 state, along its rows or, if `turned`, along its columns.
