@@ -6,6 +6,7 @@
 #include "passes/support/KernelTable.h"
 #include "passes/support/Outline.h"
 #include "passes/support/RepeatedValues.h"
+#include "passes/support/ScanEdit.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 
@@ -43,23 +44,21 @@ void eraseDead(Block &block) {
 
 /// Makes a region read states itself, because its kernels may need them in panels.
 void sinkReads(Operation *op) {
-  unsigned first = op->getNumOperands() - op->getRegion(0).getNumArguments();
-  unsigned begin = first;
-  if (auto scan = dyn_cast<ScanOp>(op))
-    begin = unsigned(op->getNumOperands() - scan.getInvariants().size());
-  for (unsigned i = op->getNumOperands(); i-- > begin;) {
+  for (unsigned i = op->getNumOperands(); i-- > 0;) {
     auto read = op->getOperand(i).getDefiningOp<ReadOp>();
-    if (!read)
+    SmallVector<BlockArgument> arguments = constantArguments(op->getOpOperand(i));
+    if (!read || arguments.empty())
       continue;
-    for (Region &region : op->getRegions()) {
-      OpBuilder b = OpBuilder::atBlockBegin(&region.front());
-      region.getArgument(i - first).replaceAllUsesWith(b.clone(*read)->getResult(0));
-      region.front().eraseArgument(i - first);
+    for (BlockArgument argument : arguments) {
+      OpBuilder b = OpBuilder::atBlockBegin(argument.getOwner());
+      argument.replaceAllUsesWith(b.clone(*read)->getResult(0));
+      argument.getOwner()->eraseArgument(argument.getArgNumber());
     }
     if (auto scan = dyn_cast<ScanOp>(op))
-      scan.getInvariantsMutable().erase(i - begin);
+      scan.getInvariantsMutable().erase(i - scan.getInvariants().getBeginOperandIndex());
     else
-      cast<IfOp>(op).getInputsMutable().erase(i - begin);
+      cast<IfOp>(op).getInputsMutable().erase(i -
+                                              cast<IfOp>(op).getInputs().getBeginOperandIndex());
   }
 }
 

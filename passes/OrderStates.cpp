@@ -1,6 +1,7 @@
 // Stores states in the shape and with the order of dims that their readers need.
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
+#include "passes/support/ScanEdit.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/StringSet.h"
@@ -15,37 +16,21 @@ using namespace mlir::grad;
 
 namespace {
 
-/// Regions that hand on `operand` unchanged, to all iterations or branches, by these arguments.
-SmallVector<BlockArgument> handedOn(OpOperand &operand) {
-  Operation *op = operand.getOwner();
-  if (!isa<ScanOp, IfOp>(op))
-    return {};
-  unsigned first = op->getNumOperands() - op->getRegion(0).getNumArguments();
-  unsigned constant = first;
-  if (auto scan = dyn_cast<ScanOp>(op))
-    constant = unsigned(op->getNumOperands() - scan.getInvariants().size());
-  SmallVector<BlockArgument> arguments;
-  if (operand.getOperandNumber() >= constant)
-    for (Region &region : op->getRegions())
-      arguments.push_back(region.getArgument(operand.getOperandNumber() - first));
-  return arguments;
-}
-
-/// A value and the arguments that it is handed on by.
+/// The value itself, and the arguments of loops and branches through which it enters them.
 SmallVector<Value> copiesOf(Value value) {
   SmallVector<Value> copies{value};
   for (size_t i = 0; i < copies.size(); ++i)
     for (OpOperand &use : copies[i].getUses())
-      llvm::append_range(copies, handedOn(use));
+      llvm::append_range(copies, gradc::constantArguments(use));
   return copies;
 }
 
-/// What reads a value, in loops and branches as well.
+/// The uses of a value, outside and inside loops and branches.
 SmallVector<OpOperand *> readersOf(Value value) {
   SmallVector<OpOperand *> readers;
   for (Value copy : copiesOf(value))
     for (OpOperand &use : copy.getUses())
-      if (handedOn(use).empty())
+      if (gradc::constantArguments(use).empty())
         readers.push_back(&use);
   return readers;
 }

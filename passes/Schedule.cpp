@@ -8,6 +8,7 @@
 #include "passes/support/CostModel.h"
 #include "passes/support/LoopSchedule.h"
 #include "passes/support/ModuleLevel.h"
+#include "passes/support/OperandLayout.h"
 #include "passes/support/PackedBlocks.h"
 #include "passes/support/ScheduleBlocks.h"
 #include "passes/support/Winograd.h"
@@ -57,7 +58,7 @@ private:
   /// Sets the level's register tile, rows by columns. Rows are taken from the leading `rowDims`
   /// until there are enough. All rows of the tile share the rhs' columns.
   void registerTile(ArrayRef<int64_t> rowDims) {
-    bool byAmx = level.amxRows && readsPairs();
+    bool byAmx = level.amxRows && readsPairs(kernel);
     int64_t n = root.getRank() - 1, rows = 1, tileRows = byAmx ? level.amxRows : level.tileRows;
     for (int64_t d : rowDims)
       rows = std::min(rows * size(d), tileRows);
@@ -95,7 +96,7 @@ private:
     // instruction, so the bits of a row do not depend on the number of rows.
     ContractionLetters letters = op.getLetters();
     bool isInOrder = StringRef(letters.lhs).starts_with(StringRef(letters.result).drop_back());
-    if (level.amxRows && readsPairs() && !isInOrder)
+    if (level.amxRows && readsPairs(kernel) && !isInOrder)
       rows.clear();
     if (rows.size() > 1) {
       registerTile(rows);
@@ -136,7 +137,8 @@ private:
       if (root.getRank() == 2)
         order = longerFirst();
       // With 16-bit factors in pairs, twice as many steps fit in cache.
-      block = blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (readsPairs() ? 2 : 1));
+      block =
+          blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (readsPairs(kernel) ? 2 : 1));
     } else if (tiles(order.front()) == 1) {
       divideUnits();
     }
@@ -206,15 +208,9 @@ private:
     return layout && layout.isWinograd();
   }
   bool readsTransformedFilter() {
-    return readsLayout([](exec::PanelAttr layout) { return layout.isWinograd(); });
-  }
-  bool readsPairs() {
-    return readsLayout([](exec::PanelAttr layout) { return layout.isOfPairs(); });
-  }
-  bool readsLayout(llvm::function_ref<bool(exec::PanelAttr)> has) {
     return llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
       exec::PanelAttr layout = kernel.getLayout(i);
-      return layout && has(layout);
+      return layout && layout.isWinograd();
     });
   }
 

@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Grad.h"
 #include "passes/support/Clusters.h"
+#include "passes/support/OperandLayout.h"
 
 #include <cmath>
 
@@ -19,13 +20,6 @@ static Operation *findContraction(exec::KernelOp kernel) {
     if (loopKind(&op) == LoopKind::contraction)
       return &op;
   return nullptr;
-}
-
-static bool readsPairs(exec::KernelOp kernel) {
-  return llvm::any_of(kernel.getBlock().getArguments(), [&](BlockArgument argument) {
-    exec::PanelAttr layout = kernel.getLayout(argument.getArgNumber());
-    return layout && layout.isOfPairs();
-  });
 }
 
 Cost CostModel::kernel(exec::KernelOp kernel) const {

@@ -68,15 +68,6 @@ PanelAttr LoopSchedule::panelsAcrossRows() {
              : nullptr;
 }
 
-/// Transposes go through registers, a square at a time, along a panel.
-void LoopSchedule::walkSquares(PanelAttr panel) {
-  int64_t last = root.getRank() - 1, dim = panel.getDim();
-  tile[last] = lanes;
-  tile[dim] = panel.getWidth();
-  order.erase(llvm::find(order, dim));
-  order.insert(order.begin(), dim);
-}
-
 /// From end to end, a panel a unit: also what a rank owns is whole panels.
 void LoopSchedule::walkPanels(PanelAttr panel) {
   int64_t last = root.getRank() - 1, dim = panel.getDim();
@@ -95,8 +86,8 @@ void LoopSchedule::scheduleLoops() {
     return walkPairs(panel);
   if (PanelAttr panel = commonPanels())
     return walkPanels(panel);
-  if (PanelAttr panel = panelsAcrossRows())
-    return walkSquares(panel);
+  if (PanelAttr panel = panelsAcrossRows()) // transposed in registers, a square at a time
+    return walkPanels(panel);
   bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
   tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
   // With short rows, several fit in registers at once, which hides the latency of their

@@ -39,7 +39,6 @@ private:
   mlir::exec::PanelAttr panelsAcrossRows();
   void walkPairs(mlir::exec::PanelAttr panel);
   void walkPanels(mlir::exec::PanelAttr panel);
-  void walkSquares(mlir::exec::PanelAttr panel);
   bool isPrefix(llvm::ArrayRef<int64_t> shape);
   bool hasReduction();
 };

@@ -40,7 +40,7 @@ static BlockArgument argumentOf(ContractionOpInterface contraction, unsigned i) 
 }
 
 /// Whether a register tile leaves room for both halves of pairs. The instruction takes them whole.
-static bool readsPairs(const exec::Level &level) {
+static bool hasRoomForPairs(const exec::Level &level) {
   int64_t halves = 2 * (level.tileVectors + 1);
   return level.bf16Dots || level.tileRows * level.tileVectors + halves <= level.vectorRegisters;
 }
@@ -54,7 +54,7 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
                                       const exec::Level &level) {
   ContractionLetters letters = op.getLetters();
   StringRef own = i == 0 ? letters.lhs : letters.rhs;
-  if (!readsPairs(level) || letters.window || own.size() < 2 ||
+  if (!hasRoomForPairs(level) || letters.window || own.size() < 2 ||
       !getElementTypeOrSelf(op->getOperand(i).getType()).isBF16())
     return std::nullopt;
   std::optional<int64_t> summed, other;
@@ -113,4 +113,11 @@ bool gradc::servesDots(exec::KernelOp kernel, unsigned operand, const exec::Leve
     return bool(wanted);
   BlockArgument lhs = argumentOf(contractionOf(kernel), 0);
   return lhs && lhs.getArgNumber() == operand;
+}
+
+bool gradc::readsPairs(exec::KernelOp kernel) {
+  return llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
+    PanelAttr layout = kernel.getLayout(i);
+    return layout && layout.isOfPairs();
+  });
 }

@@ -16,6 +16,9 @@ mlir::exec::PanelAttr wantedLayout(mlir::exec::KernelOp kernel, unsigned operand
 /// Whether that layout is one for dot products: of pairs, or rows for AMX.
 bool servesDots(mlir::exec::KernelOp kernel, unsigned operand, const mlir::exec::Level &level);
 
+/// Whether the kernel has an operand stored in pairs.
+bool readsPairs(mlir::exec::KernelOp kernel);
+
 } // namespace gradc
 
 #endif

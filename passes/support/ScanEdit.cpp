@@ -107,3 +107,17 @@ ScanOp gradc::splitScan(ScanOp scan, int64_t steps) {
   scan.erase();
   return inner;
 }
+
+SmallVector<BlockArgument> gradc::constantArguments(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  unsigned fromEnd = op->getNumOperands() - operand.getOperandNumber(), constant = 0;
+  if (auto scan = dyn_cast<ScanOp>(op))
+    constant = scan.getInvariants().size();
+  else if (auto branch = dyn_cast<IfOp>(op))
+    constant = branch.getInputs().size();
+  SmallVector<BlockArgument> arguments;
+  if (fromEnd <= constant)
+    for (Region &region : op->getRegions())
+      arguments.push_back(region.getArguments().take_back(fromEnd).front());
+  return arguments;
+}

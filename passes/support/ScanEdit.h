@@ -28,6 +28,10 @@ private:
 mlir::BlockArgument addInvariant(mlir::grad::ScanOp scan, mlir::Value value);
 mlir::BlockArgument addStack(mlir::grad::ScanOp scan, mlir::Value stack);
 
+/// The arguments that receive an operand of a scan or an if, one per region, if they hold it in
+/// every iteration or branch. Empty for other operands.
+llvm::SmallVector<mlir::BlockArgument> constantArguments(mlir::OpOperand &operand);
+
 /// The stack of a value of the region if it already is an operand or a result of the scan; else
 /// null.
 mlir::Value findStack(mlir::grad::ScanOp scan, mlir::Value inside);

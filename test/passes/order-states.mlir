@@ -11,7 +11,7 @@ grad.state parameter @weight : tensor<16x8xf32> = dense<0.0> : tensor<16x8xf32>
 grad.state parameter @tied : tensor<8x8xf32> = dense<0.0> : tensor<8x8xf32>
 // CHECK: grad.state parameter @plain : tensor<8x16xf32> = dense
 grad.state parameter @plain : tensor<8x16xf32> = dense<0.0> : tensor<8x16xf32>
-// What products read only in one shape is stored in it, and transposed like other states.
+// A state that products read only through one reshape is stored in the new shape, and transposed like other states.
 // CHECK: grad.state parameter @directions : tensor<8x16xf32> shape [1, 16, 8] permutation [1, 0] = dense<0.000000e+00> : tensor<1x16x8xf32>
 grad.state parameter @directions : tensor<1x16x8xf32> = dense<0.0> : tensor<1x16x8xf32>
 // The same of what a loop or a branch hands on.

@@ -7,6 +7,7 @@
 #include "compiler/codegen/cpu/SpaceEmitter.h"
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/support/OperandLayout.h"
 
 using namespace mlir;
 using namespace gradc::cpu;
@@ -78,14 +79,6 @@ void emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, ArrayR
     emitApart(nest, tiles, apart, begin, end);
 }
 
-/// Whether the kernel reads pairs, whose products are summed in AMX's tile registers.
-bool usesTileRegisters(exec::KernelOp kernel, const exec::Level &level) {
-  return level.amxRows && llvm::any_of(kernel.getBlock().getArguments(), [&](BlockArgument x) {
-           exec::PanelAttr layout = kernel.getLayout(x.getArgNumber());
-           return layout && layout.isOfPairs();
-         });
-}
-
 } // namespace
 
 LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &level,
@@ -134,7 +127,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     tiles.bind(argument, operands.back());
   }
 
-  if (usesTileRegisters(kernel, level))
+  if (level.amxRows && gradc::readsPairs(kernel)) // their products are summed in tile registers
     tiles.takeTileRegisters();
   auto finish = [&](LogicalResult emitted) {
     tiles.releaseTileRegisters();

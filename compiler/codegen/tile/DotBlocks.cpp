@@ -26,11 +26,8 @@ void TileEmitter::releaseTileRegisters() {
 }
 
 /// b - a, if it is the same for all values of the variables.
-static std::optional<int64_t> distance(const std::optional<LinearExpr> &a,
-                                       const std::optional<LinearExpr> &b) {
-  if (!a || !b)
-    return std::nullopt;
-  LinearExpr difference = *b + *a * -1;
+static std::optional<int64_t> distance(const LinearExpr &a, const LinearExpr &b) {
+  LinearExpr difference = b + a * -1;
   return difference.isConstant() ? std::optional(difference.constant) : std::nullopt;
 }
 

@@ -28,7 +28,7 @@ public:
   std::optional<LinearExpr> offset(LoopNest &nest, const Point &p) const;
   /// Whether the point's lanes are not adjacent in memory.
   bool isStrided(LoopNest &nest, const Point &p) const;
-  /// The address so many elements from the base.
+  /// The address of the element `offset` elements after the first.
   mlir::Value address(LoopNest &nest, const LinearExpr &offset) const;
   /// The element, or a vector with one element per lane (0 in the lanes beyond `valid`).
   mlir::Value load(LoopNest &nest, const Point &p) const;

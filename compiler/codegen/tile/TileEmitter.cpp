@@ -240,8 +240,9 @@ void TileEmitter::prefetchSteps(linalg::GenericOp op, const WindowReads &windows
   }
 }
 
-/// Each line of a panel that a step reads needs so many multiply-adds to hide its two prefetches,
-/// and each element that is multiplied by more rows than these takes little of the time anyway.
+/// The limits within which prefetching panels pays. A step must do enough multiply-adds per cache
+/// line to hide the line's two prefetches. With many rows, reading the weights is a small part of
+/// the time.
 static constexpr int64_t minMultiplyAddsPerLine = 6, maxRowsPerElement = 512;
 
 /// Weights that are read once for few rows arrive from memory while the panel before them is
