@@ -51,10 +51,10 @@ struct CorruptKernel : gradc::impl::CorruptKernelBase<CorruptKernel> {
     }
     if (failed(corrupt(target)))
       return signalPassFailure();
-    // Only a kernel that is a single contraction is walked in blocks.
+    // Only a kernel that is a single contraction is walked in blocks or copies its factors.
     if (exec::ScheduleAttr s = target.getScheduleAttr())
       target.setScheduleAttr(exec::ScheduleAttr::get(&getContext(), s.getLanes(), s.getTile(),
-                                                     s.getOrder(), s.getGrain(), {},
+                                                     s.getOrder(), s.getGrain(), {}, {},
                                                      exec::Algorithm::direct));
   }
 

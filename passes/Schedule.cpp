@@ -6,10 +6,10 @@
 #include "passes/support/AttentionKernel.h"
 #include "passes/support/Clusters.h"
 #include "passes/support/CostModel.h"
+#include "passes/support/FactorPanels.h"
 #include "passes/support/LoopSchedule.h"
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/OperandLayout.h"
-#include "passes/support/PackedBlocks.h"
 #include "passes/support/ScheduleBlocks.h"
 #include "passes/support/Winograd.h"
 
@@ -43,7 +43,7 @@ public:
         scheduleLoops();
     }
     return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain(), block,
-                                   algorithm);
+                                   /*panels=*/{}, algorithm);
   }
 
 private:
@@ -307,17 +307,6 @@ private:
   exec::Algorithm algorithm = exec::Algorithm::direct;
 };
 
-/// Units that share the copies of a factor are not taken one by one; four threads still have a
-/// piece each.
-exec::ScheduleAttr forPacks(exec::KernelOp kernel) {
-  constexpr int64_t few = 3, pieces = 4;
-  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  int64_t grain = std::clamp<int64_t>(exec::kernelUnits(kernel) / pieces, 1, few);
-  return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), schedule.getTile(),
-                                 schedule.getOrder(), std::max(schedule.getGrain(), grain),
-                                 schedule.getBlock(), schedule.getAlgorithm());
-}
-
 struct Schedule : impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
     const exec::Level *level = levelOrNative(getOperation());
@@ -331,8 +320,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
         continue;
       }
       kernel.setScheduleAttr(Scheduler(kernel, *level).run());
-      if (packedBlocks(kernel, *level))
-        kernel.setScheduleAttr(forPacks(kernel));
+      kernel.setScheduleAttr(withPanels(kernel, *level));
     }
   }
 };

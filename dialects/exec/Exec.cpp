@@ -40,23 +40,30 @@ static void printPanelKind(AsmPrinter &printer, PanelKind kind, int64_t paired) 
     printer << ", winograd";
 }
 
-// Nothing, ", block = [1, 2]", the name of an algorithm, or both.
-static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block, Algorithm &algorithm) {
+// Any of ", block = [1, 2]", ", panels = [0, 8]" and the name of an algorithm.
+static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block,
+                             SmallVector<int64_t> &panels, Algorithm &algorithm) {
   algorithm = Algorithm::direct;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef word;
-    if (succeeded(parser.parseOptionalKeyword(&word, {"winograd", "attention"})))
+    if (succeeded(parser.parseOptionalKeyword(&word, {"winograd", "attention"}))) {
       algorithm = *symbolizeAlgorithm(word);
-    else if (parser.parseKeyword("block") || parser.parseEqual() || parseDims(parser, block))
+      continue;
+    }
+    bool arePanels = succeeded(parser.parseOptionalKeyword("panels"));
+    if ((!arePanels && parser.parseKeyword("block")) || parser.parseEqual() ||
+        parseDims(parser, arePanels ? panels : block))
       return failure();
   }
   return success();
 }
-static void printWalk(AsmPrinter &printer, ArrayRef<int64_t> block, Algorithm algorithm) {
-  if (!block.empty()) {
-    printer << ", block = ";
-    printDims(printer, block);
-  }
+static void printWalk(AsmPrinter &printer, ArrayRef<int64_t> block, ArrayRef<int64_t> panels,
+                      Algorithm algorithm) {
+  for (auto [name, dims] : {std::pair("block", block), {"panels", panels}})
+    if (!dims.empty()) {
+      printer << ", " << name << " = ";
+      printDims(printer, dims);
+    }
   if (algorithm != Algorithm::direct)
     printer << ", " << stringifyAlgorithm(algorithm);
 }
@@ -223,6 +230,9 @@ static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, Bloc
   if (schedule && (schedule.getTile().size() != size_t(rank) ||
                    schedule.getOrder().size() != schedule.getTile().size()))
     return kernel.emitOpError("expected tile and order of rank ") << rank;
+  if (schedule && !schedule.getPanels().empty() && (rank != 2 || schedule.getPanels().size() != 2))
+    return kernel.emitOpError("expected panels of two factors of a matrix, found ")
+           << schedule.getPanels().size() << " numbers and rank " << rank;
   if (blocks && (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||
                  blocks.getRows() < 0 || blocks.getRows() > rank))
     return kernel.emitOpError("expected blocks of whole teams over at most ")

@@ -75,7 +75,9 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     fewer units than this does not pay. `block`, for a kernel that is one contraction: on a CPU, extents of its first
     reduced dims, which are blocked outside the tiles with the result as accumulator in memory. Operands
     that a tile would otherwise stream whole are then read in pieces that stay in cache. On a GPU, one extent: the
-    reduction steps whose operands a thread block stages in shared memory together. `algorithm`: `winograd` computes a 3x3
+    reduction steps whose operands a thread block stages in shared memory together. `panels`, for a product of two
+    matrices: the number of panels of each factor, as wide as the tile, that a thread copies to scratch memory together, with the steps
+    of a block or of the whole sum; 0: that factor is read in place. That of the inner loop's dim is 0 or 1. `algorithm`: `winograd` computes a 3x3
     convolution, or the gradient of its filter, by F(2x2, 3x3); `tile`, or `block`, then is the extent transformed together.
     `attention` computes one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
     all dims, the last dim in `order` fastest.
@@ -83,10 +85,11 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
                         OptionalArrayRefParameter<"int64_t">:$block,
+                        OptionalArrayRefParameter<"int64_t">:$panels,
                         EnumParameter<Exec_AlgorithmEnum>:$algorithm);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
-    `grain` `=` $grain `` custom<Walk>($block, $algorithm) `>`
+    `grain` `=` $grain `` custom<Walk>($block, $panels, $algorithm) `>`
   }];
   let extraClassDeclaration = [{
     bool isWinograd() const { return getAlgorithm() == Algorithm::winograd; }

@@ -73,7 +73,7 @@ exec::ScheduleAttr gradc::scheduleAttention(exec::KernelOp kernel, int64_t lanes
   for (auto [size, step] : llvm::zip(root, tile))
     units *= llvm::divideCeil(size, step);
   return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order,
-                                 CostModel(level).grain(kernel, units), block,
+                                 CostModel(level).grain(kernel, units), block, /*panels=*/{},
                                  exec::Algorithm::attention);
 }
 

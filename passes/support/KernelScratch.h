@@ -3,16 +3,15 @@
 #define PASSES_KERNELSCRATCH_H
 
 #include "passes/support/AttentionKernel.h"
-#include "passes/support/PackedBlocks.h"
+#include "passes/support/FactorPanels.h"
 #include "passes/support/Winograd.h"
 
 namespace gradc {
 
 /// Scratch bytes per thread of a scheduled kernel; 0 if it works in registers only.
 inline int64_t kernelScratch(mlir::exec::KernelOp kernel, const mlir::exec::Level &level) {
-  std::optional<PackedBlocks> packs = packedBlocks(kernel, level);
   return std::max({winogradScratch(kernel, level), attentionScratchBytes(kernel, level),
-                   packs ? packs->scratch() : 0});
+                   panelsScratch(kernel, level)});
 }
 
 } // namespace gradc

@@ -188,8 +188,8 @@ private:
   void apply() {
     auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     MLIRContext *context = kernel.getContext();
-    kernel.setScheduleAttr(
-        exec::ScheduleAttr::get(context, lanes, tile, order, 1, block, exec::Algorithm::direct));
+    kernel.setScheduleAttr(exec::ScheduleAttr::get(context, lanes, tile, order, 1, block,
+                                                   /*panels=*/{}, exec::Algorithm::direct));
     kernel.setBlocksAttr(exec::BlocksAttr::get(context, threads, team, adjacent, rows));
   }
 

@@ -47,6 +47,14 @@ exec.kernel @order(%x: tensor<4xf32>) attributes {schedule = #exec.schedule<lane
 
 // -----
 
+// expected-error @+1 {{expected panels of two factors of a matrix, found 1 numbers and rank 2}}
+exec.kernel @panels(%x: tensor<4x4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [0, 1], grain = 1, panels = [1]>} {
+  %0 = grad.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
 exec.kernel @isolated(%x: tensor<4xf32>) {
   %0 = grad.exp %x : tensor<4xf32>
   exec.yield %0 : tensor<4xf32>

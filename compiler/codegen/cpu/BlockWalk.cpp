@@ -1,10 +1,7 @@
-// Zeros come first, then all tiles of the walk for each block. Factors that run across the sum are
-// packed block by block.
+// Zeros come first, then all tiles of the walk for each block.
 #include "compiler/codegen/cpu/BlockWalk.h"
 
-#include "compiler/codegen/cpu/SpaceEmitter.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/support/PackedBlocks.h"
+#include "passes/support/FactorPanels.h"
 
 using namespace mlir;
 using namespace gradc::cpu;
@@ -15,9 +12,9 @@ namespace {
 class BlockWalk {
 public:
   BlockWalk(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, ArrayRef<int64_t> rows,
-            ArrayRef<Memory> factors, const Memory &memory, Value scratch)
-      : kernel(kernel), nest(nest), tiles(tiles), rows(rows), factors(factors), memory(memory),
-        scratch(scratch), schedule(kernel.getScheduleAttr()), result(kernel.getYielded().front()),
+            const Memory &memory, const PanelCopies &copies)
+      : kernel(kernel), nest(nest), tiles(tiles), rows(rows), memory(memory), copies(copies),
+        schedule(kernel.getScheduleAttr()), result(kernel.getYielded().front()),
         op(result.getDefiningOp<linalg::GenericOp>()) {}
 
   LogicalResult emit(Value begin, Value end) {
@@ -27,24 +24,17 @@ public:
     if (!op || kernel.getYielded().size() != 1 || dims.size() < count)
       return kernel.emitOpError("expected one contraction of ")
              << count << " or more reduced dims to walk in blocks";
-    packs = gradc::packedBlocks(kernel, nest.level);
-    if (packs && !runAcross())
-      packs.reset();
-
-    int64_t together = packs ? packs->units : gradc::unitsPerWalk(kernel, nest.level);
-    if (!together) {
+    FailureOr<bool> wanted = copies.areWanted();
+    if (failed(wanted))
+      return failure();
+    areCopied = *wanted;
+    int64_t together = copies.unitsTogether();
+    if (!together)
+      together = gradc::unitsPerWalk(kernel, nest.level);
+    if (together)
+      forGroups(nest, begin, end, together, [&](Value from, Value to) { walk(from, to); });
+    else
       walk(begin, end);
-      return success();
-    }
-    OpBuilder &b = nest.builder;
-    Value units = nest.constant(together);
-    Value walks = arith::SubIOp::create(b, nest.location, end, begin);
-    walks = arith::CeilDivSIOp::create(b, nest.location, walks, units);
-    nest.again(walks, [&](LinearExpr i) {
-      Value from = nest.index(nest.variable(begin) + i * together);
-      Value to = arith::AddIOp::create(b, nest.location, from, units);
-      walk(from, arith::MinSIOp::create(b, nest.location, to, end));
-    });
     return success();
   }
 
@@ -53,15 +43,14 @@ private:
   void walk(Value from, Value to) {
     first = from;
     last = to;
-    space(op.getDpsInits()[0]);
+    if (SpaceEmitter zeros = emptySpace(); zeros.add(op.getDpsInits()[0], memory))
+      zeros.emitUnits(from, to);
     loopBlocks();
   }
 
-  void space(Value value) {
-    SpaceEmitter emitter(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
-                         schedule.getOrder());
-    if (emitter.add(value, memory))
-      emitter.emitUnits(first, last);
+  SpaceEmitter emptySpace() {
+    return SpaceEmitter(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
+                        schedule.getOrder());
   }
 
   /// Loops over the blocks of the summed dims from number `at.size()` on.
@@ -86,99 +75,27 @@ private:
   }
 
   void sumBlock() {
-    int64_t offset = 0;
-    for (unsigned factor : {0u, 1u}) {
-      if (!packs || !packs->bytes[factor])
-        continue;
-      pack(factor, offset);
-      offset += packs->bytes[factor];
-    }
     tiles.accumulate(op, memory, at);
-    space(result);
-    for (auto [argument, original] : llvm::zip_equal(kernel.getBlock().getArguments(), factors))
-      tiles.bind(argument, original);
-  }
-
-  /// Whether the op reads the kernel's operands as `packedBlocks` assumes: [sum, row or column].
-  bool runAcross() {
-    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    for (unsigned factor : {0u, 1u}) {
-      auto along = AffineMap::get(
-          3, 0, {getAffineDimExpr(dims[0], op.getContext()), maps[2].getResult(factor)},
-          op.getContext());
-      if (op.getNumLoops() != 3 || op.getNumDpsInputs() != 2 || maps[factor] != along ||
-          op.getDpsInputOperand(factor)->get() != kernel.getBlock().getArgument(factor))
-        return false;
-    }
-    return true;
-  }
-
-  /// Copies the steps of the block to scratch, `offset` bytes from its begin, in panels as wide as
-  /// the tile: of the units that are walked together, or of the whole other dim.
-  void pack(unsigned factor, int64_t offset) {
-    OpBuilder &b = nest.builder;
-    int64_t width = schedule.getTile()[factor], size = kernel.getRoot().getDimSize(factor);
-    bool isOuter = int64_t(factor) == packs->outer;
-    LinearExpr begin = isOuter ? nest.variable(first) : LinearExpr(0);
-    Value end = isOuter ? last : nest.constant(llvm::divideCeil(size, width));
-    Type element = kernel.getRoot().getElementType();
-    int64_t steps = schedule.getBlock()[0];
-    int64_t columns = packs->bytes[factor] * 8 / element.getIntOrFloatBitWidth() / steps;
-    auto type = RankedTensorType::get({steps, columns / width * width}, element);
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-    Value base = LLVM::GEPOp::create(b, nest.location, pointer, b.getI8Type(), scratch,
-                                     ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-    Memory packed(base, type, exec::PanelAttr::get(b.getContext(), 1, width),
-                  {at[0].first, begin * width});
-
-    // Full panels, then what is left of the last one.
-    Value full = nest.constant(size / width);
-    Value fullEnd = arith::MinSIOp::create(b, nest.location, end, full);
-    nest.loop(nest.index(begin), fullEnd, {}, [&](LinearExpr i, ValueRange) {
-      copyPanel(factors[factor], packed, i * width, width);
-      return SmallVector<Value>();
-    });
-    if (size % width != 0)
-      nest.when(arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, full), [&] {
-        copyPanel(factors[factor], packed, LinearExpr(size / width * width), size % width);
-      });
-    tiles.bind(kernel.getBlock().getArgument(factor), packed);
-  }
-
-  /// Copies `width` columns of the block's steps.
-  void copyPanel(const Memory &from, const Memory &to, const LinearExpr &column, int64_t width) {
-    constexpr int64_t stepsAhead = 16;
-    auto pointAt = [&](const LinearExpr &step, int64_t lane) {
-      Point p;
-      p.coordinates = {step, column + LinearExpr(lane)};
-      p.coordinates[1].lane = 1;
-      p.valid = std::min(nest.lanes, width - lane);
-      return p;
-    };
-    Value begin = nest.index(at[0].first), end = nest.index(at[0].second);
-    nest.loop(begin, end, {}, [&](LinearExpr step, ValueRange) {
-      for (int64_t lane = 0; lane < width; lane += nest.lanes) {
-        Point p = pointAt(step, lane);
-        if (auto line = from.line(nest, pointAt(step + LinearExpr(stepsAhead), lane)))
-          from.prefetch(nest, *line);
-        to.store(nest, p, from.load(nest, p));
-      }
-      return SmallVector<Value>();
-    });
+    SpaceEmitter sums = emptySpace();
+    if (!sums.add(result, memory))
+      return;
+    if (areCopied)
+      copies.emitUnits(sums, first, last, at[0]);
+    else
+      sums.emitUnits(first, last);
   }
 
   exec::KernelOp kernel;
   LoopNest &nest;
   TileEmitter &tiles;
   ArrayRef<int64_t> rows;
-  ArrayRef<Memory> factors;
   const Memory &memory;
-  Value scratch;
+  PanelCopies copies;
+  bool areCopied = false;
   exec::ScheduleAttr schedule;
   Value result;
   linalg::GenericOp op;
-  SmallVector<unsigned> dims; ///< reduced
-  std::optional<gradc::PackedBlocks> packs;
+  SmallVector<unsigned> dims;                        ///< reduced
   Value first, last;                                 ///< the units that are walked together
   SmallVector<std::pair<LinearExpr, LinearExpr>> at; ///< the current block
 };
@@ -186,8 +103,7 @@ private:
 } // namespace
 
 LogicalResult gradc::cpu::emitBlockWalk(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                                        ArrayRef<int64_t> rows, ArrayRef<Memory> factors,
-                                        const Memory &result, Value begin, Value end,
-                                        Value scratch) {
-  return BlockWalk(kernel, nest, tiles, rows, factors, result, scratch).emit(begin, end);
+                                        ArrayRef<int64_t> rows, const PanelCopies &copies,
+                                        const Memory &result, Value begin, Value end) {
+  return BlockWalk(kernel, nest, tiles, rows, result, copies).emit(begin, end);
 }

@@ -3,17 +3,17 @@
 #ifndef COMPILER_CODEGEN_CPU_BLOCKWALK_H
 #define COMPILER_CODEGEN_CPU_BLOCKWALK_H
 
-#include "compiler/codegen/tile/TileEmitter.h"
+#include "compiler/codegen/cpu/PanelCopies.h"
 
 namespace gradc::cpu {
 
 /// The units [begin, end) of a kernel whose schedule has a block, as many at a time as keep their
 /// results in cache. `rows`: elements per row of the run along each dim of the root, 0 for all of
-/// the dim. `factors`: where the operands are.
+/// the dim. `copies`: of its factors.
 mlir::LogicalResult emitBlockWalk(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                   tile::TileEmitter &tiles, llvm::ArrayRef<int64_t> rows,
-                                  llvm::ArrayRef<tile::Memory> factors, const tile::Memory &result,
-                                  mlir::Value begin, mlir::Value end, mlir::Value scratch);
+                                  const PanelCopies &copies, const tile::Memory &result,
+                                  mlir::Value begin, mlir::Value end);
 
 } // namespace gradc::cpu
 

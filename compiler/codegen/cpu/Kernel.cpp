@@ -7,6 +7,7 @@
 #include "compiler/codegen/cpu/SpaceEmitter.h"
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/support/FactorPanels.h"
 #include "passes/support/OperandLayout.h"
 
 using namespace mlir;
@@ -64,19 +65,42 @@ void emitApart(LoopNest &nest, TileEmitter &tiles, ArrayRef<std::pair<Value, Mem
   });
 }
 
+/// All steps of the product's sum in this run.
+Steps stepsOf(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles) {
+  auto op = cast<linalg::GenericOp>(gradc::productOf(kernel));
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  int64_t size = op.getStaticLoopRanges()[dims[0]], each = tiles.perRow(op, dims[0]);
+  return {LinearExpr(0), each ? nest.variable(nest.extent(size, each)) : LinearExpr(size)};
+}
+
 /// Emits the loops over the root, and those of results that are not stored along its outermost
 /// ones.
-void emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, ArrayRef<int64_t> rows,
-               ArrayRef<Memory> results, Value begin, Value end) {
+LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                        ArrayRef<int64_t> rows, PanelCopies copies, ArrayRef<Memory> results,
+                        Value begin, Value end) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   SpaceEmitter root(nest, tiles, kernel.getRoot(), rows, schedule.getTile(), schedule.getOrder());
   SmallVector<std::pair<Value, Memory>> apart;
   for (auto [result, memory] : llvm::zip_equal(kernel.getYielded(), results))
     if (!root.add(result, memory))
       apart.push_back({result, memory});
-  root.emitUnits(begin, end);
+  FailureOr<bool> areCopied = copies.areWanted();
+  if (failed(areCopied))
+    return failure();
+  if (!*areCopied) {
+    root.emitUnits(begin, end);
+  } else {
+    Steps steps = stepsOf(kernel, nest, tiles);
+    auto emit = [&](Value from, Value to) { copies.emitUnits(root, from, to, steps); };
+    if (int64_t together = copies.unitsTogether())
+      forGroups(nest, begin, end, together, emit);
+    else
+      emit(begin, end);
+  }
   if (!apart.empty())
     emitApart(nest, tiles, apart, begin, end);
+  return success();
 }
 
 } // namespace
@@ -149,13 +173,13 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   if (schedule.isWinograd())
     return finish(emitWinogradGradient(
         kernel, nest, tiles, slice(slot, kernel.getYielded().front()), begin, end, scratch));
+  PanelCopies copies(kernel, nest, tiles, operands, scratch);
   if (!schedule.getBlock().empty()) {
     Memory result = slice(slot, kernel.getYielded().front());
-    return finish(emitBlockWalk(kernel, nest, tiles, *rows, operands, result, begin, end, scratch));
+    return finish(emitBlockWalk(kernel, nest, tiles, *rows, copies, result, begin, end));
   }
   SmallVector<Memory> results;
   for (Value result : kernel.getYielded())
     results.push_back(slice(slot++, result));
-  emitSpace(kernel, nest, tiles, *rows, results, begin, end);
-  return finish(success());
+  return finish(emitSpace(kernel, nest, tiles, *rows, copies, results, begin, end));
 }

@@ -54,44 +54,71 @@ void SpaceEmitter::emitUnits(Value begin, Value end) {
     nest.when(any, [&] { emit(); });
     return;
   }
-  int64_t size = shape[order[0]], step = tile[order[0]], full = size / step;
-  Value last = nest.constant(full);
-  Value extent = nest.extent(size, rows[order[0]]);
-  if (rows[order[0]])
-    last = arith::DivUIOp::create(b, nest.location, extent, nest.constant(step));
-  if (full > 0)
-    emitFullUnits(begin, arith::MinSIOp::create(b, nest.location, end, last));
-  if (size % step != 0 || (rows[order[0]] && step > 1)) {
-    Value reached = arith::AndIOp::create(
-        b, nest.location,
-        arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sle, begin, last),
-        arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, last));
-    nest.when(reached, [&] {
-      if (rows[order[0]])
-        return forLastRows(order[0], extent, last, [&] { emitFrom(1); });
-      coordinates[order[0]] = LinearExpr(full * step);
-      extents[order[0]] = size % step;
-      emitFrom(1);
-    });
-  }
+  emitFullUnits(begin, end);
+  forLastUnit(begin, end, [&] { emitFrom(1); });
+}
+
+void SpaceEmitter::emitUnits(Value begin, Value end,
+                             llvm::function_ref<void(const LinearExpr &, int64_t)> enter) {
+  forTiles(order[1], [&] {
+    enter(coordinates[order[1]], extents[order[1]]);
+    forFullUnits(begin, end, [&] { emitFrom(2); });
+    forLastUnit(begin, end, [&] { emitFrom(2); });
+  });
+}
+
+/// The number of full units of this run.
+Value SpaceEmitter::fullUnits() {
+  int64_t size = shape[order[0]], step = tile[order[0]];
+  if (!rows[order[0]])
+    return nest.constant(size / step);
+  return arith::DivUIOp::create(nest.builder, nest.location, nest.extent(size, rows[order[0]]),
+                                nest.constant(step));
+}
+
+void SpaceEmitter::forLastUnit(Value begin, Value end, llvm::function_ref<void()> inside) {
+  OpBuilder &b = nest.builder;
+  int64_t size = shape[order[0]], step = tile[order[0]];
+  if (size % step == 0 && (!rows[order[0]] || step == 1))
+    return;
+  Value last = fullUnits();
+  Value reached = arith::AndIOp::create(
+      b, nest.location,
+      arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sle, begin, last),
+      arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, last));
+  nest.when(reached, [&] {
+    if (rows[order[0]])
+      return forLastRows(order[0], nest.extent(size, rows[order[0]]), last, inside);
+    coordinates[order[0]] = LinearExpr(size / step * step);
+    extents[order[0]] = size % step;
+    inside();
+  });
+}
+
+void SpaceEmitter::forFullUnits(Value begin, Value end, llvm::function_ref<void()> inside) {
+  int64_t step = tile[order[0]];
+  if (shape[order[0]] < step)
+    return;
+  Value last = arith::MinSIOp::create(nest.builder, nest.location, end, fullUnits());
+  nest.loop(begin, last, {}, [&](LinearExpr unit, ValueRange) {
+    coordinates[order[0]] = unit * step;
+    extents[order[0]] = step;
+    inside();
+    return SmallVector<Value>();
+  });
 }
 
 void SpaceEmitter::emitFullUnits(Value begin, Value end) {
   OpBuilder &b = nest.builder;
-  int64_t step = tile[order[0]], together = unitsTogether();
-  auto units = [&](Value from, Value to, llvm::function_ref<void()> inside) {
-    nest.loop(from, to, {}, [&](LinearExpr unit, ValueRange) {
-      coordinates[order[0]] = unit * step;
-      extents[order[0]] = step;
-      inside();
-      return SmallVector<Value>();
-    });
-  };
+  int64_t together = unitsTogether();
   if (together == 1)
-    return units(begin, end, [&] { emitFrom(1); });
+    return forFullUnits(begin, end, [&] { emitFrom(1); });
 
   // Several units share the second loop, so data streamed by it are read once for all of them.
+  if (shape[order[0]] < tile[order[0]])
+    return;
   Value block = nest.constant(together);
+  end = arith::MinSIOp::create(b, nest.location, end, fullUnits());
   Value count = arith::SubIOp::create(b, nest.location, end, begin);
   Value blocks = arith::CeilDivSIOp::create(b, nest.location, count, block);
   nest.loop(nest.constant(0), blocks, {}, [&](LinearExpr i, ValueRange) {
@@ -99,7 +126,7 @@ void SpaceEmitter::emitFullUnits(Value begin, Value end) {
     Value from = arith::AddIOp::create(b, nest.location, begin, done);
     Value to = arith::AddIOp::create(b, nest.location, from, block);
     to = arith::MinSIOp::create(b, nest.location, to, end);
-    forTiles(order[1], [&] { units(from, to, [&] { emitFrom(2); }); });
+    forTiles(order[1], [&] { forFullUnits(from, to, [&] { emitFrom(2); }); });
     return SmallVector<Value>();
   });
 }

@@ -36,9 +36,18 @@ public:
   /// The whole space, or the units [begin, end) of its outermost loop.
   void emit() { emitFrom(0); }
   void emitUnits(mlir::Value begin, mlir::Value end);
+  /// The units [begin, end), all of them tile by tile of the second loop. `enter` is called with
+  /// each of these tiles' first element and extent before the units read it.
+  void emitUnits(mlir::Value begin, mlir::Value end,
+                 llvm::function_ref<void(const tile::LinearExpr &, int64_t)> enter);
 
 private:
+  /// Opens the loop over full units, one by one.
+  void forFullUnits(mlir::Value begin, mlir::Value end, llvm::function_ref<void()> inside);
   void emitFullUnits(mlir::Value begin, mlir::Value end);
+  /// Visits the unit after the full ones, if it is among [begin, end).
+  void forLastUnit(mlir::Value begin, mlir::Value end, llvm::function_ref<void()> inside);
+  mlir::Value fullUnits();
   void emitFrom(size_t depth);
   /// Opens the loop over a dim's tiles: full ones, then the remainder.
   void forTiles(int64_t dim, llvm::function_ref<void()> inside);

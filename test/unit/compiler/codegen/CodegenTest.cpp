@@ -104,6 +104,21 @@ TEST_F(Codegen, OpWithoutLoops) {
   EXPECT_THAT(messages, HasSubstr("has no loops, so a kernel cannot hold it"));
 }
 
+TEST_F(Codegen, PanelsOfAFactorThatIsNoOperandAcrossTheSum) {
+  const char *text = R"(
+    exec.kernel @k(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>) attributes {{schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [{0}]>} {{
+      %s = grad.matmul %a, %b : tensor<8x16xf32>, tensor<16x32xf32>
+      exec.yield %s : tensor<8x32xf32> })";
+  EXPECT_TRUE(failed(generate(llvm::formatv(text, "1, 2"))));
+  EXPECT_THAT(messages, HasSubstr("expected factor 0 to be an operand that runs across the sum"));
+  EXPECT_TRUE(succeeded(generate(llvm::formatv(text, "0, 2"))));
+  EXPECT_TRUE(failed(generate(R"(
+    exec.kernel @k(%a: tensor<16x8xf32>, %b: tensor<16x32xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [2, 2]>} {
+      %s = grad.matmul %a, %b transpose_lhs : tensor<16x8xf32>, tensor<16x32xf32>
+      exec.yield %s : tensor<8x32xf32> })")));
+  EXPECT_THAT(messages, HasSubstr("expected one panel of the inner dim at a time, found 2"));
+}
+
 TEST_F(Codegen, OpThatIsNotALoop) {
   EXPECT_TRUE(failed(generate(R"(
     exec.kernel @k(%a: tensor<8xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1>} {

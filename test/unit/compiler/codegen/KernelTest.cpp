@@ -198,21 +198,58 @@ TEST(Contraction, NarrowTypes) {
   contraction(13, 20, 30, false, false, false, 8, "6, 16", "1, 0", "i32");
 }
 
-/// More units than keep their results in cache from block to block. Factors with rows of 2 KB, or
-/// of a multiple of 1 KB, are packed block by block, unless a block of a whole factor is too large.
+/// More units than keep their results in cache.
 TEST(Contraction, InBlocks) {
   for (const char *order : {"0, 1", "1, 0"})
-    for (auto [m, n, k] : {std::tuple(300, 500, 40),
-                           {300, 515, 37},
-                           {513, 100, 37},
-                           {518, 520, 32},
-                           {256, 2100, 20}})
+    for (auto [m, n, k] :
+         {std::tuple(300, 500, 40), {300, 515, 37}, {513, 100, 37}, {256, 2100, 20}})
       expectRight(formatv(
           R"(exec.kernel @k(%a: tensor<{3}x{1}xf32>, %b: tensor<{3}x{2}xf32>) attributes {{
     schedule = #exec.schedule<lanes = 8, tile = [6, 16], order = [{0}], grain = 1, block = [16]> } {{
     %c = grad.matmul %a, %b transpose_lhs : tensor<{3}x{1}xf32>, tensor<{3}x{2}xf32>
     exec.yield %c : tensor<{1}x{2}xf32> })",
           order, m, n, k));
+}
+
+/// Factors are copied: those of some units together, and of one tile of the inner loop. Sums are
+/// walked in blocks or whole, with an epilogue.
+TEST(Contraction, CopiesItsFactorsInPanels) {
+  const char *text =
+      R"(exec.kernel @k(%a: tensor<{6}x{4}x{8}>, %b: tensor<{6}x{5}x{8}>, %w: tensor<{4}x{5}x{8}>) attributes {{
+    inplace = array<i64{9}>,
+    schedule = #exec.schedule<lanes = {0}, tile = [6, {1}], order = [{2}], grain = 1, {7}panels = [{3}]> } {{
+    %c = grad.matmul %a, %b transpose_lhs : tensor<{6}x{4}x{8}>, tensor<{6}x{5}x{8}>
+    {10})";
+  auto run = [&](std::string order, std::string panels, bool isBlocked, bool isDouble, int m, int n,
+                 int k) {
+    std::string type = formatv("tensor<{0}x{1}x{2}>", m, n, isDouble ? "f64" : "f32").str();
+    std::string yield = isBlocked
+                            ? formatv("exec.yield %c : {0} }", type).str()
+                            : formatv("%s = grad.sub %w, %c : {0}\n exec.yield %s : {0} }", type);
+    expectRight(formatv(text, isDouble ? 4 : 8, isDouble ? 8 : 16, order, panels, m, n, k,
+                        isBlocked ? "block = [16], " : "", isDouble ? "f64" : "f32",
+                        isBlocked ? "" : ": 2", yield));
+  };
+  for (auto [m, n, k] : {std::tuple(60, 96, 32), {50, 100, 37}, {5, 200, 40}, {62, 9, 16}})
+    for (bool isBlocked : {false, true}) {
+      for (const char *panels : {"3, 1", "3, 0", "0, 1", "100, 1"})
+        run("0, 1", panels, isBlocked, false, m, n, k);
+      for (const char *panels : {"1, 3", "0, 3", "1, 0"})
+        run("1, 0", panels, isBlocked, isBlocked, m, n, k);
+    }
+}
+
+/// The rows of the lhs run along the sum, and stay where they are.
+TEST(Contraction, CopiesItsColumnsInPanels) {
+  for (const char *panels : {"0, 2", "0, 1"})
+    expectRight(formatv(
+        R"(exec.kernel @k(%a: tensor<37x20xf32>, %b: tensor<20x100xf32>, %bias: tensor<100xf32>) attributes {{
+      schedule = #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 1, panels = [{0}]> } {{
+      %c = grad.matmul %a, %b : tensor<37x20xf32>, tensor<20x100xf32>
+      %d = grad.broadcast %bias dims [1] : tensor<100xf32> -> tensor<37x100xf32>
+      %e = grad.add %c, %d : tensor<37x100xf32>
+      exec.yield %e : tensor<37x100xf32> })",
+        panels));
 }
 
 TEST(Contraction, Batched) {

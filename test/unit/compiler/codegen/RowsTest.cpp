@@ -122,15 +122,17 @@ TEST(Rows, WeightGradientSumsOverRows) {
       {1, 2, 9, 15, 16});
 }
 
-/// In blocks whose factors are packed.
-TEST(Rows, WeightGradientInPackedBlocks) {
-  expectRows(
-      std::string("exec.kernel @k(%a: tensor<@1@x19xf32>, %b: tensor<@1@x520xf32>) attributes {") +
-          schedule + R"(tile = [6, 16], order = [1, 0], grain = 1, block = [8]> @rows@} {
+/// In blocks and as a whole, with factors copied in panels.
+TEST(Rows, WeightGradientOfFactorsInPanels) {
+  for (const char *walk : {"block = [8], ", ""})
+    expectRows(std::string(
+                   "exec.kernel @k(%a: tensor<@1@x19xf32>, %b: tensor<@1@x520xf32>) attributes {") +
+                   schedule + "tile = [6, 16], order = [1, 0], grain = 1, " + walk +
+                   R"(panels = [1, 8]> @rows@} {
       %y = grad.matmul %a, %b transpose_lhs : tensor<@1@x19xf32>, tensor<@1@x520xf32>
       exec.yield %y : tensor<19x520xf32> })",
-      ", extents = [array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 0, 0>", 19,
-      {1, 7, 8, 9, 16, 19});
+               ", extents = [array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 0, 0>", 19,
+               {1, 7, 8, 9, 16, 19});
 }
 
 /// An odd number of rows ends inside a pair, whose second half does not exist.

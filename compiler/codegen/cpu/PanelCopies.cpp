@@ -1,0 +1,134 @@
+// A factor's rows are copied step by step, a panel at a time, and prefetched some steps ahead.
+#include "compiler/codegen/cpu/PanelCopies.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/support/FactorPanels.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+using namespace gradc::tile;
+
+void gradc::cpu::forGroups(LoopNest &nest, Value begin, Value end, int64_t together,
+                           llvm::function_ref<void(Value, Value)> body) {
+  OpBuilder &b = nest.builder;
+  Value count = arith::SubIOp::create(b, nest.location, end, begin);
+  Value groups = arith::CeilDivSIOp::create(b, nest.location, count, nest.constant(together));
+  // Without units there are no groups.
+  Value some = arith::MaxSIOp::create(b, nest.location, groups, nest.constant(1));
+  Value each = arith::CeilDivSIOp::create(b, nest.location, count, some);
+  nest.again(groups, [&](LinearExpr i) {
+    Value from = arith::MulIOp::create(b, nest.location, nest.index(i), each);
+    from = arith::AddIOp::create(b, nest.location, begin, from);
+    Value to = arith::AddIOp::create(b, nest.location, from, each);
+    body(from, arith::MinSIOp::create(b, nest.location, to, end));
+  });
+}
+
+PanelCopies::PanelCopies(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                         ArrayRef<Memory> operands, Value scratch)
+    : kernel(kernel), nest(nest), tiles(tiles), operands(operands), scratch(scratch),
+      schedule(kernel.getScheduleAttr()), panels(schedule.getPanels()) {
+  panels.resize(2);
+  if (!schedule.getOrder().empty())
+    outer = unsigned(schedule.getOrder().front());
+}
+
+BlockArgument PanelCopies::operandOf(unsigned factor) const {
+  return cast<BlockArgument>(gradc::productOf(kernel)->getOperand(factor));
+}
+
+FailureOr<bool> PanelCopies::areWanted() {
+  if (schedule.getPanels().empty())
+    return false;
+  auto op = dyn_cast_or_null<linalg::GenericOp>(gradc::productOf(kernel));
+  auto runsAcross = [&](unsigned factor) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    SmallVector<unsigned> dims;
+    op.getReductionDims(dims);
+    Value operand = op->getOperand(factor);
+    return dims.size() == 1 && op.getNumLoops() == 3 && op.getNumDpsInputs() == 2 &&
+           isa<BlockArgument>(operand) && operand.hasOneUse() &&
+           maps[factor].getNumResults() == 2 &&
+           maps[factor].getResult(0) == getAffineDimExpr(dims[0], op.getContext()) &&
+           maps[factor].getResult(1) == maps[2].getResult(factor);
+  };
+  for (unsigned factor : {0u, 1u})
+    if (panels[factor] && (!op || !runsAcross(factor)))
+      return kernel.emitOpError("expected factor ")
+             << factor << " to be an operand that runs across the sum, to copy it in panels";
+  if (panels[1 - outer] > 1)
+    return kernel.emitOpError("expected one panel of the inner dim at a time, found ")
+           << panels[1 - outer];
+  return true;
+}
+
+void PanelCopies::emitUnits(SpaceEmitter &space, Value from, Value to, const Steps &steps) {
+  if (panels[outer])
+    copyUnits(from, to, steps);
+  unsigned inner = 1 - outer;
+  space.emitUnits(from, to, [&](const LinearExpr &first, int64_t width) {
+    if (panels[inner])
+      copyPanel(inner, panelsAt(inner, first, steps.first), first, width, steps);
+  });
+  for (unsigned factor : {0u, 1u})
+    if (panels[factor])
+      tiles.bind(operandOf(factor), operands[operandOf(factor).getArgNumber()]);
+}
+
+/// Where the panels from a column on are copied to, with the steps from `firstStep` on.
+Memory PanelCopies::panelsAt(unsigned factor, const LinearExpr &column,
+                             const LinearExpr &firstStep) {
+  OpBuilder &b = nest.builder;
+  int64_t offset = 0;
+  if (RankedTensorType before = factor ? gradc::panelsType(kernel, 0) : RankedTensorType())
+    offset = llvm::alignTo(exec::layoutBytes(before, nullptr), nest.level.lineBytes);
+  int64_t width = schedule.getTile()[factor];
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value base = LLVM::GEPOp::create(b, nest.location, pointer, b.getI8Type(), scratch,
+                                   ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  return Memory(base, gradc::panelsType(kernel, factor),
+                exec::PanelAttr::get(b.getContext(), 1, width), {firstStep, column});
+}
+
+/// Copies full panels, then what is left of the last one.
+void PanelCopies::copyUnits(Value begin, Value end, const Steps &steps) {
+  OpBuilder &b = nest.builder;
+  int64_t width = schedule.getTile()[outer], size = kernel.getRoot().getDimSize(outer);
+  Memory to = panelsAt(outer, nest.variable(begin) * width, steps.first);
+  Value full = nest.constant(size / width);
+  Value fullEnd = arith::MinSIOp::create(b, nest.location, end, full);
+  nest.loop(begin, fullEnd, {}, [&](LinearExpr i, ValueRange) {
+    copyPanel(outer, to, i * width, width, steps);
+    return SmallVector<Value>();
+  });
+  if (size % width != 0) {
+    Value isLast = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, full);
+    nest.when(isLast,
+              [&] { copyPanel(outer, to, LinearExpr(size / width * width), size % width, steps); });
+  }
+}
+
+/// Copies `width` columns of the steps; from now on tiles read them there.
+void PanelCopies::copyPanel(unsigned factor, const Memory &to, const LinearExpr &column,
+                            int64_t width, const Steps &steps) {
+  constexpr int64_t stepsAhead = 16;
+  const Memory &from = operands[operandOf(factor).getArgNumber()];
+  tiles.bind(operandOf(factor), to);
+  auto pointAt = [&](const LinearExpr &step, int64_t lane) {
+    Point p;
+    p.coordinates = {step, column + LinearExpr(lane)};
+    p.coordinates[1].lane = 1;
+    p.valid = std::min(nest.lanes, width - lane);
+    return p;
+  };
+  nest.loop(nest.index(steps.first), nest.index(steps.second), {},
+            [&](LinearExpr step, ValueRange) {
+              for (int64_t lane = 0; lane < width; lane += nest.lanes) {
+                Point p = pointAt(step, lane);
+                if (auto line = from.line(nest, pointAt(step + LinearExpr(stepsAhead), lane)))
+                  from.prefetch(nest, *line);
+                to.store(nest, p, from.load(nest, p));
+              }
+              return SmallVector<Value>();
+            });
+}

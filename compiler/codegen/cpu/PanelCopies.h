@@ -1,0 +1,51 @@
+// Copies of a product's factors in panels, as the kernel's schedule says.
+#ifndef COMPILER_CODEGEN_CPU_PANELCOPIES_H
+#define COMPILER_CODEGEN_CPU_PANELCOPIES_H
+
+#include "compiler/codegen/cpu/SpaceEmitter.h"
+
+namespace gradc::cpu {
+
+/// Steps [first, second) of a sum.
+using Steps = std::pair<tile::LinearExpr, tile::LinearExpr>;
+
+/// The units [begin, end) in groups of at most `together`, all about equally large.
+void forGroups(tile::LoopNest &nest, mlir::Value begin, mlir::Value end, int64_t together,
+               llvm::function_ref<void(mlir::Value, mlir::Value)> body);
+
+class PanelCopies {
+public:
+  /// `operands`: where the kernel's operands are. `scratch`: of `panelsScratch` bytes.
+  PanelCopies(mlir::exec::KernelOp kernel, tile::LoopNest &nest, tile::TileEmitter &tiles,
+              llvm::ArrayRef<tile::Memory> operands, mlir::Value scratch);
+
+  /// Whether factors are copied, and fails if the kernel is no product whose factors run across its
+  /// sum.
+  mlir::FailureOr<bool> areWanted();
+  /// The number of units whose panels are copied together; 0: those of the outer dim are not.
+  int64_t unitsTogether() const { return panels[outer]; }
+
+  /// Emits the tiles of the units [from, to), in a space whose sums have these steps.
+  void emitUnits(SpaceEmitter &space, mlir::Value from, mlir::Value to, const Steps &steps);
+
+private:
+  void copyUnits(mlir::Value begin, mlir::Value end, const Steps &steps);
+  void copyPanel(unsigned factor, const tile::Memory &to, const tile::LinearExpr &column,
+                 int64_t width, const Steps &steps);
+  tile::Memory panelsAt(unsigned factor, const tile::LinearExpr &column,
+                        const tile::LinearExpr &firstStep);
+  mlir::BlockArgument operandOf(unsigned factor) const;
+
+  mlir::exec::KernelOp kernel;
+  tile::LoopNest &nest;
+  tile::TileEmitter &tiles;
+  llvm::ArrayRef<tile::Memory> operands;
+  mlir::Value scratch;
+  mlir::exec::ScheduleAttr schedule;
+  llvm::SmallVector<int64_t> panels; ///< of each factor
+  unsigned outer = 0;                ///< the root's dim of the units
+};
+
+} // namespace gradc::cpu
+
+#endif

@@ -1,0 +1,162 @@
+// Decides by shapes; what was decided stands in the schedule, for scratch memory and code.
+#include "passes/support/FactorPanels.h"
+
+#include "dialects/grad/Grad.h"
+
+using namespace mlir;
+
+/// The units whose results fit in `bytes`, or one.
+static int64_t unitsWithin(exec::KernelOp kernel, int64_t bytes) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  RankedTensorType root = kernel.getRoot();
+  int64_t outer = schedule.getOrder().front(), rows = schedule.getTile()[outer];
+  int64_t unit = rows * root.getDimSize(1 - outer) * (root.getElementTypeBitWidth() / 8);
+  return std::max<int64_t>(bytes / unit, 1);
+}
+
+int64_t gradc::unitsPerWalk(exec::KernelOp kernel, const exec::Level &level) {
+  return kernel.getRoot().getRank() == 2 ? unitsWithin(kernel, level.cachedBytes() * 2 / 5) : 0;
+}
+
+Operation *gradc::productOf(exec::KernelOp kernel) {
+  for (Operation &op : kernel.getBlock()) {
+    auto loops = dyn_cast<linalg::GenericOp>(op);
+    if (isa<grad::ContractionOpInterface>(op) || (loops && loops.getNumReductionLoops() > 0))
+      return &op;
+  }
+  return nullptr;
+}
+
+/// Whether the rows of a factor are pages apart, or many of their lines share a cache set.
+static bool readsBadly(RankedTensorType factor) {
+  constexpr int64_t wide = 2048, aliasing = 1024;
+  int64_t rowBytes = factor.getDimSize(1) * factor.getElementTypeBitWidth() / 8;
+  return rowBytes >= wide || rowBytes % aliasing == 0;
+}
+
+/// Whether the factor is an operand of the kernel that nothing else reads, row-major, of the
+/// result's precision, with the sum along its first dim and a dim of the root along its second.
+static bool runsAcross(exec::KernelOp kernel, grad::ContractionOpInterface product,
+                       unsigned factor) {
+  auto operand = dyn_cast<BlockArgument>(product->getOperand(factor));
+  if (!operand || !operand.hasOneUse() || kernel.getLayout(operand.getArgNumber()))
+    return false;
+  auto type = cast<RankedTensorType>(operand.getType());
+  grad::ContractionLetters letters = product.getLetters();
+  StringRef own(factor == 0 ? letters.lhs : letters.rhs);
+  return own.size() == 2 && letters.isSummed(own[0]) && own[1] == letters.result[factor] &&
+         isa<Float32Type, Float64Type>(type.getElementType()) &&
+         type.getElementType() == kernel.getRoot().getElementType();
+}
+
+static bool hasRows(exec::KernelOp kernel) {
+  auto rows = kernel.getRows();
+  return rows && llvm::any_of(*rows, [](int64_t n) { return n != 0; });
+}
+
+namespace {
+class PanelChoice {
+public:
+  PanelChoice(exec::KernelOp kernel, const exec::Level &level)
+      : kernel(kernel), level(level), schedule(kernel.getScheduleAttr()), root(kernel.getRoot()),
+        product(dyn_cast_or_null<grad::ContractionOpInterface>(gradc::productOf(kernel))) {}
+
+  exec::ScheduleAttr run() {
+    if (!isProductOfMatrices())
+      return schedule;
+    SmallVector<int64_t> order(schedule.getOrder()), panels = choose(order[0]);
+    // Then a panel of columns stays in the first-level cache while rows of the results stream by.
+    if (panels[0] && panels[1] && schedule.getBlock().empty() && order[0] == 1) {
+      std::swap(order[0], order[1]);
+      panels = choose(order[0]);
+    }
+    if (!panels[0] && !panels[1])
+      return schedule;
+    int64_t grain = schedule.getGrain();
+    if (panels[order[1]])
+      grain = std::max(grain, unitsOfPiece(order[0]));
+    return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), schedule.getTile(),
+                                   order, grain, schedule.getBlock(), panels,
+                                   schedule.getAlgorithm());
+  }
+
+private:
+  bool isProductOfMatrices() {
+    auto isRoot = [&](Value v) { return cast<RankedTensorType>(v.getType()) == root; };
+    return !level.isCuda() && product && !product.getLetters().window && root.getRank() == 2 &&
+           schedule.getAlgorithm() == exec::Algorithm::direct && schedule.getBlock().size() <= 1 &&
+           isRoot(product->getResult(0)) && llvm::all_of(kernel.getYielded(), isRoot) &&
+           !hasRows(kernel);
+  }
+
+  int64_t tiles(int64_t dim) {
+    return llvm::divideCeil(root.getDimSize(dim), schedule.getTile()[dim]);
+  }
+
+  RankedTensorType factor(int64_t i) {
+    return cast<RankedTensorType>(product->getOperand(unsigned(i)).getType());
+  }
+
+  /// The number of panels of each factor, if units are tiles of the dim `outer`.
+  SmallVector<int64_t> choose(int64_t outer) {
+    bool isBlocked = !schedule.getBlock().empty();
+    int64_t inner = 1 - outer, units = tiles(outer);
+    SmallVector<int64_t> panels(2);
+    if (isCopied(outer, tiles(inner))) {
+      int64_t steps = isBlocked ? schedule.getBlock()[0] : factor(outer).getDimSize(0);
+      int64_t panel = steps * schedule.getTile()[outer] * (root.getElementTypeBitWidth() / 8);
+      if (isBlocked) // results stay in cache from block to block
+        units = std::min(units, unitsWithin(kernel, level.cachedBytes()));
+      units = panels[outer] = std::min(level.cachedBytes() / 2 / panel, units);
+    } else if (isBlocked) {
+      units = std::min(units, gradc::unitsPerWalk(kernel, level));
+    }
+    if (isCopied(inner, units))
+      panels[inner] = 1;
+    return panels;
+  }
+
+  /// Whether copies of a factor pay that so many tiles read. The pages of fewer steps are all in
+  /// the first-level TLB.
+  bool isCopied(int64_t i, int64_t readers) {
+    constexpr int64_t few = 3, manySteps = 64;
+    return readers >= few && runsAcross(kernel, product, unsigned(i)) && readsBadly(factor(i)) &&
+           factor(i).getDimSize(0) >= manySteps;
+  }
+
+  /// Units that share the copies of a factor are not taken one by one; four threads still have a
+  /// piece each.
+  int64_t unitsOfPiece(int64_t outer) {
+    constexpr int64_t few = 8, pieces = 4;
+    return std::clamp<int64_t>(tiles(outer) / pieces, 1, few);
+  }
+
+  exec::KernelOp kernel;
+  const exec::Level &level;
+  exec::ScheduleAttr schedule;
+  RankedTensorType root;
+  grad::ContractionOpInterface product;
+};
+} // namespace
+
+exec::ScheduleAttr gradc::withPanels(exec::KernelOp kernel, const exec::Level &level) {
+  return PanelChoice(kernel, level).run();
+}
+
+RankedTensorType gradc::panelsType(exec::KernelOp kernel, unsigned factor) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule || schedule.getPanels().empty() || !schedule.getPanels()[factor])
+    return {};
+  auto operand = cast<RankedTensorType>(productOf(kernel)->getOperand(factor).getType());
+  int64_t steps = schedule.getBlock().empty() ? operand.getDimSize(0) : schedule.getBlock().front();
+  int64_t columns = schedule.getPanels()[factor] * schedule.getTile()[factor];
+  return RankedTensorType::get({steps, columns}, operand.getElementType());
+}
+
+int64_t gradc::panelsScratch(exec::KernelOp kernel, const exec::Level &level) {
+  int64_t bytes = 0;
+  for (unsigned factor : {0u, 1u})
+    if (RankedTensorType panels = panelsType(kernel, factor))
+      bytes += llvm::alignTo(exec::layoutBytes(panels, nullptr), level.lineBytes);
+  return bytes;
+}
