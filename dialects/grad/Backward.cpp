@@ -26,10 +26,68 @@ SmallVector<Operation *> grad::producersOf(Value value) {
   return ops;
 }
 
+/// The dim along which `pad` puts zeros before or after its operand, if that is all it does.
+static std::optional<int64_t> paddedDim(PadOp pad) {
+  if (!pad || !pad.getValue().isZero() ||
+      llvm::any_of(pad.getInterior(), [](int64_t n) { return n != 0; }))
+    return std::nullopt;
+  std::optional<int64_t> dim;
+  for (auto [d, low, high] : llvm::enumerate(pad.getLow(), pad.getHigh())) {
+    if (low + high == 0)
+      continue;
+    if (dim)
+      return std::nullopt;
+    dim = int64_t(d);
+  }
+  return dim;
+}
+
+/// The pieces that `value` is made of along `dim`.
+static void appendPieces(Value value, int64_t dim, SmallVectorImpl<Value> &pieces) {
+  auto joined = value.getDefiningOp<ConcatenateOp>();
+  if (joined && joined.getDim() == uint64_t(dim) && value.hasOneUse())
+    llvm::append_range(pieces, joined.getOperands());
+  else
+    pieces.push_back(value);
+}
+
+/// The sum of the gradients of two neighbouring slices, which is a copy of one beside the other.
+/// Null: they are no such gradients.
+static Value joinSlices(OpBuilder &b, Value x, Value y) {
+  auto first = x.getDefiningOp<PadOp>(), second = y.getDefiningOp<PadOp>();
+  std::optional<int64_t> dim = paddedDim(first);
+  if (!dim || paddedDim(second) != dim)
+    return {};
+  if (first.getLow()[*dim] > second.getLow()[*dim])
+    std::swap(first, second);
+  if (first.getLow()[*dim] + first.getOperand().getType().getDimSize(*dim) != second.getLow()[*dim])
+    return {};
+  SmallVector<Value> pieces;
+  appendPieces(first.getOperand(), *dim, pieces);
+  appendPieces(second.getOperand(), *dim, pieces);
+  Value joined = b.createOrFold<ConcatenateOp>(y.getLoc(), pieces, *dim);
+  return joined.getType() == x.getType()
+             ? joined
+             : b.createOrFold<PadOp>(y.getLoc(), joined, first.getLow(), second.getHigh(),
+                                     first.getInterior(), APFloat(0.0));
+}
+
+/// `sum` + `gradient`. Of a sum of slices' gradients, those that are neighbours are joined.
+static Value plus(OpBuilder &b, Value sum, Value gradient) {
+  if (Value joined = joinSlices(b, sum, gradient))
+    return joined;
+  if (auto terms = sum.getDefiningOp<AddOp>(); terms && terms->use_empty())
+    for (auto [one, other] :
+         {std::pair(terms.getLhs(), terms.getRhs()), {terms.getRhs(), terms.getLhs()}})
+      if (Value joined = joinSlices(b, other, gradient))
+        return plus(b, one, joined);
+  return b.createOrFold<AddOp>(gradient.getLoc(), sum, gradient);
+}
+
 void Backward::add(OpBuilder &b, Value value, Value gradient) {
   assert(value.getType() == gradient.getType() && "a gradient has its value's type");
   Value &sum = gradients[value];
-  sum = sum ? b.createOrFold<AddOp>(gradient.getLoc(), sum, gradient) : gradient;
+  sum = sum ? plus(b, sum, gradient) : gradient;
 }
 
 /// Hands the stage of `from` to the ops that `b` has built since `last`, the op in front of them.

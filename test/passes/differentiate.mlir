@@ -103,3 +103,60 @@ func.func @zero_of_rows(%x: tensor<8x4xf32>, %s: tensor<f32>) -> tensor<8x4xf32>
   %0 = grad.gradient %s wrt %x : tensor<f32>, tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
+
+// Gradients of neighbouring slices are put side by side, in whatever order they are added. Slices with a gap between them, and slices of
+// several dims, are padded and added.
+
+// CHECK-LABEL: @slices
+func.func @slices(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
+  // CHECK: %[[JOINED:.*]] = grad.concatenate %{{.*}}, %{{.*}}, %{{.*}} dim 1 : tensor<2x2xf32>, tensor<2x1xf32>, tensor<2x3xf32>
+  // CHECK-NEXT: return %[[JOINED]]
+  %a = grad.slice %x starts [0, 0] sizes [2, 2] strides [1, 1] : tensor<2x6xf32>
+  %b = grad.slice %x starts [0, 3] sizes [2, 3] strides [1, 1] : tensor<2x6xf32>
+  %c = grad.slice %x starts [0, 2] sizes [2, 1] strides [1, 1] : tensor<2x6xf32>
+  %0 = grad.sin %a : tensor<2x2xf32>
+  %1 = grad.exp %b : tensor<2x3xf32>
+  %2 = grad.tanh %c : tensor<2x1xf32>
+  %s0 = grad.reduce_sum %0 dims [0, 1] : tensor<2x2xf32>
+  %s1 = grad.reduce_sum %1 dims [0, 1] : tensor<2x3xf32>
+  %s2 = grad.reduce_sum %2 dims [0, 1] : tensor<2x1xf32>
+  %s = grad.add %s0, %s1 : tensor<f32>
+  %loss = grad.add %s, %s2 : tensor<f32>
+  %dx = grad.gradient %loss wrt %x : tensor<f32>, tensor<2x6xf32>
+  return %dx : tensor<2x6xf32>
+}
+
+// CHECK-LABEL: @some_slices
+func.func @some_slices(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
+  // CHECK: %[[JOINED:.*]] = grad.concatenate %{{.*}}, %{{.*}} dim 1 : tensor<2x1xf32>, tensor<2x3xf32>
+  // CHECK: %[[PADDED:.*]] = grad.pad %[[JOINED]] low [0, 1] high [0, 1]
+  // CHECK-NEXT: return %[[PADDED]]
+  %a = grad.slice %x starts [0, 1] sizes [2, 1] strides [1, 1] : tensor<2x6xf32>
+  %b = grad.slice %x starts [0, 2] sizes [2, 3] strides [1, 1] : tensor<2x6xf32>
+  %0 = grad.exp %a : tensor<2x1xf32>
+  %1 = grad.exp %b : tensor<2x3xf32>
+  %s0 = grad.reduce_sum %0 dims [0, 1] : tensor<2x1xf32>
+  %s1 = grad.reduce_sum %1 dims [0, 1] : tensor<2x3xf32>
+  %loss = grad.add %s0, %s1 : tensor<f32>
+  %dx = grad.gradient %loss wrt %x : tensor<f32>, tensor<2x6xf32>
+  return %dx : tensor<2x6xf32>
+}
+
+// CHECK-LABEL: @apart
+// CHECK-NOT: grad.concatenate
+// CHECK: return
+func.func @apart(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %a = grad.slice %x starts [0, 0] sizes [4, 2] strides [1, 1] : tensor<4x6xf32>
+  %b = grad.slice %x starts [0, 1] sizes [4, 2] strides [1, 2] : tensor<4x6xf32>
+  %c = grad.slice %x starts [2, 4] sizes [2, 2] strides [1, 1] : tensor<4x6xf32>
+  %0 = grad.exp %a : tensor<4x2xf32>
+  %1 = grad.exp %b : tensor<4x2xf32>
+  %2 = grad.exp %c : tensor<2x2xf32>
+  %s0 = grad.reduce_sum %0 dims [0, 1] : tensor<4x2xf32>
+  %s1 = grad.reduce_sum %1 dims [0, 1] : tensor<4x2xf32>
+  %s2 = grad.reduce_sum %2 dims [0, 1] : tensor<2x2xf32>
+  %s = grad.add %s0, %s1 : tensor<f32>
+  %loss = grad.add %s, %s2 : tensor<f32>
+  %dx = grad.gradient %loss wrt %x : tensor<f32>, tensor<4x6xf32>
+  return %dx : tensor<4x6xf32>
+}
