@@ -230,9 +230,11 @@ static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, Bloc
   if (schedule && (schedule.getTile().size() != size_t(rank) ||
                    schedule.getOrder().size() != schedule.getTile().size()))
     return kernel.emitOpError("expected tile and order of rank ") << rank;
-  if (schedule && !schedule.getPanels().empty() && (rank != 2 || schedule.getPanels().size() != 2))
+  if (schedule && !schedule.getPanels().empty() &&
+      (rank != 2 || schedule.getPanels().size() != 2 ||
+       llvm::any_of(schedule.getPanels(), [](int64_t n) { return n < 0; })))
     return kernel.emitOpError("expected panels of two factors of a matrix, found ")
-           << schedule.getPanels().size() << " numbers and rank " << rank;
+           << schedule << " and rank " << rank;
   if (blocks && (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||
                  blocks.getRows() < 0 || blocks.getRows() > rank))
     return kernel.emitOpError("expected blocks of whole teams over at most ")

@@ -145,9 +145,10 @@ exec::ScheduleAttr gradc::withPanels(exec::KernelOp kernel, const exec::Level &l
 
 RankedTensorType gradc::panelsType(exec::KernelOp kernel, unsigned factor) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  if (!schedule || schedule.getPanels().empty() || !schedule.getPanels()[factor])
+  Operation *product = productOf(kernel);
+  if (!product || !schedule || schedule.getPanels().empty() || !schedule.getPanels()[factor])
     return {};
-  auto operand = cast<RankedTensorType>(productOf(kernel)->getOperand(factor).getType());
+  auto operand = cast<RankedTensorType>(product->getOperand(factor).getType());
   int64_t steps = schedule.getBlock().empty() ? operand.getDimSize(0) : schedule.getBlock().front();
   int64_t columns = schedule.getPanels()[factor] * schedule.getTile()[factor];
   return RankedTensorType::get({steps, columns}, operand.getElementType());

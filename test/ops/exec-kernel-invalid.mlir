@@ -47,7 +47,23 @@ exec.kernel @order(%x: tensor<4xf32>) attributes {schedule = #exec.schedule<lane
 
 // -----
 
-// expected-error @+1 {{expected panels of two factors of a matrix, found 1 numbers and rank 2}}
+// expected-error @+1 {{expected panels of two factors of a matrix, found #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1, panels = [1, 1]> and rank 1}}
+exec.kernel @panels_of_vector(%x: tensor<4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1, panels = [1, 1]>} {
+  %0 = grad.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected panels of two factors of a matrix}}
+exec.kernel @negative_panels(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 0], grain = 1, panels = [0, -1]>} {
+  %0 = grad.matmul %x, %y : tensor<4x4xf32>, tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected panels of two factors of a matrix}}
 exec.kernel @panels(%x: tensor<4x4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [0, 1], grain = 1, panels = [1]>} {
   %0 = grad.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32>
   exec.yield %0 : tensor<4x4xf32>

@@ -56,6 +56,10 @@ FailureOr<bool> PanelCopies::areWanted() {
     if (panels[factor] && (!op || !runsAcross(factor)))
       return kernel.emitOpError("expected factor ")
              << factor << " to be an operand that runs across the sum, to copy it in panels";
+  for (Value result : kernel.getYielded())
+    if (cast<RankedTensorType>(result.getType()).getShape() != kernel.getRoot().getShape())
+      return kernel.emitOpError("expected results of shape ")
+             << kernel.getRoot() << " beside factors in panels, found " << result.getType();
   if (panels[1 - outer] > 1)
     return kernel.emitOpError("expected one panel of the inner dim at a time, found ")
            << panels[1 - outer];

@@ -117,6 +117,17 @@ TEST_F(Codegen, PanelsOfAFactorThatIsNoOperandAcrossTheSum) {
       %s = grad.matmul %a, %b transpose_lhs : tensor<16x8xf32>, tensor<16x32xf32>
       exec.yield %s : tensor<8x32xf32> })")));
   EXPECT_THAT(messages, HasSubstr("expected one panel of the inner dim at a time, found 2"));
+  EXPECT_TRUE(failed(generate(R"(
+    exec.kernel @k(%a: tensor<8x32xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [0, 2]>} {
+      %s = grad.exp %a : tensor<8x32xf32>
+      exec.yield %s : tensor<8x32xf32> })")));
+  EXPECT_THAT(messages, HasSubstr("expected factor 1 to be an operand that runs across the sum"));
+  EXPECT_TRUE(failed(generate(R"(
+    exec.kernel @k(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [0, 2]>} {
+      %s = grad.matmul %a, %b : tensor<8x16xf32>, tensor<16x32xf32>
+      %e = grad.exp %c : tensor<32xf32>
+      exec.yield %s, %e : tensor<8x32xf32>, tensor<32xf32> })")));
+  EXPECT_THAT(messages, HasSubstr("beside factors in panels, found 'tensor<32xf32>'"));
 }
 
 TEST_F(Codegen, OpThatIsNotALoop) {
