@@ -51,11 +51,12 @@ struct CorruptKernel : gradc::impl::CorruptKernelBase<CorruptKernel> {
     }
     if (failed(corrupt(target)))
       return signalPassFailure();
-    // Only a kernel that is a single contraction is walked in blocks or copies its factors.
+    // A corrupt kernel may be more than a contraction, or read a factor twice, so its walk has
+    // neither blocks nor panels.
     if (exec::ScheduleAttr s = target.getScheduleAttr())
       target.setScheduleAttr(exec::ScheduleAttr::get(&getContext(), s.getLanes(), s.getTile(),
-                                                     s.getOrder(), s.getGrain(), {}, {},
-                                                     exec::Algorithm::direct));
+                                                     s.getOrder(), s.getGrain(), /*block=*/{},
+                                                     /*panels=*/{}, exec::Algorithm::direct));
   }
 
 private:

@@ -3,6 +3,7 @@
 #include "dialects/exec/Blocks.h"
 #include "dialects/exec/Transfer.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 
 using namespace mlir;
@@ -230,11 +231,16 @@ static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, Bloc
   if (schedule && (schedule.getTile().size() != size_t(rank) ||
                    schedule.getOrder().size() != schedule.getTile().size()))
     return kernel.emitOpError("expected tile and order of rank ") << rank;
-  if (schedule && !schedule.getPanels().empty() &&
-      (rank != 2 || schedule.getPanels().size() != 2 ||
-       llvm::any_of(schedule.getPanels(), [](int64_t n) { return n < 0; })))
-    return kernel.emitOpError("expected panels of two factors of a matrix, found ")
-           << schedule << " and rank " << rank;
+  if (schedule && !schedule.getPanels().empty()) {
+    ArrayRef<int64_t> panels = schedule.getPanels();
+    if (rank != 2 || panels.size() != 2 || panels[0] < 0 || panels[1] < 0 ||
+        !isPermutationVector(schedule.getOrder()) || panels[schedule.getOrder()[1]] > 1)
+      return kernel.emitOpError("expected panels of two factors of a matrix, at most one of the "
+                                "inner dim's, found ")
+             << schedule << " and rank " << rank;
+    if (blocks || schedule.getAlgorithm() != Algorithm::direct || kernel.getPatchAttr())
+      return kernel.emitOpError("expected panels on a CPU, of a direct product");
+  }
   if (blocks && (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||
                  blocks.getRows() < 0 || blocks.getRows() > rank))
     return kernel.emitOpError("expected blocks of whole teams over at most ")

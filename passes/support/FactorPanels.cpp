@@ -1,7 +1,10 @@
-// Decides by shapes; what was decided stands in the schedule, for scratch memory and code.
+// Decides by shapes and records the choice in the schedule, which code and scratch memory follow.
 #include "passes/support/FactorPanels.h"
 
 #include "dialects/grad/Grad.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "passes/support/Clusters.h"
+#include "passes/support/CostModel.h"
 
 using namespace mlir;
 
@@ -65,16 +68,17 @@ public:
     if (!isProductOfMatrices())
       return schedule;
     SmallVector<int64_t> order(schedule.getOrder()), panels = choose(order[0]);
-    // Then a panel of columns stays in the first-level cache while rows of the results stream by.
+    // With rows as units, a panel of columns stays in the first-level cache while rows of the
+    // results stream by.
     if (panels[0] && panels[1] && schedule.getBlock().empty() && order[0] == 1) {
       std::swap(order[0], order[1]);
       panels = choose(order[0]);
     }
     if (!panels[0] && !panels[1])
       return schedule;
-    int64_t grain = schedule.getGrain();
-    if (panels[order[1]])
-      grain = std::max(grain, unitsOfPiece(order[0]));
+    int64_t grain = gradc::CostModel(level).grain(kernel, tiles(order[0]));
+    if (panels[order[1]]) // each piece copies the inner factor
+      grain = std::max(grain, few);
     return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), schedule.getTile(),
                                    order, grain, schedule.getBlock(), panels,
                                    schedule.getAlgorithm());
@@ -82,10 +86,15 @@ public:
 
 private:
   bool isProductOfMatrices() {
+    auto isOnePerElement = [&](Operation &op) {
+      return &op == product || gradc::isFree(&op) ||
+             gradc::loopKind(&op) == grad::LoopKind::elementwise;
+    };
     auto isRoot = [&](Value v) { return cast<RankedTensorType>(v.getType()) == root; };
     return !level.isCuda() && product && !product.getLetters().window && root.getRank() == 2 &&
            schedule.getAlgorithm() == exec::Algorithm::direct && schedule.getBlock().size() <= 1 &&
            isRoot(product->getResult(0)) && llvm::all_of(kernel.getYielded(), isRoot) &&
+           llvm::all_of(kernel.getBlock().without_terminator(), isOnePerElement) &&
            !hasRows(kernel);
   }
 
@@ -102,7 +111,7 @@ private:
     bool isBlocked = !schedule.getBlock().empty();
     int64_t inner = 1 - outer, units = tiles(outer);
     SmallVector<int64_t> panels(2);
-    if (isCopied(outer, tiles(inner))) {
+    if (paysCopy(outer, tiles(inner))) {
       int64_t steps = isBlocked ? schedule.getBlock()[0] : factor(outer).getDimSize(0);
       int64_t panel = steps * schedule.getTile()[outer] * (root.getElementTypeBitWidth() / 8);
       if (isBlocked) // results stay in cache from block to block
@@ -111,26 +120,22 @@ private:
     } else if (isBlocked) {
       units = std::min(units, gradc::unitsPerWalk(kernel, level));
     }
-    if (isCopied(inner, units))
+    // Four threads have a piece each.
+    constexpr int64_t pieces = 4;
+    if (paysCopy(inner, std::min(units, tiles(outer) / pieces)))
       panels[inner] = 1;
     return panels;
   }
 
-  /// Whether copies of a factor pay that so many tiles read. The pages of fewer steps are all in
-  /// the first-level TLB.
-  bool isCopied(int64_t i, int64_t readers) {
-    constexpr int64_t few = 3, manySteps = 64;
+  /// Whether it pays to copy factor `i`, which `readers` tiles read. The pages of fewer steps are
+  /// all in the first-level TLB.
+  bool paysCopy(int64_t i, int64_t readers) {
+    constexpr int64_t manySteps = 64;
     return readers >= few && runsAcross(kernel, product, unsigned(i)) && readsBadly(factor(i)) &&
            factor(i).getDimSize(0) >= manySteps;
   }
 
-  /// Units that share the copies of a factor are not taken one by one; four threads still have a
-  /// piece each.
-  int64_t unitsOfPiece(int64_t outer) {
-    constexpr int64_t few = 8, pieces = 4;
-    return std::clamp<int64_t>(tiles(outer) / pieces, 1, few);
-  }
-
+  static constexpr int64_t few = 3; ///< readers that pay for a copy
   exec::KernelOp kernel;
   const exec::Level &level;
   exec::ScheduleAttr schedule;

@@ -4,7 +4,6 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace gradc {
 
@@ -21,7 +20,8 @@ int64_t unitsPerWalk(mlir::exec::KernelOp kernel, const mlir::exec::Level &level
 /// The kernel's schedule with such copies, where they pay.
 mlir::exec::ScheduleAttr withPanels(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
-/// The product of a kernel, before or after its lowering to loops; null: it has none.
+/// The product of a kernel, before or after its lowering to loops; null: it has none. Kernels have
+/// no other reduction beside a product.
 mlir::Operation *productOf(mlir::exec::KernelOp kernel);
 
 /// The panels of one factor in scratch memory; null if it is read in place.

@@ -47,10 +47,26 @@ exec.kernel @order(%x: tensor<4xf32>) attributes {schedule = #exec.schedule<lane
 
 // -----
 
-// expected-error @+1 {{expected panels of two factors of a matrix, found #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1, panels = [1, 1]> and rank 1}}
+// expected-error @+1 {{expected panels of two factors of a matrix, at most one of the inner dim's, found #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1, panels = [1, 1]> and rank 1}}
 exec.kernel @panels_of_vector(%x: tensor<4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1, panels = [1, 1]>} {
   %0 = grad.exp %x : tensor<4xf32>
   exec.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected panels of two factors of a matrix, at most one of the inner dim's}}
+exec.kernel @inner_panels(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 0], grain = 1, panels = [2, 1]>} {
+  %0 = grad.matmul %x, %y transpose_lhs : tensor<4x4xf32>, tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected panels on a CPU, of a direct product}}
+exec.kernel @winograd_panels(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 0], grain = 1, panels = [0, 1], winograd>} {
+  %0 = grad.matmul %x, %y : tensor<4x4xf32>, tensor<4x4xf32>
+  exec.yield %0 : tensor<4x4xf32>
 }
 
 // -----

@@ -271,9 +271,9 @@ exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes 
 // Units are tiles of the longer dim.
 
 // V3-LABEL: exec.kernel @longer(
-// V3-SAME: tile = [6, 16], order = [0, 1], grain = 8, block = [128], panels = [42, 1]>
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 3, block = [128], panels = [42, 1]>
 // V4-LABEL: exec.kernel @longer(
-// V4-SAME: tile = [8, 32], order = [0, 1], grain = 8, block = [128], panels = [64, 1]>
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 3, block = [128], panels = [64, 1]>
 exec.kernel @longer(%x: tensor<1024x768xf32>, %g: tensor<1024x256xf32>) attributes {flops = 402653184 : i64, bytes = 4980736 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<1024x768xf32>, tensor<1024x256xf32>
   exec.yield %0 : tensor<768x256xf32>
@@ -282,9 +282,9 @@ exec.kernel @longer(%x: tensor<1024x768xf32>, %g: tensor<1024x256xf32>) attribut
 // Whole sums, too, are copied. Panels of columns are in the inner loop if both factors are.
 
 // V3-LABEL: exec.kernel @whole_sum(
-// V3-SAME: tile = [6, 16], order = [0, 1], grain = 8, panels = [21, 1]>
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 3, panels = [21, 1]>
 // V4-LABEL: exec.kernel @whole_sum(
-// V4-SAME: tile = [8, 32], order = [0, 1], grain = 8, panels = [32, 1]>
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 3, panels = [32, 1]>
 exec.kernel @whole_sum(%x: tensor<256x1024xf32>, %g: tensor<256x2048xf32>, %w: tensor<1024x2048xf32>) attributes {flops = 1075838976 : i64, bytes = 19922944 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<256x1024xf32>, tensor<256x2048xf32>
   %1 = grad.sub %w, %0 : tensor<1024x2048xf32>

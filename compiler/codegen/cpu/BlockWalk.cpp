@@ -28,7 +28,7 @@ public:
     if (failed(wanted))
       return failure();
     areCopied = *wanted;
-    int64_t together = copies.unitsTogether();
+    int64_t together = areCopied ? copies.unitsTogether() : 0;
     if (!together)
       together = gradc::unitsPerWalk(kernel, nest.level);
     if (together)

@@ -68,9 +68,8 @@ void emitApart(LoopNest &nest, TileEmitter &tiles, ArrayRef<std::pair<Value, Mem
 /// All steps of the product's sum in this run.
 Steps stepsOf(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles) {
   auto op = cast<linalg::GenericOp>(gradc::productOf(kernel));
-  SmallVector<unsigned> dims;
-  op.getReductionDims(dims);
-  int64_t size = op.getStaticLoopRanges()[dims[0]], each = tiles.perRow(op, dims[0]);
+  unsigned dim = reducedDims(op).front();
+  int64_t size = op.getStaticLoopRanges()[dim], each = tiles.perRow(op, dim);
   return {LinearExpr(0), each ? nest.variable(nest.extent(size, each)) : LinearExpr(size)};
 }
 

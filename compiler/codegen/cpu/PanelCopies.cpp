@@ -37,32 +37,41 @@ BlockArgument PanelCopies::operandOf(unsigned factor) const {
   return cast<BlockArgument>(gradc::productOf(kernel)->getOperand(factor));
 }
 
+/// Whether results take the value at their own index: through elementwise ops alone.
+static bool isReadAtItsIndex(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    if (isa<exec::YieldOp>(use.getOwner()))
+      return true;
+    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+    return op && op.getNumReductionLoops() == 0 && op.getMatchingIndexingMap(&use).isIdentity() &&
+           llvm::all_of(op.getResults(), isReadAtItsIndex);
+  });
+}
+
 FailureOr<bool> PanelCopies::areWanted() {
   if (schedule.getPanels().empty())
     return false;
   auto op = dyn_cast_or_null<linalg::GenericOp>(gradc::productOf(kernel));
-  auto runsAcross = [&](unsigned factor) {
-    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    SmallVector<unsigned> dims;
-    op.getReductionDims(dims);
-    Value operand = op->getOperand(factor);
-    return dims.size() == 1 && op.getNumLoops() == 3 && op.getNumDpsInputs() == 2 &&
-           isa<BlockArgument>(operand) && operand.hasOneUse() &&
-           maps[factor].getNumResults() == 2 &&
-           maps[factor].getResult(0) == getAffineDimExpr(dims[0], op.getContext()) &&
-           maps[factor].getResult(1) == maps[2].getResult(factor);
+  auto isRoot = [&](Value v) {
+    return cast<RankedTensorType>(v.getType()).getShape() == kernel.getRoot().getShape();
   };
-  for (unsigned factor : {0u, 1u})
-    if (panels[factor] && (!op || !runsAcross(factor)))
+  SmallVector<unsigned> dims = op ? reducedDims(op) : SmallVector<unsigned>();
+  if (dims.size() != 1 || op.getNumLoops() != 3 || op.getNumDpsInputs() != 2 ||
+      !isRoot(op.getResult(0)) || !isReadAtItsIndex(op.getResult(0)) ||
+      !llvm::all_of(kernel.getYielded(), isRoot))
+    return kernel.emitOpError("expected a product of two matrices, elementwise ops on it, and "
+                              "results of its shape, to copy factors in panels");
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (unsigned factor : {0u, 1u}) {
+    Value operand = op->getOperand(factor);
+    bool runsAcross = isa<BlockArgument>(operand) && operand.hasOneUse() &&
+                      maps[factor].getNumResults() == 2 &&
+                      maps[factor].getResult(0) == getAffineDimExpr(dims[0], op.getContext()) &&
+                      maps[factor].getResult(1) == maps[2].getResult(factor);
+    if (panels[factor] && !runsAcross)
       return kernel.emitOpError("expected factor ")
              << factor << " to be an operand that runs across the sum, to copy it in panels";
-  for (Value result : kernel.getYielded())
-    if (cast<RankedTensorType>(result.getType()).getShape() != kernel.getRoot().getShape())
-      return kernel.emitOpError("expected results of shape ")
-             << kernel.getRoot() << " beside factors in panels, found " << result.getType();
-  if (panels[1 - outer] > 1)
-    return kernel.emitOpError("expected one panel of the inner dim at a time, found ")
-           << panels[1 - outer];
+  }
   return true;
 }
 

@@ -13,16 +13,18 @@ using Steps = std::pair<tile::LinearExpr, tile::LinearExpr>;
 void forGroups(tile::LoopNest &nest, mlir::Value begin, mlir::Value end, int64_t together,
                llvm::function_ref<void(mlir::Value, mlir::Value)> body);
 
+/// Copies the factors of a kernel's product, and emits the tiles that read the copies.
 class PanelCopies {
 public:
   /// `operands`: where the kernel's operands are. `scratch`: of `panelsScratch` bytes.
   PanelCopies(mlir::exec::KernelOp kernel, tile::LoopNest &nest, tile::TileEmitter &tiles,
               llvm::ArrayRef<tile::Memory> operands, mlir::Value scratch);
 
-  /// Whether factors are copied, and fails if the kernel is no product whose factors run across its
-  /// sum.
+  /// Whether the schedule has panels. Fails if it has, but the kernel is no product with factors
+  /// across its sum, or reads the product elsewhere than at the root's own index.
   mlir::FailureOr<bool> areWanted();
-  /// The number of units whose panels are copied together; 0: those of the outer dim are not.
+  /// The number of units whose panels are copied together; 0: those of the outer dim are not. Only
+  /// if copies are wanted.
   int64_t unitsTogether() const { return panels[outer]; }
 
   /// Emits the tiles of the units [from, to), in a space whose sums have these steps.

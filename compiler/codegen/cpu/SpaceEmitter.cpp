@@ -67,7 +67,6 @@ void SpaceEmitter::emitUnits(Value begin, Value end,
   });
 }
 
-/// The number of full units of this run.
 Value SpaceEmitter::fullUnits() {
   int64_t size = shape[order[0]], step = tile[order[0]];
   if (!rows[order[0]])

@@ -36,8 +36,8 @@ public:
   /// The whole space, or the units [begin, end) of its outermost loop.
   void emit() { emitFrom(0); }
   void emitUnits(mlir::Value begin, mlir::Value end);
-  /// The units [begin, end), all of them tile by tile of the second loop. `enter` is called with
-  /// each of these tiles' first element and extent before the units read it.
+  /// The units [begin, end), inside the loop over the tiles of the second dim: `enter` is called
+  /// with a tile's first element and extent, then all units visit that tile.
   void emitUnits(mlir::Value begin, mlir::Value end,
                  llvm::function_ref<void(const tile::LinearExpr &, int64_t)> enter);
 
@@ -47,7 +47,7 @@ private:
   void emitFullUnits(mlir::Value begin, mlir::Value end);
   /// Visits the unit after the full ones, if it is among [begin, end).
   void forLastUnit(mlir::Value begin, mlir::Value end, llvm::function_ref<void()> inside);
-  mlir::Value fullUnits();
+  mlir::Value fullUnits(); ///< their number in this run
   void emitFrom(size_t depth);
   /// Opens the loop over a dim's tiles: full ones, then the remainder.
   void forTiles(int64_t dim, llvm::function_ref<void()> inside);

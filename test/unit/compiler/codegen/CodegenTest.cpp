@@ -112,22 +112,33 @@ TEST_F(Codegen, PanelsOfAFactorThatIsNoOperandAcrossTheSum) {
   EXPECT_TRUE(failed(generate(llvm::formatv(text, "1, 2"))));
   EXPECT_THAT(messages, HasSubstr("expected factor 0 to be an operand that runs across the sum"));
   EXPECT_TRUE(succeeded(generate(llvm::formatv(text, "0, 2"))));
-  EXPECT_TRUE(failed(generate(R"(
-    exec.kernel @k(%a: tensor<16x8xf32>, %b: tensor<16x32xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [2, 2]>} {
-      %s = grad.matmul %a, %b transpose_lhs : tensor<16x8xf32>, tensor<16x32xf32>
-      exec.yield %s : tensor<8x32xf32> })")));
-  EXPECT_THAT(messages, HasSubstr("expected one panel of the inner dim at a time, found 2"));
-  EXPECT_TRUE(failed(generate(R"(
-    exec.kernel @k(%a: tensor<8x32xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [0, 2]>} {
-      %s = grad.exp %a : tensor<8x32xf32>
-      exec.yield %s : tensor<8x32xf32> })")));
-  EXPECT_THAT(messages, HasSubstr("expected factor 1 to be an operand that runs across the sum"));
-  EXPECT_TRUE(failed(generate(R"(
-    exec.kernel @k(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [0, 2]>} {
+}
+
+/// No product, a result of another shape, and a statistic of the product's rows.
+TEST_F(Codegen, PanelsOfOtherKernels) {
+  const char *text = R"(
+    exec.kernel @k(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32xf32>) attributes {{schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [0, {0}]>} {{
       %s = grad.matmul %a, %b : tensor<8x16xf32>, tensor<16x32xf32>
-      %e = grad.exp %c : tensor<32xf32>
-      exec.yield %s, %e : tensor<8x32xf32>, tensor<32xf32> })")));
-  EXPECT_THAT(messages, HasSubstr("beside factors in panels, found 'tensor<32xf32>'"));
+      {1} })";
+  for (const char *rest :
+       {"%e = grad.exp %c : tensor<32xf32>\n"
+        "exec.yield %s, %e : tensor<8x32xf32>, tensor<32xf32>",
+        "%n = grad.reduce_sum %s dims [1] : tensor<8x32xf32>\n"
+        "%m = grad.broadcast %n dims [0] : tensor<8xf32> -> tensor<8x32xf32>\n"
+        "%e = grad.sub %s, %m : tensor<8x32xf32>\n exec.yield %e : tensor<8x32xf32>"}) {
+    messages.clear();
+    EXPECT_TRUE(failed(generate(llvm::formatv(text, 2, rest))));
+    EXPECT_THAT(messages, HasSubstr("expected a product of two matrices, elementwise ops on it"));
+  }
+  for (const char *panels : {"0, 0", "0, 2"}) {
+    messages.clear();
+    EXPECT_TRUE(failed(generate(llvm::formatv(R"(
+      exec.kernel @k(%a: tensor<8x32xf32>) attributes {{schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1, panels = [{0}]>} {{
+        %s = grad.exp %a : tensor<8x32xf32>
+        exec.yield %s : tensor<8x32xf32> })",
+                                              panels))));
+    EXPECT_THAT(messages, HasSubstr("expected a product of two matrices, elementwise ops on it"));
+  }
 }
 
 TEST_F(Codegen, OpThatIsNotALoop) {
