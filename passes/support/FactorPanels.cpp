@@ -159,10 +159,14 @@ RankedTensorType gradc::panelsType(exec::KernelOp kernel, unsigned factor) {
   return RankedTensorType::get({steps, columns}, operand.getElementType());
 }
 
-int64_t gradc::panelsScratch(exec::KernelOp kernel, const exec::Level &level) {
+int64_t gradc::panelsOffset(exec::KernelOp kernel, unsigned factor, const exec::Level &level) {
   int64_t bytes = 0;
-  for (unsigned factor : {0u, 1u})
-    if (RankedTensorType panels = panelsType(kernel, factor))
+  for (unsigned before = 0; before < factor; ++before)
+    if (RankedTensorType panels = panelsType(kernel, before))
       bytes += llvm::alignTo(exec::layoutBytes(panels, nullptr), level.lineBytes);
   return bytes;
+}
+
+int64_t gradc::panelsScratch(exec::KernelOp kernel, const exec::Level &level) {
+  return panelsOffset(kernel, 2, level);
 }

@@ -26,7 +26,9 @@ mlir::Operation *productOf(mlir::exec::KernelOp kernel);
 
 /// The panels of one factor in scratch memory; null if it is read in place.
 mlir::RankedTensorType panelsType(mlir::exec::KernelOp kernel, unsigned factor);
-/// The bytes of all panels, whole cache lines for each factor.
+/// The first byte of a factor's panels there: those before it take whole cache lines.
+int64_t panelsOffset(mlir::exec::KernelOp kernel, unsigned factor, const mlir::exec::Level &level);
+/// The bytes of all panels.
 int64_t panelsScratch(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
 } // namespace gradc

@@ -19,7 +19,7 @@ public:
 
   LogicalResult emit(Value begin, Value end) {
     if (op)
-      op.getReductionDims(dims);
+      dims = reducedDims(op);
     size_t count = schedule.getBlock().size();
     if (!op || kernel.getYielded().size() != 1 || dims.size() < count)
       return kernel.emitOpError("expected one contraction of ")

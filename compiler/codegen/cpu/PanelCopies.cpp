@@ -92,9 +92,7 @@ void PanelCopies::emitUnits(SpaceEmitter &space, Value from, Value to, const Ste
 Memory PanelCopies::panelsAt(unsigned factor, const LinearExpr &column,
                              const LinearExpr &firstStep) {
   OpBuilder &b = nest.builder;
-  int64_t offset = 0;
-  if (RankedTensorType before = factor ? gradc::panelsType(kernel, 0) : RankedTensorType())
-    offset = llvm::alignTo(exec::layoutBytes(before, nullptr), nest.level.lineBytes);
+  int64_t offset = gradc::panelsOffset(kernel, factor, nest.level);
   int64_t width = schedule.getTile()[factor];
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   Value base = LLVM::GEPOp::create(b, nest.location, pointer, b.getI8Type(), scratch,
