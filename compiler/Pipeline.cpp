@@ -97,7 +97,9 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createAlignSteps());
   // The last pass that inspects single ops; FindExtents passes its findings to kernels.
   pm.addPass(createBindRows({/*judge=*/true}));
+  pm.addPass(createSplitRows());
   pm.addPass(createFormKernels({forCuda}));
+  pm.addPass(createMergeRows());
   if (!forCuda)
     pm.addPass(createMergePositions());
   pm.addPass(createSkipRoundings());

@@ -90,6 +90,27 @@ def AlignSteps : Pass<"gradc-align-steps", "::mlir::ModuleOp"> {
   }];
 }
 
+def SplitRows : Pass<"gradc-split-rows", "::mlir::ModuleOp"> {
+  let summary = "Give products the row dims of the pointwise ops that read them";
+  let description = [{
+    A product of rows that have several dims, such as positions of sequences, comes with its rows merged, and a reshape between
+    it and the ops behind it would keep these out of its kernel.
+
+    ```mlir
+    %0 = grad.matmul %x, %w : tensor<1024x256xf32>, tensor<256x64xf32>
+    %1 = grad.reshape %0 : tensor<1024x64xf32> -> tensor<8x128x64xf32>
+    %2 = grad.relu %1 : tensor<8x128x64xf32>
+    ```
+    becomes
+    ```mlir
+    %s = grad.reshape %x : tensor<1024x256xf32> -> tensor<8x128x256xf32>
+    %1 = grad.convolution %s, %w dims "aby,yz->abz" window <[]> : tensor<8x128x256xf32>, tensor<256x64xf32>
+    %2 = grad.relu %1 : tensor<8x128x64xf32>
+    ```
+    A product that other ops read with merged rows is left alone. Once kernels are formed, MergeRows merges the rows again.
+  }];
+}
+
 def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Group ops into kernels and outline each as an exec.kernel";
   let dependentDialects = ["::mlir::exec::ExecDialect"];
@@ -125,6 +146,25 @@ def ReadStored : Pass<"gradc-read-stored", "::mlir::ModuleOp"> {
     %u = grad.cast %t storage : tensor<4xbf16> -> tensor<4xf32>
     ```
     Later readers of %y then read %u.
+  }];
+}
+
+def MergeRows : Pass<"gradc-merge-rows", "::mlir::ModuleOp"> {
+  let summary = "Merge dims that a product walks as one";
+  let description = [{
+    Neighbouring row dims of a product become one, together with those of the ops on single elements behind it; launches read and
+    write views. Likewise neighbouring dims that are summed. Tiles and panels are then cut from whole rows, wherever a dim ends.
+
+    ```mlir
+    %0 = grad.convolution %x, %w dims "aby,yz->abz" window <[]> : tensor<8x128x256xf32>, tensor<256x64xf32>
+    %1 = grad.convolution %x, %g dims "aby,abz->yz" window <[]> : tensor<8x128x256xf32>, tensor<8x128x64xf32>
+    ```
+    in kernels become
+    ```mlir
+    %0 = grad.matmul %x, %w : tensor<1024x256xf32>, tensor<256x64xf32>
+    %1 = grad.matmul %x, %g transpose_lhs : tensor<1024x256xf32>, tensor<1024x64xf32>
+    ```
+    A kernel that reads a value for each index of one of the dims alone keeps its dims.
   }];
 }
 

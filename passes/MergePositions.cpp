@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
+#include "passes/support/MergedDims.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -14,128 +15,65 @@ namespace {
 
 ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
-/// A kernel of one contraction, and of ops on single elements of its result.
-class Merging {
+/// A kernel of one convolution, and of ops on single elements of its result.
+class OneTapKernel {
 public:
-  explicit Merging(exec::KernelOp kernel) : kernel(kernel) {
+  explicit OneTapKernel(exec::KernelOp kernel) : kernel(kernel) {
     auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
     if (!llvm::hasSingleElement(contractions))
       return;
     contraction = *contractions.begin();
     window = contraction.getLetters().window;
-    if (window)
-      positions = llvm::to_vector(shapeOf(result()).take_front(window.getRank()));
   }
 
-  bool isPossible() {
-    return window && hasOneTap() &&
-           llvm::all_of(kernel.getBlock().without_terminator(),
-                        [&](Operation &op) { return isMerged(&op); });
-  }
-
-  void run() {
-    for (BlockArgument argument : kernel.getBlock().getArguments())
-      retype(argument);
-    for (Operation &op : kernel.getBlock().without_terminator()) {
-      llvm::for_each(op.getResults(), [&](Value result) { retype(result); });
-      auto constant = dyn_cast<ConstantOp>(op);
-      if (constant && constant.getValue().getType() != constant.getType())
-        constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue())
-                                  .resizeSplat(cast<ShapedType>(constant.getType())));
-    }
-  }
-
-  bool isSpread(Type type) {
-    auto shaped = cast<RankedTensorType>(type);
-    return shaped.getRank() == rank() &&
-           shaped.getShape().take_front(spatialRank()) == ArrayRef(positions);
-  }
-  RankedTensorType merged(Type type) {
-    auto shaped = cast<RankedTensorType>(type);
-    SmallVector<int64_t> shape(shaped.getShape());
-    shape[0] = llvm::product_of(positions); // whose tiles threads share
-    std::fill_n(shape.begin() + 1, spatialRank() - 1, 1);
-    return shaped.clone(shape);
+  /// The spatial dims, if the kernel keeps its meaning with merged ones.
+  std::optional<MergedDims> positions() {
+    if (!window)
+      return std::nullopt;
+    ArrayRef<int64_t> shape = shapeOf(contraction->getResult(0));
+    MergedDims positions(shape.take_front(window.getRank()), /*keepsRank=*/true);
+    auto isMerged = [&](Operation &op) {
+      return &op == contraction ? !positions.isSpread(contraction->getOperand(1).getType())
+                                : positions.keepsMeaning(&op);
+    };
+    bool isPossible = hasOneTap(shape) &&
+                      positions.isSpread(contraction->getOperand(0).getType()) &&
+                      llvm::all_of(kernel.getBlock().without_terminator(), isMerged);
+    return isPossible ? std::optional(positions) : std::nullopt;
   }
 
 private:
-  Value result() { return contraction->getResult(0); }
-  int64_t rank() { return int64_t(shapeOf(result()).size()); }
-  int64_t spatialRank() { return int64_t(positions.size()); }
-
   /// Whether each window of a single picture is one position.
-  bool hasOneTap() {
+  bool hasOneTap(ArrayRef<int64_t> shape) {
     auto areAll = [](ArrayRef<int64_t> numbers, int64_t n) {
       return llvm::all_of(numbers, [&](int64_t number) { return number == n; });
     };
-    ArrayRef<int64_t> others = shapeOf(result()).drop_front(spatialRank());
-    return spatialRank() > 1 && !areAll(ArrayRef(positions).drop_front(), 1) &&
-           areAll(window.getSize(), 1) && areAll(window.getStride(), 1) &&
-           areAll(window.getLow(), 0) && areAll(window.getHigh(), 0) &&
-           areAll(window.getBase(), 1) && isSpread(contraction->getOperand(0).getType()) &&
-           !others.empty() && areAll(others.drop_back(), 1);
-  }
-
-  /// Whether the op keeps its meaning if spread values have merged positions.
-  bool isMerged(Operation *op) {
-    if (op == contraction)
-      return !isSpread(contraction->getOperand(1).getType());
-    if (!llvm::any_of(op->getResultTypes(), [&](Type type) { return isSpread(type); }))
-      return llvm::none_of(op->getOperandTypes(), [&](Type type) { return isSpread(type); });
-    if (auto movement = dyn_cast<MovementOpInterface>(op))
-      return llvm::all_of(movement.getResultDims(),
-                          [&](int64_t d) { return d >= spatialRank(); }); // repeated along others
-    if (auto constant = dyn_cast<ConstantOp>(op))
-      return isa<SplatElementsAttr>(constant.getValue());
-    return op->hasTrait<Pointwise>();
-  }
-
-  void retype(Value value) {
-    if (isSpread(value.getType()))
-      value.setType(merged(value.getType()));
+    int64_t rank = window.getRank();
+    ArrayRef<int64_t> others = shape.drop_front(rank);
+    return rank > 1 && !areAll(shape.slice(1, rank - 1), 1) && areAll(window.getSize(), 1) &&
+           areAll(window.getStride(), 1) && areAll(window.getLow(), 0) &&
+           areAll(window.getHigh(), 0) && areAll(window.getBase(), 1) && !others.empty() &&
+           areAll(others.drop_back(), 1);
   }
 
   exec::KernelOp kernel;
   ContractionOpInterface contraction;
   WindowAttr window;
-  SmallVector<int64_t> positions;
 };
-
-/// Lets a launch read and write views with merged positions.
-void relaunch(exec::LaunchOp launch, Merging &merging) {
-  OpBuilder b(launch);
-  Location where = launch.getLoc();
-  for (OpOperand &operand : launch->getOpOperands())
-    if (Type type = operand.get().getType(); merging.isSpread(type)) {
-      auto view = operand.get().getDefiningOp<ReshapeOp>();
-      bool isOfMerged = view && view.getOperand().getType() == merging.merged(type);
-      operand.set(isOfMerged ? view.getOperand()
-                             : ReshapeOp::create(b, where, merging.merged(type), operand.get()));
-      if (isOfMerged && view->use_empty())
-        view.erase();
-    }
-  b.setInsertionPointAfter(launch);
-  for (Value result : launch.getResults())
-    if (Type type = result.getType(); merging.isSpread(type)) {
-      result.setType(merging.merged(type));
-      auto back = ReshapeOp::create(b, where, type, result);
-      result.replaceAllUsesExcept(back, back);
-    }
-}
 
 struct MergePositions : impl::MergePositionsBase<MergePositions> {
   void runOnOperation() override {
-    DenseMap<StringAttr, SmallVector<exec::LaunchOp>> launches;
-    getOperation().walk([&](exec::LaunchOp launch) {
-      launches[launch.getKernelAttr().getAttr()].push_back(launch);
-    });
+    exec::KernelLaunches launches = exec::launchesByKernel(getOperation());
     for (auto kernel : getOperation().getOps<exec::KernelOp>()) {
-      Merging merging(kernel);
-      if (!merging.isPossible())
+      std::optional<MergedDims> positions = OneTapKernel(kernel).positions();
+      if (!positions)
         continue;
       for (exec::LaunchOp launch : launches[kernel.getSymNameAttr()])
-        relaunch(launch, merging);
-      merging.run();
+        positions->relaunch(launch);
+      for (BlockArgument argument : kernel.getBlock().getArguments())
+        positions->retype(argument);
+      for (Operation &op : kernel.getBlock().without_terminator())
+        positions->retype(&op);
     }
   }
 };

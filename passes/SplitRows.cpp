@@ -1,0 +1,67 @@
+// Gives products the row dims of their readers, so that these become epilogues.
+#include "dialects/grad/Grad.h"
+#include "passes/Passes.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace gradc {
+#define GEN_PASS_DEF_SPLITROWS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// A product of merged rows, which a reshape splits for pointwise ops: [r, n] becomes [r1, r2.., n].
+/// The product gets a letter for each of the dims.
+struct SplitRowsOfProduct : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    // By name: this is the form that importers give a product whose rows have several dims.
+    auto product = op.getOperand().getDefiningOp<MatmulOp>();
+    if (!product || !product->hasOneUse() || product.getTransposeLhs() || !splitsRows(op) ||
+        llvm::none_of(op->getUsers(), [](Operation *user) { return user->hasTrait<Pointwise>(); }))
+      return failure();
+    ArrayRef<int64_t> rows = op.getType().getShape().drop_back();
+    std::string letters;
+    for (size_t d = 0; d < rows.size(); ++d)
+      letters += char('a' + d);
+    constexpr StringRef summed = "y", column = "z";
+    StringRef rhs = product.getTransposeRhs() ? "zy" : "yz";
+    std::string dims = (letters + summed + "," + rhs + "->" + letters + column).str();
+    SmallVector<int64_t> shape(rows);
+    RankedTensorType lhs = product.getLhs().getType();
+    shape.push_back(lhs.getDimSize(1));
+    Value split =
+        rewriter.createOrFold<ReshapeOp>(op.getLoc(), lhs.clone(shape), product.getLhs());
+    auto noWindow = WindowAttr::get(op.getContext(), {}, {}, {}, {}, {}, {}, /*reversed=*/false);
+    auto replacement = ConvolutionOp::create(rewriter, product.getLoc(), split, product.getRhs(),
+                                             dims, noWindow, product.getWide());
+    rewriter.replaceOp(op, replacement);
+    rewriter.eraseOp(product);
+    return success();
+  }
+
+private:
+  static bool splitsRows(ReshapeOp op) {
+    constexpr size_t maxRows = 8; // letters before those of the other dims
+    ArrayRef<int64_t> from = op.getOperand().getType().getShape(), to = op.getType().getShape();
+    return from.size() == 2 && to.size() > 2 && to.size() - 1 <= maxRows && from[1] == to.back() &&
+           op.getType().getNumElements() > 0;
+  }
+};
+
+struct SplitRows : impl::SplitRowsBase<SplitRows> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<SplitRowsOfProduct>(&getContext());
+    ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace gradc

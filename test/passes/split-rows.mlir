@@ -1,0 +1,50 @@
+// RUN: gradc-opt %s --gradc-split-rows --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @linear
+// CHECK: %[[X:.*]] = grad.reshape %arg0 : tensor<1024x256xf32> -> tensor<8x128x256xf32>
+// CHECK: %[[P:.*]] = grad.convolution %[[X]], %arg1 dims "aby,yz->abz" window <[]> : tensor<8x128x256xf32>, tensor<256x64xf32>
+// CHECK: grad.relu %[[P]] : tensor<8x128x64xf32>
+func.func @linear(%x: tensor<1024x256xf32>, %w: tensor<256x64xf32>) -> tensor<8x128x64xf32> {
+  %0 = grad.matmul %x, %w : tensor<1024x256xf32>, tensor<256x64xf32>
+  %1 = grad.reshape %0 : tensor<1024x64xf32> -> tensor<8x128x64xf32>
+  %2 = grad.relu %1 : tensor<8x128x64xf32>
+  return %2 : tensor<8x128x64xf32>
+}
+
+// -----
+
+// The lhs had these dims before. A stored transposed weight, 16-bit factors of an unrounded sum, three dims.
+// CHECK-LABEL: func.func @dims_of_the_lhs
+// CHECK-NOT: grad.reshape
+// CHECK: %[[P:.*]] = grad.convolution %arg0, %arg1 dims "abcy,zy->abcz" window <[]> wide : tensor<2x3x4x8xbf16>, tensor<16x8xbf16>
+// CHECK-NEXT: grad.exp %[[P]] : tensor<2x3x4x16xf32>
+func.func @dims_of_the_lhs(%x: tensor<2x3x4x8xbf16>, %w: tensor<16x8xbf16>) -> tensor<2x3x4x16xf32> {
+  %0 = grad.reshape %x : tensor<2x3x4x8xbf16> -> tensor<24x8xbf16>
+  %1 = grad.matmul %0, %w transpose_rhs wide : tensor<24x8xbf16>, tensor<16x8xbf16>
+  %2 = grad.reshape %1 : tensor<24x16xf32> -> tensor<2x3x4x16xf32>
+  %3 = grad.exp %2 : tensor<2x3x4x16xf32>
+  return %3 : tensor<2x3x4x16xf32>
+}
+
+// -----
+
+// Merged rows that are read as well, readers that are no pointwise ops, columns that are split, a transposed lhs.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: grad.convolution
+func.func @others(%x: tensor<24x8xf32>, %w: tensor<8x16xf32>, %t: tensor<8x24xf32>) -> (tensor<24x16xf32>, tensor<4x6x16xf32>, tensor<4x6xf32>, tensor<4x6x4x4xf32>, tensor<4x6x16xf32>) {
+  %0 = grad.matmul %x, %w : tensor<24x8xf32>, tensor<8x16xf32>
+  %1 = grad.reshape %0 : tensor<24x16xf32> -> tensor<4x6x16xf32>
+  %2 = grad.relu %1 : tensor<4x6x16xf32>
+  %3 = grad.exp %x : tensor<24x8xf32>
+  %4 = grad.matmul %3, %w : tensor<24x8xf32>, tensor<8x16xf32>
+  %5 = grad.reshape %4 : tensor<24x16xf32> -> tensor<4x6x16xf32>
+  %6 = grad.reduce_sum %5 dims [2] : tensor<4x6x16xf32>
+  %7 = grad.tanh %x : tensor<24x8xf32>
+  %8 = grad.matmul %7, %w : tensor<24x8xf32>, tensor<8x16xf32>
+  %9 = grad.reshape %8 : tensor<24x16xf32> -> tensor<4x6x4x4xf32>
+  %10 = grad.relu %9 : tensor<4x6x4x4xf32>
+  %11 = grad.matmul %t, %w transpose_lhs : tensor<8x24xf32>, tensor<8x16xf32>
+  %12 = grad.reshape %11 : tensor<24x16xf32> -> tensor<4x6x16xf32>
+  %13 = grad.relu %12 : tensor<4x6x16xf32>
+  return %0, %2, %6, %10, %13 : tensor<24x16xf32>, tensor<4x6x16xf32>, tensor<4x6xf32>, tensor<4x6x4x4xf32>, tensor<4x6x16xf32>
+}
