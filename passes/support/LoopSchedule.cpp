@@ -90,6 +90,10 @@ void LoopSchedule::scheduleLoops() {
     return walkPanels(panel);
   bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
   tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
+  if (searches()) {
+    constexpr int64_t most = 32; // vectors, for most of which no update is found
+    tile[last] = lanes * llvm::divideCeil(rowTile, llvm::divideCeil(rowTile, most));
+  }
   // With short rows, several fit in registers at once, which hides the latency of their
   // reductions.
   if (wholeRow && rowTile * level.chains <= level.rowVectors && last > 0)
@@ -122,6 +126,14 @@ bool LoopSchedule::isPrefix(ArrayRef<int64_t> shape) {
 bool LoopSchedule::hasReduction() {
   return llvm::any_of(kernel.getBlock(),
                       [](Operation &op) { return loopKind(&op) == LoopKind::reduction; });
+}
+
+/// Whether each tile searches all updates for those of its targets.
+bool LoopSchedule::searches() {
+  return llvm::any_of(kernel.getBlock(), [](Operation &op) {
+    return loopKind(&op) == LoopKind::reduction &&
+           !isa<ReductionOpInterface, WindowOpInterface>(op);
+  });
 }
 
 bool LoopSchedule::isTransposed() {

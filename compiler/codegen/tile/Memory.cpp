@@ -380,9 +380,28 @@ void Memory::storeVector(LoopNest &nest, const LinearExpr &at, int64_t valid, Va
   value = toStorage(nest, value);
   if (valid == nest.lanes)
     LLVM::StoreOp::create(b, nest.location, value, to, bytes);
-  else
+  else if (nest.level.hasFastMasks())
     LLVM::MaskedStoreOp::create(b, nest.location, value, to, nest.prefixMask(valid),
                                 b.getI32IntegerAttr(bytes));
+  else
+    storePieces(nest, value, to, valid, bytes);
+}
+
+/// Stores the first `valid` elements in pieces of 8, 4, 2 and 1.
+void Memory::storePieces(LoopNest &nest, Value value, Value to, int64_t valid,
+                         int64_t alignment) const {
+  OpBuilder &b = nest.builder;
+  int64_t element = grad::elementBytes(type.getElementType());
+  for (int64_t from = 0; from < valid;) {
+    int64_t size = int64_t(llvm::bit_floor(uint64_t(valid - from)));
+    Value piece = vector::ExtractStridedSliceOp::create(b, nest.location, value, from, size, 1);
+    Value at = LLVM::GEPOp::create(b, nest.location, to.getType(), b.getI8Type(), to,
+                                   ArrayRef<LLVM::GEPArg>{int32_t(from * element)},
+                                   LLVM::GEPNoWrapFlags::inbounds);
+    LLVM::StoreOp::create(b, nest.location, piece, at,
+                          unsigned(std::gcd(alignment, from * element)));
+    from += size;
+  }
 }
 
 Value Memory::loadAs(LoopNest &nest, Type type, Value from, int64_t alignment) const {

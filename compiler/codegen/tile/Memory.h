@@ -75,6 +75,8 @@ private:
   mlir::Value loadVector(LoopNest &nest, const LinearExpr &offset, int64_t valid) const;
   void storeVector(LoopNest &nest, const LinearExpr &offset, int64_t valid,
                    mlir::Value value) const;
+  void storePieces(LoopNest &nest, mlir::Value value, mlir::Value to, int64_t valid,
+                   int64_t alignment) const;
   mlir::Value loadAs(LoopNest &nest, mlir::Type type, mlir::Value from, int64_t alignment) const;
   mlir::Value fromStorage(LoopNest &nest, mlir::Value stored) const;
   mlir::Value toStorage(LoopNest &nest, mlir::Value value) const;
