@@ -103,8 +103,42 @@ void TileEmitter::computeAssembly(linalg::GenericOp op, const Point &point) {
   nest.known(op.getResult(0), point) = result;
 }
 
-/// A plain copy from memory with adjacent lanes becomes one masked load of the lanes inside the
-/// piece.
+/// Whether a vector of elements lies inside a piece as a whole, or outside.
+static bool isUndivided(const Piece &piece, const LinearExpr &at, int64_t lanes) {
+  LinearExpr first = at.inLane(0);
+  auto isMultiple = [&](int64_t n) { return n % lanes == 0; };
+  return piece.isWhole || at.lane == 0 ||
+         (at.lane == 1 && isMultiple(first.stride()) && isMultiple(first.constant) &&
+          isMultiple(piece.offset) && isMultiple(piece.size));
+}
+
+/// Loads a vector if it lies inside the piece.
+Value TileEmitter::assembleUndivided(linalg::GenericOp op, ArrayRef<Piece> pieces,
+                                     const Point &point) {
+  OpBuilder &b = nest.builder;
+  SmallVector<LinearExpr> domain(pieces.size());
+  Value inside;
+  for (auto [piece, at] : llvm::zip(pieces, point.coordinates)) {
+    domain[piece.dim] = at + LinearExpr(-piece.offset);
+    if (piece.isWhole)
+      continue;
+    // Positions before the piece are very large unsigned numbers.
+    Value position = nest.index(domain[piece.dim].inLane(0));
+    Value holds = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ult, position,
+                                        nest.constant(piece.size));
+    inside = inside ? arith::AndIOp::create(b, nest.location, inside, holds).getResult() : holds;
+  }
+  auto from = operandPoint(op, op->getOpOperand(0), domain, point.valid);
+  if (!from)
+    return {};
+  Value outside = nest.splat(pull(op.getDpsInits()[0], point));
+  return nest.choose(inside, outside, [&] {
+    return SmallVector<Value>{nest.splat(pull(op->getOperand(0), *from))};
+  })[0];
+}
+
+/// A plain copy from memory with adjacent lanes becomes one load, or a masked load of the lanes
+/// inside the piece.
 Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
   auto pieces = *piecesOf(op);
   Block *body = op.getBody();
@@ -113,6 +147,12 @@ Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
       body->getTerminator()->getOperand(0) != body->getArgument(0) ||
       llvm::any_of(pieces, [](const Piece &p) { return p.stride != 1; }))
     return {};
+  if (!nest.level.isCuda() && point.valid == nest.lanes &&
+      llvm::all_of(llvm::zip(pieces, point.coordinates), [&](auto pair) {
+        auto &[piece, at] = pair;
+        return isUndivided(piece, at, nest.lanes);
+      }))
+    return assembleUndivided(op, pieces, point);
   OpBuilder &b = nest.builder;
   SmallVector<LinearExpr> domain(pieces.size());
   Value inside = nest.prefixMask(point.valid);
