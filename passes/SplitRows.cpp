@@ -13,8 +13,8 @@ namespace gradc {
 
 namespace {
 
-/// A product of merged rows, which a reshape splits for pointwise ops: [r, n] becomes [r1, r2.., n].
-/// The product gets a letter for each of the dims.
+/// A product of merged rows, which a reshape splits for pointwise ops: [r, n] becomes [r1, r2..,
+/// n]. The product gets a letter for each of the dims.
 struct SplitRowsOfProduct : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -34,8 +34,7 @@ struct SplitRowsOfProduct : OpRewritePattern<ReshapeOp> {
     SmallVector<int64_t> shape(rows);
     RankedTensorType lhs = product.getLhs().getType();
     shape.push_back(lhs.getDimSize(1));
-    Value split =
-        rewriter.createOrFold<ReshapeOp>(op.getLoc(), lhs.clone(shape), product.getLhs());
+    Value split = rewriter.createOrFold<ReshapeOp>(op.getLoc(), lhs.clone(shape), product.getLhs());
     auto noWindow = WindowAttr::get(op.getContext(), {}, {}, {}, {}, {}, {}, /*reversed=*/false);
     auto replacement = ConvolutionOp::create(rewriter, product.getLoc(), split, product.getRhs(),
                                              dims, noWindow, product.getWide());

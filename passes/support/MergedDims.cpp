@@ -30,8 +30,7 @@ std::optional<bool> MergedDims::repeatsSpread(BroadcastOp broadcast) const {
   bool isOperandSpread = isSpread(broadcast.getOperand().getType());
   if (!isOperandSpread && llvm::all_of(dims, [&](int64_t d) { return d >= count(); }))
     return false;
-  if (isOperandSpread &&
-      llvm::equal(dims.take_front(count()), llvm::seq<int64_t>(0, count())))
+  if (isOperandSpread && llvm::equal(dims.take_front(count()), llvm::seq<int64_t>(0, count())))
     return true;
   return std::nullopt;
 }

@@ -35,6 +35,8 @@ REASONS = {
     "passes/OrderStates.cpp": "looks for transposes of states",
     "passes/support/TransposedOperands.cpp": "looks for transposes of operands",
     "passes/support/LibraryForm.cpp": "a library's own vocabulary: bias, ReLU, GELU",
+    "passes/SplitRows.cpp": "a matrix product is the form in which rows come merged",
+    "passes/support/MergedDims.cpp": "a broadcast repeats along dims, and bits are drawn by position",
     "passes/DecomposeComposites.cpp": "what a target takes whole",
 }
 NAMED = re.compile(r"\b(?:isa|cast|dyn_cast|isa_and_nonnull|dyn_cast_or_null|dyn_cast_if_present|getDefiningOp|getOps|"
