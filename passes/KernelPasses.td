@@ -164,7 +164,8 @@ def MergeRows : Pass<"gradc-merge-rows", "::mlir::ModuleOp"> {
     %0 = grad.matmul %x, %w : tensor<1024x256xf32>, tensor<256x64xf32>
     %1 = grad.matmul %x, %g transpose_lhs : tensor<1024x256xf32>, tensor<1024x64xf32>
     ```
-    A kernel that reads a value for each index of one of the dims alone keeps its dims.
+    A kernel that reads a value for each index of one of the dims alone keeps its dims. So does one of an entry that takes any
+    number of rows, unless SplitRows gave it its dims: behind other dims, a run's rows are no leading part of the merged dim.
   }];
 }
 

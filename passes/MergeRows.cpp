@@ -32,7 +32,12 @@ public:
     findSums();
   }
 
-  bool canMerge() const { return rows || sums; }
+  /// Whether there are dims to merge. If a launch takes any number of rows, only those that were
+  /// merged before: behind other dims, a run's rows are no leading part of the merged dim.
+  bool canMerge(ArrayRef<exec::LaunchOp> launches) const {
+    return (rows || sums) &&
+           (contraction->hasAttr(splitName) || llvm::none_of(launches, takesAnyRows));
+  }
 
   /// A kernel outside any module, with merged dims.
   exec::KernelOp merge() {
@@ -57,6 +62,10 @@ public:
   }
 
 private:
+  static bool takesAnyRows(exec::LaunchOp launch) {
+    return launch->getParentOfType<func::FuncOp>()->hasAttr("grad.rows");
+  }
+
   /// The leading letters that `a` and `b` share, and `c` lacks.
   static size_t countShared(StringRef a, StringRef b, StringRef c) {
     size_t n = 0;
@@ -146,10 +155,11 @@ struct MergeRows : impl::MergeRowsBase<MergeRows> {
     SmallVector<exec::KernelOp> replaced;
     for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>())) {
       ProductKernel product(kernel);
-      if (!product.canMerge())
+      ArrayRef<exec::LaunchOp> all = launches[kernel.getSymNameAttr()];
+      if (!product.canMerge(all))
         continue;
       exec::KernelOp merged = kernels.findOrInsert(product.merge(), Block::iterator(kernel));
-      for (exec::LaunchOp launch : launches[kernel.getSymNameAttr()]) {
+      for (exec::LaunchOp launch : all) {
         product.relaunch(launch);
         launch.setKernel(merged.getSymName());
       }

@@ -1,6 +1,7 @@
 // Gives products the row dims of their readers, so that these become epilogues.
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
+#include "passes/support/MergedDims.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -38,6 +39,7 @@ struct SplitRowsOfProduct : OpRewritePattern<ReshapeOp> {
     auto noWindow = WindowAttr::get(op.getContext(), {}, {}, {}, {}, {}, {}, /*reversed=*/false);
     auto replacement = ConvolutionOp::create(rewriter, product.getLoc(), split, product.getRhs(),
                                              dims, noWindow, product.getWide());
+    replacement->setAttr(splitName, rewriter.getUnitAttr());
     rewriter.replaceOp(op, replacement);
     rewriter.eraseOp(product);
     return success();

@@ -35,6 +35,10 @@ private:
   bool keepsRank;
 };
 
+/// The attribute of a product whose rows were merged before: extents of rows that depend on the run
+/// stay known if they are merged again.
+constexpr llvm::StringLiteral splitName = "grad.split";
+
 /// Sets an operand to a view of it, and erases views that are then unused.
 void viewOperand(mlir::OpOperand &operand, mlir::RankedTensorType type);
 

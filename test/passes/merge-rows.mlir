@@ -89,3 +89,24 @@ exec.kernel @square(%x: tensor<4x6x4xf32>, %g: tensor<4x6x6xf32>) attributes {by
   %2 = grad.add %0, %1 : tensor<4x6xf32>
   exec.yield %2 : tensor<4x6xf32>
 }
+
+// -----
+
+// In an entry that takes any number of rows, only dims that were merged before.
+// CHECK-LABEL: func.func @any_rows
+// CHECK: exec.launch @behind(%arg0, %arg2)
+// CHECK: %[[X:.*]] = grad.reshape %arg1 : tensor<4x6x8xf32> -> tensor<24x8xf32>
+// CHECK: exec.launch @matmul(%[[X]], %arg2)
+func.func @any_rows(%x: tensor<6x4x8xf32>, %y: tensor<4x6x8xf32>, %w: tensor<8x16xf32>) -> (tensor<6x4x16xf32>, tensor<4x6x16xf32>) attributes {grad.rows} {
+  %0 = exec.launch @behind(%x, %w) {exec.nodes = []} : (tensor<6x4x8xf32>, tensor<8x16xf32>) -> tensor<6x4x16xf32>
+  %1 = exec.launch @split(%y, %w) {exec.nodes = []} : (tensor<4x6x8xf32>, tensor<8x16xf32>) -> tensor<4x6x16xf32>
+  return %0, %1 : tensor<6x4x16xf32>, tensor<4x6x16xf32>
+}
+exec.kernel @behind(%x: tensor<6x4x8xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
+  %0 = grad.convolution %x, %w dims "aby,yz->abz" window <[]> : tensor<6x4x8xf32>, tensor<8x16xf32>
+  exec.yield %0 : tensor<6x4x16xf32>
+}
+exec.kernel @split(%x: tensor<4x6x8xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
+  %0 = grad.convolution %x, %w dims "aby,yz->abz" window <[]> {grad.split} : tensor<4x6x8xf32>, tensor<8x16xf32>
+  exec.yield %0 : tensor<4x6x16xf32>
+}

@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: func.func @linear
 // CHECK: %[[X:.*]] = grad.reshape %arg0 : tensor<1024x256xf32> -> tensor<8x128x256xf32>
-// CHECK: %[[P:.*]] = grad.convolution %[[X]], %arg1 dims "aby,yz->abz" window <[]> : tensor<8x128x256xf32>, tensor<256x64xf32>
+// CHECK: %[[P:.*]] = grad.convolution %[[X]], %arg1 dims "aby,yz->abz" window <[]> {grad.split} : tensor<8x128x256xf32>, tensor<256x64xf32>
 // CHECK: grad.relu %[[P]] : tensor<8x128x64xf32>
 func.func @linear(%x: tensor<1024x256xf32>, %w: tensor<256x64xf32>) -> tensor<8x128x64xf32> {
   %0 = grad.matmul %x, %w : tensor<1024x256xf32>, tensor<256x64xf32>
@@ -16,7 +16,7 @@ func.func @linear(%x: tensor<1024x256xf32>, %w: tensor<256x64xf32>) -> tensor<8x
 // The lhs had these dims before. A stored transposed weight, 16-bit factors of an unrounded sum, three dims.
 // CHECK-LABEL: func.func @dims_of_the_lhs
 // CHECK-NOT: grad.reshape
-// CHECK: %[[P:.*]] = grad.convolution %arg0, %arg1 dims "abcy,zy->abcz" window <[]> wide : tensor<2x3x4x8xbf16>, tensor<16x8xbf16>
+// CHECK: %[[P:.*]] = grad.convolution %arg0, %arg1 dims "abcy,zy->abcz" window <[]> wide {grad.split} : tensor<2x3x4x8xbf16>, tensor<16x8xbf16>
 // CHECK-NEXT: grad.exp %[[P]] : tensor<2x3x4x16xf32>
 func.func @dims_of_the_lhs(%x: tensor<2x3x4x8xbf16>, %w: tensor<16x8xbf16>) -> tensor<2x3x4x16xf32> {
   %0 = grad.reshape %x : tensor<2x3x4x8xbf16> -> tensor<24x8xbf16>
