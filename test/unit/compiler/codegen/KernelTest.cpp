@@ -428,6 +428,18 @@ TEST(Movement, SlicesPadsAndConcatenates) {
                         dim ? tensor({5, 17}) : tensor({8, 11})));
 }
 
+TEST(Movement, VectorsOfAPieceOrBesideIt) {
+  expectRight(formatv(
+      R"(exec.kernel @k(%a: tensor<5x16xf32>, %b: tensor<5x24xf32>, %c: tensor<5x5xf32>) attributes {{{0}} {{
+    %s = grad.concatenate %a, %b, %c dim 1 : tensor<5x16xf32>, tensor<5x24xf32>, tensor<5x5xf32>
+    exec.yield %s : tensor<5x45xf32> })",
+      schedule(8, "1, 8", "0, 1")));
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x16xf32>) attributes {{{0}} {{
+    %s = grad.pad %a low [1, 8] high [2, 16] interior [0, 0] {{value = 1.5} : tensor<5x16xf32>
+    exec.yield %s : tensor<8x40xf32> })",
+                      schedule(8, "1, 16", "0, 1")));
+}
+
 TEST(Movement, ReshapesInside) {
   expectRight(formatv(R"(exec.kernel @k(%a: tensor<6x20xf32>) attributes {{{0}} {{
     %n = grad.neg %a : tensor<6x20xf32>
