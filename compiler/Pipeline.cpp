@@ -95,10 +95,12 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReassociateSums({forCuda}));
   pm.addPass(createCSEPass());
   pm.addPass(createAlignSteps());
-  // The last pass that inspects single ops; FindExtents passes its findings to kernels.
+  // FindExtents passes its findings to kernels.
   pm.addPass(createBindRows({/*judge=*/true}));
+  // After attentions have formed and sums are reassociated, which both look for matrix products.
   pm.addPass(createSplitRows());
   pm.addPass(createFormKernels({forCuda}));
+  // Before layouts and schedules, which cut whole rows into panels and tiles.
   pm.addPass(createMergeRows());
   if (!forCuda)
     pm.addPass(createMergePositions());

@@ -32,55 +32,21 @@ struct FindExtents : impl::FindExtentsBase<FindExtents> {
 
 private:
   LogicalResult walk(func::FuncOp function) {
-    ExtentAnalysis analysis(/*rows=*/1);
-    Block &block = function.getBody().front();
-    analysis.setArguments(function);
-    bool isSaid = false;
-    analysis.setOther([&](Operation *op) { return visit(op, analysis, isSaid); });
-    for (Operation &op : block.without_terminator())
-      if (failed(analysis.visit(&op)))
-        return isSaid ? failure() : op.emitOpError("compiler bug: no extents: ") << analysis.why();
-    function.walk([&](exec::LaunchOp launch) { specialize(launch, analysis); });
-    for (auto [i, result] : llvm::enumerate(block.getTerminator()->getOperands()))
-      if (analysis.isBatched(result))
+    FailureOr<ExtentAnalysis> analysis = analyzeEntry(function, *symbols);
+    if (failed(analysis))
+      return failure();
+    function.walk([&](exec::LaunchOp launch) { specialize(launch, *analysis); });
+    Operation *terminator = function.getBody().front().getTerminator();
+    for (auto [i, result] : llvm::enumerate(terminator->getOperands()))
+      if (analysis->isBatched(result))
         function.setResultAttr(i, "grad.batched", UnitAttr::get(&getContext()));
     return success();
   }
 
-  /// Visits the ops of the schedule; `isSaid`: the failure has been reported.
-  std::optional<LogicalResult> visit(Operation *op, ExtentAnalysis &analysis, bool &isSaid) {
-    if (isa<exec::StoreOp>(op))
-      return success();
-    if (auto load = dyn_cast<exec::LoadOp>(op)) {
-      auto type = cast<RankedTensorType>(load.getType());
-      analysis.set(load.getResult(), Extents(type.getRank(), extent::whole));
-      return success();
-    }
-    auto launch = dyn_cast<exec::LaunchOp>(op);
-    if (!launch)
-      return std::nullopt;
-    FailureOr<ExtentAnalysis> inside =
-        analyzeKernel(kernelOf(launch), operandsOf(launch, analysis));
-    isSaid = failed(inside);
-    if (isSaid)
-      return failure();
-    for (auto [result, value] : llvm::zip_equal(launch.getResults(), kernelOf(launch).getYielded()))
-      analysis.set(result, *inside->find(value));
-    return success();
-  }
-
-  exec::KernelOp kernelOf(exec::LaunchOp launch) {
-    return symbols->lookup<exec::KernelOp>(launch.getKernel());
-  }
-
-  static SmallVector<Extents> operandsOf(exec::LaunchOp launch, const ExtentAnalysis &analysis) {
-    return llvm::map_to_vector(launch.getOperands(), [&](Value v) { return *analysis.find(v); });
-  }
-
   /// Sets the launch's kernel to the one for the extents of its operands, which are final now.
-  void specialize(exec::LaunchOp launch, ExtentAnalysis &analysis) {
-    exec::KernelOp kernel = kernelOf(launch);
-    SmallVector<Extents> operands = operandsOf(launch, analysis);
+  void specialize(exec::LaunchOp launch, const ExtentAnalysis &analysis) {
+    auto kernel = symbols->lookup<exec::KernelOp>(launch.getKernel());
+    SmallVector<Extents> operands = analysis.of(launch.getOperands());
     auto lists = llvm::map_to_vector(operands, [&](const Extents &extents) -> Attribute {
       return DenseI64ArrayAttr::get(&getContext(), extents);
     });

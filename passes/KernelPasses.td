@@ -107,7 +107,8 @@ def SplitRows : Pass<"gradc-split-rows", "::mlir::ModuleOp"> {
     %1 = grad.convolution %s, %w dims "aby,yz->abz" window <[]> : tensor<8x128x256xf32>, tensor<256x64xf32>
     %2 = grad.relu %1 : tensor<8x128x64xf32>
     ```
-    A product that other ops read with merged rows is left alone. Once kernels are formed, MergeRows merges the rows again.
+    Once kernels are formed, MergeRows merges the rows again. A product is left alone if other ops read it with merged rows, or if a
+    pointwise op behind it reads a value for each index of one of the dims, such as a position: the rows could not be merged again.
   }];
 }
 
@@ -164,8 +165,8 @@ def MergeRows : Pass<"gradc-merge-rows", "::mlir::ModuleOp"> {
     %0 = grad.matmul %x, %w : tensor<1024x256xf32>, tensor<256x64xf32>
     %1 = grad.matmul %x, %g transpose_lhs : tensor<1024x256xf32>, tensor<1024x64xf32>
     ```
-    A kernel that reads a value for each index of one of the dims alone keeps its dims. So does one of an entry that takes any
-    number of rows, unless SplitRows gave it its dims: behind other dims, a run's rows are no leading part of the merged dim.
+    A kernel that reads a value for each index of one of the dims alone keeps its dims. So does one in an entry that takes any
+    number of rows, if these do not lead the dims in all its operands and results.
   }];
 }
 

@@ -32,13 +32,9 @@ public:
       return std::nullopt;
     ArrayRef<int64_t> shape = shapeOf(contraction->getResult(0));
     MergedDims positions(shape.take_front(window.getRank()), /*keepsRank=*/true);
-    auto isMerged = [&](Operation &op) {
-      return &op == contraction ? !positions.isSpread(contraction->getOperand(1).getType())
-                                : positions.keepsMeaning(&op);
-    };
     bool isPossible = hasOneTap(shape) &&
                       positions.isSpread(contraction->getOperand(0).getType()) &&
-                      llvm::all_of(kernel.getBlock().without_terminator(), isMerged);
+                      positions.keepsMeaning(kernel, contraction);
     return isPossible ? std::optional(positions) : std::nullopt;
   }
 
@@ -70,10 +66,7 @@ struct MergePositions : impl::MergePositionsBase<MergePositions> {
         continue;
       for (exec::LaunchOp launch : launches[kernel.getSymNameAttr()])
         positions->relaunch(launch);
-      for (BlockArgument argument : kernel.getBlock().getArguments())
-        positions->retype(argument);
-      for (Operation &op : kernel.getBlock().without_terminator())
-        positions->retype(&op);
+      positions->retype(kernel);
     }
   }
 };

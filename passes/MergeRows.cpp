@@ -1,7 +1,9 @@
-// Merges the dims of a product that it walks as one.
+// Merges neighbouring dims that a product walks alike.
 #include "dialects/exec/Exec.h"
+#include "dialects/grad/Contraction.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
+#include "passes/support/Extents.h"
 #include "passes/support/KernelTable.h"
 #include "passes/support/MergedDims.h"
 #include "passes/support/Outline.h"
@@ -32,11 +34,20 @@ public:
     findSums();
   }
 
-  /// Whether there are dims to merge. If a launch takes any number of rows, only those that were
-  /// merged before: behind other dims, a run's rows are no leading part of the merged dim.
-  bool canMerge(ArrayRef<exec::LaunchOp> launches) const {
-    return (rows || sums) &&
-           (contraction->hasAttr(splitName) || llvm::none_of(launches, takesAnyRows));
+  exec::KernelOp getKernel() const { return kernel; }
+  bool canMerge() const { return rows || sums; }
+
+  /// Whether the rows of a run, if there are any number, lead the dims that merge, in all values
+  /// alike. Behind other dims they would be no leading part of the merged dim.
+  bool canMergeIn(exec::LaunchOp launch, const ExtentAnalysis &extents) const {
+    SmallVector<Value> ofRows, ofSums;
+    for (Value v : llvm::concat<Value>(launch->getOperands(), launch->getResults()))
+      if (rows && rows->isSpread(v.getType()))
+        ofRows.push_back(v);
+    if (sums)
+      for (Value factor : contraction->getOperands())
+        ofSums.push_back(operandOf(launch, factor).get());
+    return leadAlike(extents.of(ofRows), rowCount) && leadAlike(extents.of(ofSums), sumCount);
   }
 
   /// A kernel outside any module, with merged dims.
@@ -55,15 +66,22 @@ public:
   void relaunch(exec::LaunchOp launch) {
     if (sums)
       for (Value factor : contraction->getOperands())
-        viewOperand(launch->getOpOperand(cast<BlockArgument>(factor).getArgNumber()),
-                    sums->merged(factor.getType()));
+        viewOperand(operandOf(launch, factor), sums->merged(factor.getType()));
     if (rows)
       rows->relaunch(launch);
   }
 
 private:
-  static bool takesAnyRows(exec::LaunchOp launch) {
-    return launch->getParentOfType<func::FuncOp>()->hasAttr("grad.rows");
+  static OpOperand &operandOf(exec::LaunchOp launch, Value argument) {
+    return launch->getOpOperand(cast<BlockArgument>(argument).getArgNumber());
+  }
+
+  static bool leadAlike(ArrayRef<Extents> values, size_t count) {
+    return llvm::all_of(values, [&](ArrayRef<int64_t> extents) {
+      auto isWhole = [](int64_t e) { return e == extent::whole; };
+      return extents[0] != extent::free && extents[0] == values.front()[0] &&
+             llvm::all_of(extents.slice(1, count - 1), isWhole);
+    });
   }
 
   /// The leading letters that `a` and `b` share, and `c` lacks.
@@ -80,11 +98,7 @@ private:
     if (n < 2)
       return;
     MergedDims dims(shapeOf(contraction->getOperand(0)).take_front(n), /*keepsRank=*/false);
-    auto isMerged = [&](Operation &op) {
-      return &op == contraction ? !dims.isSpread(contraction->getOperand(1).getType())
-                                : dims.keepsMeaning(&op);
-    };
-    if (!llvm::all_of(kernel.getBlock().without_terminator(), isMerged))
+    if (!dims.keepsMeaning(kernel, contraction))
       return;
     rows = dims;
     rowCount = n;
@@ -104,21 +118,16 @@ private:
     if (sums)
       for (Value factor : contraction->getOperands())
         sums->retype(factor);
-    if (rows) {
-      for (BlockArgument argument : kernel.getBlock().getArguments())
-        rows->retype(argument);
-      for (Operation &op : kernel.getBlock().without_terminator())
-        rows->retype(&op);
-    }
+    if (rows)
+      rows->retype(kernel);
     OpBuilder b(contraction);
-    Operation *replacement = withMergedLetters(b);
-    contraction->replaceAllUsesWith(replacement);
+    contraction->getResult(0).replaceAllUsesWith(withMergedLetters(b));
     contraction->erase();
   }
 
   /// The contraction without the letters of dims that disappeared: a matrix product, if it has that
   /// form.
-  Operation *withMergedLetters(OpBuilder &b) {
+  Value withMergedLetters(OpBuilder &b) {
     std::string lhs = letters.lhs, rhs = letters.rhs, result = letters.result;
     auto dropMerged = [](std::string &names, size_t count) {
       if (count > 1)
@@ -134,9 +143,7 @@ private:
         rhs.find(result[1]) < 2)
       return MatmulOp::create(b, loc, left, right, /*transpose_lhs=*/lhs[1] == result[0],
                               /*transpose_rhs=*/rhs[0] == result[1], wide);
-    auto noWindow = WindowAttr::get(b.getContext(), {}, {}, {}, {}, {}, {}, /*reversed=*/false);
-    return ConvolutionOp::create(b, loc, left, right, lhs + "," + rhs + "->" + result, noWindow,
-                                 wide);
+    return contract(b, loc, left, right, lhs + "," + rhs + "->" + result, wide);
   }
 
   exec::KernelOp kernel;
@@ -146,28 +153,55 @@ private:
   size_t rowCount = 0, sumCount = 0; ///< letters
 };
 
+/// 1. Finds the kernels of a product whose rows or summed dims are neighbours.
+/// 2. Leaves out those with a launch, in an entry that takes any number of rows, where these do not
+///    lead the dims.
+/// 3. Replaces each by a kernel with merged dims, and lets its launches read and write views.
 struct MergeRows : impl::MergeRowsBase<MergeRows> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function->hasAttr("grad.rows")) {
+        FailureOr<ExtentAnalysis> analysis = analyzeEntry(function, symbols);
+        if (failed(analysis))
+          return signalPassFailure();
+        extents.try_emplace(function, std::move(*analysis));
+      }
+    launches = exec::launchesByKernel(module);
+    std::vector<ProductKernel> products;
+    for (auto kernel : module.getOps<exec::KernelOp>())
+      if (ProductKernel product(kernel); canMerge(product))
+        products.push_back(product);
+
     KernelTable kernels(module, symbols);
-    exec::KernelLaunches launches = exec::launchesByKernel(module);
-    SmallVector<exec::KernelOp> replaced;
-    for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>())) {
-      ProductKernel product(kernel);
-      ArrayRef<exec::LaunchOp> all = launches[kernel.getSymNameAttr()];
-      if (!product.canMerge(all))
-        continue;
+    for (ProductKernel &product : products) {
+      exec::KernelOp kernel = product.getKernel();
       exec::KernelOp merged = kernels.findOrInsert(product.merge(), Block::iterator(kernel));
-      for (exec::LaunchOp launch : all) {
+      for (exec::LaunchOp launch : launchesOf(product)) {
         product.relaunch(launch);
         launch.setKernel(merged.getSymName());
       }
-      replaced.push_back(kernel);
     }
-    for (exec::KernelOp kernel : replaced)
-      symbols.erase(kernel);
+    for (ProductKernel &product : products)
+      symbols.erase(product.getKernel());
+    extents.clear();
   }
+
+private:
+  bool canMerge(const ProductKernel &product) {
+    return product.canMerge() && llvm::all_of(launchesOf(product), [&](exec::LaunchOp launch) {
+             auto at = extents.find(launch->getParentOfType<func::FuncOp>());
+             return at == extents.end() || product.canMergeIn(launch, at->second);
+           });
+  }
+
+  ArrayRef<exec::LaunchOp> launchesOf(const ProductKernel &product) {
+    return launches[product.getKernel().getSymNameAttr()];
+  }
+
+  llvm::DenseMap<func::FuncOp, ExtentAnalysis> extents; ///< of entries that take any number of rows
+  exec::KernelLaunches launches;
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 // Gives products the row dims of their readers, so that these become epilogues.
+#include "dialects/grad/Contraction.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/support/MergedDims.h"
@@ -15,7 +16,7 @@ namespace gradc {
 namespace {
 
 /// A product of merged rows, which a reshape splits for pointwise ops: [r, n] becomes [r1, r2..,
-/// n]. The product gets a letter for each of the dims.
+/// n]. The product gets a letter for each of the dims, which MergeRows merges again.
 struct SplitRowsOfProduct : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -26,6 +27,8 @@ struct SplitRowsOfProduct : OpRewritePattern<ReshapeOp> {
         llvm::none_of(op->getUsers(), [](Operation *user) { return user->hasTrait<Pointwise>(); }))
       return failure();
     ArrayRef<int64_t> rows = op.getType().getShape().drop_back();
+    if (!canMergeBehind(op, MergedDims(rows, /*keepsRank=*/false)))
+      return failure();
     std::string letters;
     for (size_t d = 0; d < rows.size(); ++d)
       letters += char('a' + d);
@@ -36,11 +39,8 @@ struct SplitRowsOfProduct : OpRewritePattern<ReshapeOp> {
     RankedTensorType lhs = product.getLhs().getType();
     shape.push_back(lhs.getDimSize(1));
     Value split = rewriter.createOrFold<ReshapeOp>(op.getLoc(), lhs.clone(shape), product.getLhs());
-    auto noWindow = WindowAttr::get(op.getContext(), {}, {}, {}, {}, {}, {}, /*reversed=*/false);
-    auto replacement = ConvolutionOp::create(rewriter, product.getLoc(), split, product.getRhs(),
-                                             dims, noWindow, product.getWide());
-    replacement->setAttr(splitName, rewriter.getUnitAttr());
-    rewriter.replaceOp(op, replacement);
+    rewriter.replaceOp(
+        op, contract(rewriter, product.getLoc(), split, product.getRhs(), dims, product.getWide()));
     rewriter.eraseOp(product);
     return success();
   }
@@ -51,6 +51,23 @@ private:
     ArrayRef<int64_t> from = op.getOperand().getType().getShape(), to = op.getType().getShape();
     return from.size() == 2 && to.size() > 2 && to.size() - 1 <= maxRows && from[1] == to.back() &&
            op.getType().getNumElements() > 0;
+  }
+
+  /// Whether the dims can merge in the pointwise ops that may join the product's kernel: none reads
+  /// a value for each index of one of them, such as a position.
+  static bool canMergeBehind(Value value, const MergedDims &dims) {
+    auto isMerged = [&](Value operand) {
+      auto broadcast = operand.getDefiningOp<BroadcastOp>();
+      return !broadcast || dims.keepsMeaning(broadcast);
+    };
+    for (;;) {
+      for (Operation *user : value.getUsers())
+        if (user->hasTrait<Pointwise>() && !llvm::all_of(user->getOperands(), isMerged))
+          return false;
+      if (!value.hasOneUse() || !value.user_begin()->hasTrait<Pointwise>())
+        return true;
+      value = value.user_begin()->getResult(0);
+    }
   }
 };
 

@@ -11,6 +11,12 @@ Type grad::contractedElement(Type element, bool wide) {
   return wide ? accumulatorOf(element) : element;
 }
 
+Value grad::contract(OpBuilder &b, Location loc, Value lhs, Value rhs, const Twine &dims,
+                     bool wide) {
+  auto noWindow = WindowAttr::get(b.getContext(), {}, {}, {}, {}, {}, {}, /*reversed=*/false);
+  return ConvolutionOp::create(b, loc, lhs, rhs, dims.str(), noWindow, wide);
+}
+
 Value grad::storeFactor(OpBuilder &b, Operation *contraction, Value value) {
   Type element = getElementTypeOrSelf(contraction->getOperand(0).getType());
   auto type = cast<RankedTensorType>(value.getType()).clone(element);

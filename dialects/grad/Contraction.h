@@ -11,6 +11,10 @@ Type contractedElement(Type element, bool wide);
 /// `value`, which multiplies or replaces a factor of `contraction`, in the factors' type.
 Value storeFactor(OpBuilder &builder, Operation *contraction, Value value);
 
+/// A contraction without a window, with `dims` such as "aby,yz->abz".
+Value contract(OpBuilder &builder, Location location, Value lhs, Value rhs, const Twine &dims,
+               bool wide);
+
 /// One generic that adds products of the two `operands` into a fill of 0, typed as `op`'s result;
 /// dims from `parallel` on are reduced. 16-bit floats accumulate in f32 and are rounded by a second
 /// generic, unless the result is f32.

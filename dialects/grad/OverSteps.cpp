@@ -2,6 +2,7 @@
 // attributes increment them by one.
 #include "dialects/grad/OverSteps.h"
 
+#include "dialects/grad/Contraction.h"
 #include "dialects/grad/Control.h"
 
 using namespace mlir;
@@ -62,11 +63,11 @@ public:
 
 } // namespace
 
-static Value contract(OpBuilder &b, Operation *op, Value lhs, Value rhs, const std::string &dims) {
-  auto noWindow = WindowAttr::get(b.getContext(), {}, {}, {}, {}, {}, {}, /*reversed=*/false);
+static Value contractAs(OpBuilder &b, Operation *op, Value lhs, Value rhs,
+                        const std::string &dims) {
   bool isWide =
       typeOf(op->getOperand(0)).getElementType() != typeOf(op->getResult(0)).getElementType();
-  return ConvolutionOp::create(b, op->getLoc(), lhs, rhs, dims, noWindow, isWide);
+  return contract(b, op->getLoc(), lhs, rhs, dims, isWide);
 }
 
 /// The steps are one more row, column or batch dim.
@@ -76,16 +77,16 @@ static Value contractOverSteps(OpBuilder &b, ContractionOpInterface op, ValueRan
   auto with = [&](bool isStack, StringRef side) {
     return isStack ? letters.step() + side.str() : side.str();
   };
-  return contract(b, op, operands[0], operands[1],
-                  with(stacked[0], letters.lhs) + "," + with(stacked[1], letters.rhs) + "->" +
-                      with(true, letters.result));
+  return contractAs(b, op, operands[0], operands[1],
+                    with(stacked[0], letters.lhs) + "," + with(stacked[1], letters.rhs) + "->" +
+                        with(true, letters.result));
 }
 
 Value grad::sumOverSteps(OpBuilder &b, Operation *op, Value lhs, Value rhs) {
   Letters letters(cast<ContractionOpInterface>(op).getLetters());
-  return contract(b, op, lhs, rhs,
-                  letters.step() + letters.lhs + "," + letters.step() + letters.rhs + "->" +
-                      letters.result);
+  return contractAs(b, op, lhs, rhs,
+                    letters.step() + letters.lhs + "," + letters.step() + letters.rhs + "->" +
+                        letters.result);
 }
 
 // Ops with dims of their own ----------------------------------------------------------------------

@@ -13,6 +13,10 @@ const Extents *ExtentAnalysis::find(Value value) const {
   return at == known.end() ? nullptr : &at->second;
 }
 
+SmallVector<Extents> ExtentAnalysis::of(ValueRange values) const {
+  return llvm::map_to_vector(values, [&](Value v) { return *find(v); });
+}
+
 bool ExtentAnalysis::isBatched(Value value) const {
   const Extents *extents = find(value);
   return extents && llvm::any_of(*extents, [](int64_t e) { return e > 0; });
@@ -344,6 +348,44 @@ FailureOr<ExtentAnalysis> gradc::analyzeKernel(exec::KernelOp kernel) {
   for (BlockArgument argument : kernel.getBlock().getArguments())
     operands.push_back(kernel.getExtentsOf(argument.getArgNumber()));
   return analyzeKernel(kernel, operands);
+}
+
+/// Visits launches and accesses to states; sets `isSaid` if a failure has been reported.
+static std::optional<LogicalResult> visitScheduled(Operation *op, const SymbolTable &symbols,
+                                                   ExtentAnalysis &analysis, bool &isSaid) {
+  if (isa<exec::StoreOp, grad::WriteOp>(op))
+    return success();
+  if (auto load = dyn_cast<exec::LoadOp>(op)) {
+    auto type = cast<RankedTensorType>(load.getType());
+    analysis.set(load.getResult(), Extents(type.getRank(), extent::whole));
+    return success();
+  }
+  auto launch = dyn_cast<exec::LaunchOp>(op);
+  if (!launch)
+    return std::nullopt;
+  auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
+  FailureOr<ExtentAnalysis> inside = analyzeKernel(kernel, analysis.of(launch.getOperands()));
+  isSaid = failed(inside);
+  if (isSaid)
+    return failure();
+  for (auto [result, value] : llvm::zip_equal(launch.getResults(), kernel.getYielded()))
+    analysis.set(result, *inside->find(value));
+  return success();
+}
+
+FailureOr<ExtentAnalysis> gradc::analyzeEntry(func::FuncOp entry, const SymbolTable &symbols) {
+  ExtentAnalysis analysis(/*rows=*/1);
+  analysis.setArguments(entry);
+  bool isSaid = false;
+  analysis.setOther([&](Operation *op) { return visitScheduled(op, symbols, analysis, isSaid); });
+  for (Operation &op : entry.getBody().front().without_terminator())
+    if (failed(analysis.visit(&op))) {
+      if (!isSaid)
+        op.emitOpError("compiler bug: no extents: ") << analysis.why();
+      return failure();
+    }
+  analysis.setOther(nullptr);
+  return analysis;
 }
 
 Extents gradc::rowsOf(RankedTensorType root, ValueRange results, const ExtentAnalysis &analysis) {

@@ -35,6 +35,8 @@ public:
   void setArguments(mlir::func::FuncOp function);
   /// Null: not known.
   const Extents *find(mlir::Value value) const;
+  /// The extents of values that are all known.
+  llvm::SmallVector<Extents> of(mlir::ValueRange values) const;
   /// Whether a dim's extent depends on the rows.
   bool isBatched(mlir::Value value) const;
 
@@ -81,6 +83,11 @@ mlir::FailureOr<ExtentAnalysis> analyzeKernel(mlir::exec::KernelOp kernel,
                                               llvm::ArrayRef<Extents> operands);
 /// The same from the kernel's attribute `extents`; without it all extents are whole.
 mlir::FailureOr<ExtentAnalysis> analyzeKernel(mlir::exec::KernelOp kernel);
+
+/// The extents of all values of an entry whose ops are launches. Reports a value without extents as
+/// a compiler bug.
+mlir::FailureOr<ExtentAnalysis> analyzeEntry(mlir::func::FuncOp entry,
+                                             const mlir::SymbolTable &symbols);
 
 /// The elements per row of the run along each dim of `root`, the type of the largest of some
 /// results; 0: all of the dim.

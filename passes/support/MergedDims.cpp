@@ -1,4 +1,4 @@
-// Pointwise ops have no dims of their own; broadcasts and positions renumber theirs.
+// Pointwise ops have no dims of their own; broadcasts renumber theirs.
 #include "passes/support/MergedDims.h"
 
 #include "dialects/grad/Grad.h"
@@ -53,14 +53,28 @@ void MergedDims::retype(Value value) const {
     value.setType(merged(value.getType()));
 }
 
+bool MergedDims::keepsMeaning(exec::KernelOp kernel, Operation *contraction) const {
+  return llvm::all_of(kernel.getBlock().without_terminator(), [&](Operation &op) {
+    return &op == contraction ? !isSpread(contraction->getOperand(1).getType()) : keepsMeaning(&op);
+  });
+}
+
+void MergedDims::retype(exec::KernelOp kernel) const {
+  for (BlockArgument argument : kernel.getBlock().getArguments())
+    retype(argument);
+  for (Operation &op : kernel.getBlock().without_terminator())
+    retype(&op);
+}
+
 void MergedDims::retype(Operation *op) const {
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  bool isRenumbered = broadcast && !keepsRank && isSpread(broadcast.getType());
   llvm::for_each(op->getResults(), [&](Value result) { retype(result); });
   if (auto constant = dyn_cast<ConstantOp>(op);
       constant && constant.getValue().getType() != constant.getType())
     constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue())
                               .resizeSplat(cast<ShapedType>(constant.getType())));
-  auto broadcast = dyn_cast<BroadcastOp>(op);
-  if (!broadcast || keepsRank)
+  if (!isRenumbered)
     return;
   SmallVector<int64_t> dims;
   for (int64_t d : broadcast.getDims())

@@ -19,10 +19,13 @@ public:
 
   /// Whether the op, which is no contraction, keeps its meaning if spread values are merged.
   bool keepsMeaning(mlir::Operation *op) const;
+  /// Whether a kernel's ops do, but for its contraction, of which only the rhs is checked: it must
+  /// not be spread.
+  bool keepsMeaning(mlir::exec::KernelOp kernel, mlir::Operation *contraction) const;
   /// Merges the dims of a value, if it is spread.
   void retype(mlir::Value value) const;
-  /// Merges the dims of such an op's results.
-  void retype(mlir::Operation *op) const;
+  /// Merges the dims of all values of such a kernel.
+  void retype(mlir::exec::KernelOp kernel) const;
   /// Lets a launch read and write views with merged dims.
   void relaunch(mlir::exec::LaunchOp launch) const;
 
@@ -30,14 +33,11 @@ private:
   int64_t count() const { return int64_t(sizes.size()); }
   /// How a broadcast's operand has the leading dims: all of them, none, or otherwise (null).
   std::optional<bool> repeatsSpread(mlir::grad::BroadcastOp broadcast) const;
+  void retype(mlir::Operation *op) const;
 
   mlir::SmallVector<int64_t> sizes;
   bool keepsRank;
 };
-
-/// The attribute of a product whose rows were merged before: extents of rows that depend on the run
-/// stay known if they are merged again.
-constexpr llvm::StringLiteral splitName = "grad.split";
 
 /// Sets an operand to a view of it, and erases views that are then unused.
 void viewOperand(mlir::OpOperand &operand, mlir::RankedTensorType type);

@@ -92,21 +92,56 @@ exec.kernel @square(%x: tensor<4x6x4xf32>, %g: tensor<4x6x6xf32>) attributes {by
 
 // -----
 
-// In an entry that takes any number of rows, only dims that were merged before.
+// A dropout's bits are drawn by position. A factor that repeats a vector keeps the numbers of its dims.
+// CHECK: exec.kernel @{{.*}}(%[[X:.*]]: tensor<24x8xf32>, %[[V:.*]]: tensor<16xf32>
+// CHECK: %[[W:.*]] = grad.broadcast %[[V]] dims [1] : tensor<16xf32> -> tensor<8x16xf32>
+// CHECK: grad.matmul %[[X]], %[[W]] : tensor<24x8xf32>, tensor<8x16xf32>
+// CHECK: grad.random_bits {{.*}} -> tensor<24x16xui32>
+exec.kernel @dropout(%x: tensor<4x6x8xf32>, %v: tensor<16xf32>, %seed: tensor<i32>, %step: tensor<i32>) attributes {bytes = 0 : i64} {
+  %w = grad.broadcast %v dims [1] : tensor<16xf32> -> tensor<8x16xf32>
+  %0 = grad.convolution %x, %w dims "aby,yz->abz" window <[]> : tensor<4x6x8xf32>, tensor<8x16xf32>
+  %bits = grad.random_bits %seed, %step stream 1 : tensor<i32> -> tensor<4x6x16xui32>
+  %1 = grad.cast %bits : tensor<4x6x16xui32> -> tensor<4x6x16xf32>
+  %2 = grad.mul %0, %1 : tensor<4x6x16xf32>
+  exec.yield %2 : tensor<4x6x16xf32>
+}
+
+// -----
+
+// In an entry that takes any number of rows, these must lead the dims of all operands: not behind others, and not one row for all.
 // CHECK-LABEL: func.func @any_rows
-// CHECK: exec.launch @behind(%arg0, %arg2)
-// CHECK: %[[X:.*]] = grad.reshape %arg1 : tensor<4x6x8xf32> -> tensor<24x8xf32>
+// CHECK: %[[T:.*]] = exec.launch @turn(%arg0)
+// CHECK: exec.launch @behind(%[[T]], %arg2)
+// CHECK: %[[R:.*]] = exec.launch @repeat(%arg1)
+// CHECK: exec.launch @add(%arg0, %arg2, %[[R]])
+// CHECK: %[[X:.*]] = grad.reshape %arg0 : tensor<4x6x8xf32> -> tensor<24x8xf32>
 // CHECK: exec.launch @matmul(%[[X]], %arg2)
-func.func @any_rows(%x: tensor<6x4x8xf32>, %y: tensor<4x6x8xf32>, %w: tensor<8x16xf32>) -> (tensor<6x4x16xf32>, tensor<4x6x16xf32>) attributes {grad.rows} {
-  %0 = exec.launch @behind(%x, %w) {exec.nodes = []} : (tensor<6x4x8xf32>, tensor<8x16xf32>) -> tensor<6x4x16xf32>
-  %1 = exec.launch @split(%y, %w) {exec.nodes = []} : (tensor<4x6x8xf32>, tensor<8x16xf32>) -> tensor<4x6x16xf32>
-  return %0, %1 : tensor<6x4x16xf32>, tensor<4x6x16xf32>
+func.func @any_rows(%x: tensor<4x6x8xf32> {grad.batched}, %p: tensor<6x16xf32>, %w: tensor<8x16xf32>) -> (tensor<6x4x16xf32>, tensor<4x6x16xf32>, tensor<4x6x16xf32>) attributes {grad.rows} {
+  %0 = exec.launch @turn(%x) {exec.nodes = []} : (tensor<4x6x8xf32>) -> tensor<6x4x8xf32>
+  %1 = exec.launch @behind(%0, %w) {exec.nodes = []} : (tensor<6x4x8xf32>, tensor<8x16xf32>) -> tensor<6x4x16xf32>
+  %2 = exec.launch @repeat(%p) {exec.nodes = []} : (tensor<6x16xf32>) -> tensor<4x6x16xf32>
+  %3 = exec.launch @add(%x, %w, %2) {exec.nodes = []} : (tensor<4x6x8xf32>, tensor<8x16xf32>, tensor<4x6x16xf32>) -> tensor<4x6x16xf32>
+  %4 = exec.launch @rows(%x, %w) {exec.nodes = []} : (tensor<4x6x8xf32>, tensor<8x16xf32>) -> tensor<4x6x16xf32>
+  return %1, %3, %4 : tensor<6x4x16xf32>, tensor<4x6x16xf32>, tensor<4x6x16xf32>
+}
+exec.kernel @turn(%x: tensor<4x6x8xf32>) attributes {bytes = 0 : i64} {
+  %0 = grad.transpose %x permutation [1, 0, 2] : tensor<4x6x8xf32>
+  exec.yield %0 : tensor<6x4x8xf32>
+}
+exec.kernel @repeat(%p: tensor<6x16xf32>) attributes {bytes = 0 : i64} {
+  %0 = grad.broadcast %p dims [1, 2] : tensor<6x16xf32> -> tensor<4x6x16xf32>
+  exec.yield %0 : tensor<4x6x16xf32>
 }
 exec.kernel @behind(%x: tensor<6x4x8xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
   %0 = grad.convolution %x, %w dims "aby,yz->abz" window <[]> : tensor<6x4x8xf32>, tensor<8x16xf32>
   exec.yield %0 : tensor<6x4x16xf32>
 }
-exec.kernel @split(%x: tensor<4x6x8xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
-  %0 = grad.convolution %x, %w dims "aby,yz->abz" window <[]> {grad.split} : tensor<4x6x8xf32>, tensor<8x16xf32>
+exec.kernel @add(%x: tensor<4x6x8xf32>, %w: tensor<8x16xf32>, %p: tensor<4x6x16xf32>) attributes {bytes = 0 : i64} {
+  %0 = grad.convolution %x, %w dims "aby,yz->abz" window <[]> : tensor<4x6x8xf32>, tensor<8x16xf32>
+  %1 = grad.add %0, %p : tensor<4x6x16xf32>
+  exec.yield %1 : tensor<4x6x16xf32>
+}
+exec.kernel @rows(%x: tensor<4x6x8xf32>, %w: tensor<8x16xf32>) attributes {bytes = 0 : i64} {
+  %0 = grad.convolution %x, %w dims "aby,yz->abz" window <[]> : tensor<4x6x8xf32>, tensor<8x16xf32>
   exec.yield %0 : tensor<4x6x16xf32>
 }

@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: func.func @linear
 // CHECK: %[[X:.*]] = grad.reshape %arg0 : tensor<1024x256xf32> -> tensor<8x128x256xf32>
-// CHECK: %[[P:.*]] = grad.convolution %[[X]], %arg1 dims "aby,yz->abz" window <[]> {grad.split} : tensor<8x128x256xf32>, tensor<256x64xf32>
+// CHECK: %[[P:.*]] = grad.convolution %[[X]], %arg1 dims "aby,yz->abz" window <[]> : tensor<8x128x256xf32>, tensor<256x64xf32>
 // CHECK: grad.relu %[[P]] : tensor<8x128x64xf32>
 func.func @linear(%x: tensor<1024x256xf32>, %w: tensor<256x64xf32>) -> tensor<8x128x64xf32> {
   %0 = grad.matmul %x, %w : tensor<1024x256xf32>, tensor<256x64xf32>
@@ -16,7 +16,7 @@ func.func @linear(%x: tensor<1024x256xf32>, %w: tensor<256x64xf32>) -> tensor<8x
 // The lhs had these dims before. A stored transposed weight, 16-bit factors of an unrounded sum, three dims.
 // CHECK-LABEL: func.func @dims_of_the_lhs
 // CHECK-NOT: grad.reshape
-// CHECK: %[[P:.*]] = grad.convolution %arg0, %arg1 dims "abcy,zy->abcz" window <[]> wide {grad.split} : tensor<2x3x4x8xbf16>, tensor<16x8xbf16>
+// CHECK: %[[P:.*]] = grad.convolution %arg0, %arg1 dims "abcy,zy->abcz" window <[]> wide : tensor<2x3x4x8xbf16>, tensor<16x8xbf16>
 // CHECK-NEXT: grad.exp %[[P]] : tensor<2x3x4x16xf32>
 func.func @dims_of_the_lhs(%x: tensor<2x3x4x8xbf16>, %w: tensor<16x8xbf16>) -> tensor<2x3x4x16xf32> {
   %0 = grad.reshape %x : tensor<2x3x4x8xbf16> -> tensor<24x8xbf16>
@@ -47,4 +47,24 @@ func.func @others(%x: tensor<24x8xf32>, %w: tensor<8x16xf32>, %t: tensor<8x24xf3
   %12 = grad.reshape %11 : tensor<24x16xf32> -> tensor<4x6x16xf32>
   %13 = grad.relu %12 : tensor<4x6x16xf32>
   return %0, %2, %6, %10, %13 : tensor<24x16xf32>, tensor<4x6x16xf32>, tensor<4x6xf32>, tensor<4x6x4x4xf32>, tensor<4x6x16xf32>
+}
+
+// -----
+
+// A value for each position, read behind the bias, and one for each sequence.
+// CHECK-LABEL: func.func @apart
+// CHECK-NOT: grad.convolution
+func.func @apart(%x: tensor<24x8xf32>, %w: tensor<8x16xf32>, %b: tensor<16xf32>, %p: tensor<6x16xf32>, %s: tensor<4xf32>) -> (tensor<4x6x16xf32>, tensor<4x6x16xf32>) {
+  %0 = grad.matmul %x, %w : tensor<24x8xf32>, tensor<8x16xf32>
+  %1 = grad.reshape %0 : tensor<24x16xf32> -> tensor<4x6x16xf32>
+  %2 = grad.broadcast %b dims [2] : tensor<16xf32> -> tensor<4x6x16xf32>
+  %3 = grad.add %1, %2 : tensor<4x6x16xf32>
+  %4 = grad.broadcast %p dims [1, 2] : tensor<6x16xf32> -> tensor<4x6x16xf32>
+  %5 = grad.add %3, %4 : tensor<4x6x16xf32>
+  %6 = grad.exp %x : tensor<24x8xf32>
+  %7 = grad.matmul %6, %w : tensor<24x8xf32>, tensor<8x16xf32>
+  %8 = grad.reshape %7 : tensor<24x16xf32> -> tensor<4x6x16xf32>
+  %9 = grad.broadcast %s dims [0] : tensor<4xf32> -> tensor<4x6x16xf32>
+  %10 = grad.mul %8, %9 : tensor<4x6x16xf32>
+  return %5, %10 : tensor<4x6x16xf32>, tensor<4x6x16xf32>
 }
