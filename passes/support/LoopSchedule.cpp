@@ -90,8 +90,10 @@ void LoopSchedule::scheduleLoops() {
     return walkPanels(panel);
   bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
   tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
-  if (searches()) {
-    constexpr int64_t most = 32; // vectors, for most of which no update is found
+  if (searchesUpdates()) {
+    // A search reads all indices: 32 vectors share one, although they are more than registers hold,
+    // since few are updated.
+    constexpr int64_t most = 32;
     tile[last] = lanes * llvm::divideCeil(rowTile, llvm::divideCeil(rowTile, most));
   }
   // With short rows, several fit in registers at once, which hides the latency of their
@@ -128,12 +130,11 @@ bool LoopSchedule::hasReduction() {
                       [](Operation &op) { return loopKind(&op) == LoopKind::reduction; });
 }
 
-/// Whether each tile searches all updates for those of its targets.
-bool LoopSchedule::searches() {
-  return llvm::any_of(kernel.getBlock(), [](Operation &op) {
-    return loopKind(&op) == LoopKind::reduction &&
-           !isa<ReductionOpInterface, WindowOpInterface>(op);
-  });
+/// Whether each tile searches all indices for updates of its targets, as a scatter does unless
+/// indices choose along the last dim, where each lane has a target of its own.
+bool LoopSchedule::searchesUpdates() {
+  return llvm::any_of(kernel.getBlock().getOps<ScatterOp>(),
+                      [](ScatterOp op) { return op.getDims().back() >= 0; });
 }
 
 bool LoopSchedule::isTransposed() {

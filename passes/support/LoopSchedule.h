@@ -41,7 +41,7 @@ private:
   void walkPanels(mlir::exec::PanelAttr panel);
   bool isPrefix(llvm::ArrayRef<int64_t> shape);
   bool hasReduction();
-  bool searches();
+  bool searchesUpdates();
 };
 
 } // namespace gradc

@@ -35,6 +35,7 @@ REASONS = {
     "passes/OrderStates.cpp": "looks for transposes of states",
     "passes/support/TransposedOperands.cpp": "looks for transposes of operands",
     "passes/support/LibraryForm.cpp": "a library's own vocabulary: bias, ReLU, GELU",
+    "passes/support/LoopSchedule.cpp": "the one op whose tiles search for what is theirs",
     "passes/SplitRows.cpp": "a matrix product is the form in which rows come merged",
     "passes/support/MergedDims.cpp": "a broadcast repeats along dims, and bits are drawn by position",
     "passes/DecomposeComposites.cpp": "what a target takes whole",

@@ -469,4 +469,21 @@ exec.kernel @gradient_of_rows(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf1
   %0 = grad.matmul %x, %y transpose_lhs wide : tensor<1024x384xbf16>, tensor<1024x384xbf16>
   exec.yield %0 : tensor<384x384xf32>
 }
+
+// Each tile of a scatter searches all indices, so it is wide; not where indices choose along the lanes.
+
+// V3-LABEL: exec.kernel @scatter_rows(
+// V3-SAME: lanes = 8, tile = [1, 256]
+// V4-LABEL: exec.kernel @scatter_rows(
+// V4-SAME: lanes = 16, tile = [1, 512]
+exec.kernel @scatter_rows(%init: tensor<50x512xf32>, %at: tensor<24xi64>, %u: tensor<24x512xf32>) attributes {flops = 12288 : i64, bytes = 151744 : i64} {
+  %0 = grad.scatter %init[%at] add %u dims [-1, 1] index_dims [0] : tensor<50x512xf32>, tensor<24x512xf32>, tensor<24xi64>
+  exec.yield %0 : tensor<50x512xf32>
+}
+// V3-LABEL: exec.kernel @histogram(
+// V3-SAME: lanes = 8, tile = [32]
+exec.kernel @histogram(%init: tensor<256xf32>, %at: tensor<4096xi64>, %u: tensor<4096xf32>) attributes {flops = 4096 : i64, bytes = 50176 : i64} {
+  %0 = grad.scatter %init[%at] add %u dims [-1] index_dims [0] : tensor<256xf32>, tensor<4096xf32>, tensor<4096xi64>
+  exec.yield %0 : tensor<256xf32>
+}
 }
