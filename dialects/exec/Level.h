@@ -108,7 +108,7 @@ struct Level {
   bool isCuda() const { return gpu; }
   /// Whether storing some lanes costs no more than storing all. AVX2's instruction takes about 20
   /// cycles on AMD's first Zen cores.
-  bool hasFastMasks() const { return isCuda() || vectorBytes > 32; }
+  bool hasFastMaskedStores() const { return isCuda() || vectorBytes > 32; }
   /// The part of the L2 cache that a loop may fill and still hit later.
   int64_t cachedBytes() const { return l2Bytes / 2; }
 };

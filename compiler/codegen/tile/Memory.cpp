@@ -380,14 +380,14 @@ void Memory::storeVector(LoopNest &nest, const LinearExpr &at, int64_t valid, Va
   value = toStorage(nest, value);
   if (valid == nest.lanes)
     LLVM::StoreOp::create(b, nest.location, value, to, bytes);
-  else if (nest.level.hasFastMasks())
+  else if (nest.level.hasFastMaskedStores())
     LLVM::MaskedStoreOp::create(b, nest.location, value, to, nest.prefixMask(valid),
                                 b.getI32IntegerAttr(bytes));
   else
     storePieces(nest, value, to, valid, bytes);
 }
 
-/// Stores the first `valid` elements in pieces of 8, 4, 2 and 1.
+/// Stores the first `valid` elements in pieces, each of a power of two, the largest first.
 void Memory::storePieces(LoopNest &nest, Value value, Value to, int64_t valid,
                          int64_t alignment) const {
   OpBuilder &b = nest.builder;

@@ -103,7 +103,7 @@ void TileEmitter::computeAssembly(linalg::GenericOp op, const Point &point) {
   nest.known(op.getResult(0), point) = result;
 }
 
-/// Whether a vector of elements lies inside a piece as a whole, or outside.
+/// Whether all lanes of a vector are on the same side of a piece's bounds.
 static bool isUndivided(const Piece &piece, const LinearExpr &at, int64_t lanes) {
   LinearExpr first = at.inLane(0);
   auto isMultiple = [&](int64_t n) { return n % lanes == 0; };
@@ -112,14 +112,11 @@ static bool isUndivided(const Piece &piece, const LinearExpr &at, int64_t lanes)
           isMultiple(piece.offset) && isMultiple(piece.size));
 }
 
-/// Loads a vector if it lies inside the piece.
-Value TileEmitter::assembleUndivided(linalg::GenericOp op, ArrayRef<Piece> pieces,
-                                     const Point &point) {
+/// Whether an undivided vector at `domain` of the pieces is inside them.
+Value TileEmitter::isInside(ArrayRef<Piece> pieces, ArrayRef<LinearExpr> domain) {
   OpBuilder &b = nest.builder;
-  SmallVector<LinearExpr> domain(pieces.size());
   Value inside;
-  for (auto [piece, at] : llvm::zip(pieces, point.coordinates)) {
-    domain[piece.dim] = at + LinearExpr(-piece.offset);
+  for (const Piece &piece : pieces) {
     if (piece.isWhole)
       continue;
     // Positions before the piece are very large unsigned numbers.
@@ -128,33 +125,12 @@ Value TileEmitter::assembleUndivided(linalg::GenericOp op, ArrayRef<Piece> piece
                                         nest.constant(piece.size));
     inside = inside ? arith::AndIOp::create(b, nest.location, inside, holds).getResult() : holds;
   }
-  auto from = operandPoint(op, op->getOpOperand(0), domain, point.valid);
-  if (!from)
-    return {};
-  Value outside = nest.splat(pull(op.getDpsInits()[0], point));
-  return nest.choose(inside, outside, [&] {
-    return SmallVector<Value>{nest.splat(pull(op->getOperand(0), *from))};
-  })[0];
+  return inside;
 }
 
-/// A plain copy from memory with adjacent lanes becomes one load, or a masked load of the lanes
-/// inside the piece.
-Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
-  auto pieces = *piecesOf(op);
-  Block *body = op.getBody();
-  auto memory = memories.find(op->getOperand(0));
-  if (!point.hasLanes() || memory == memories.end() ||
-      body->getTerminator()->getOperand(0) != body->getArgument(0) ||
-      llvm::any_of(pieces, [](const Piece &p) { return p.stride != 1; }))
-    return {};
-  if (!nest.level.isCuda() && point.valid == nest.lanes &&
-      llvm::all_of(llvm::zip(pieces, point.coordinates), [&](auto pair) {
-        auto &[piece, at] = pair;
-        return isUndivided(piece, at, nest.lanes);
-      }))
-    return assembleUndivided(op, pieces, point);
+/// Which of the first `point.valid` lanes are inside the pieces.
+Value TileEmitter::lanesInside(ArrayRef<Piece> pieces, const Point &point) {
   OpBuilder &b = nest.builder;
-  SmallVector<LinearExpr> domain(pieces.size());
   Value inside = nest.prefixMask(point.valid);
   auto require = [&](arith::CmpIPredicate how, Value x, int64_t limit) {
     Value y = arith::IndexCastOp::create(b, nest.location, b.getIndexType(), nest.constant(limit));
@@ -164,17 +140,39 @@ Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
     inside = arith::AndIOp::create(b, nest.location, inside, nest.splat(holds));
   };
   for (auto [piece, at] : llvm::zip(pieces, point.coordinates)) {
-    domain[piece.dim] = at + LinearExpr(-piece.offset);
     if (piece.isWhole)
       continue;
     require(arith::CmpIPredicate::sge, coordinate(at), piece.offset);
     require(arith::CmpIPredicate::slt, coordinate(at), piece.offset + piece.size);
   }
+  return inside;
+}
+
+/// A plain copy from memory with adjacent lanes becomes a load under one condition, or a masked
+/// load of the lanes inside the piece.
+Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
+  auto pieces = *piecesOf(op);
+  Block *body = op.getBody();
+  auto memory = memories.find(op->getOperand(0));
+  if (!point.hasLanes() || memory == memories.end() ||
+      body->getTerminator()->getOperand(0) != body->getArgument(0) ||
+      llvm::any_of(pieces, [](const Piece &p) { return p.stride != 1; }))
+    return {};
+  SmallVector<LinearExpr> domain(pieces.size());
+  bool undivided = !nest.level.isCuda() && point.valid == nest.lanes;
+  for (auto [piece, at] : llvm::zip(pieces, point.coordinates)) {
+    domain[piece.dim] = at + LinearExpr(-piece.offset);
+    undivided &= isUndivided(piece, at, nest.lanes);
+  }
   auto from = operandPoint(op, op->getOpOperand(0), domain, point.valid);
   if (!from)
     return {};
-  return memory->second.loadWhere(nest, *from, inside,
-                                  nest.splat(pull(op.getDpsInits()[0], point)));
+  Value outside = nest.splat(pull(op.getDpsInits()[0], point));
+  if (!undivided)
+    return memory->second.loadWhere(nest, *from, lanesInside(pieces, point), outside);
+  return nest.choose(isInside(pieces, domain), outside, [&] {
+    return SmallVector<Value>{nest.splat(pull(op->getOperand(0), *from))};
+  })[0];
 }
 
 Value TileEmitter::assembleScalar(linalg::GenericOp op, const Point &point) {

@@ -100,8 +100,8 @@ private:
   void computeReshape(mlir::Operation *op, const Point &point);
   void computeAssembly(mlir::linalg::GenericOp op, const Point &point);
   mlir::Value assembleVector(mlir::linalg::GenericOp op, const Point &point);
-  mlir::Value assembleUndivided(mlir::linalg::GenericOp op, llvm::ArrayRef<Piece> pieces,
-                                const Point &point);
+  mlir::Value isInside(llvm::ArrayRef<Piece> pieces, llvm::ArrayRef<LinearExpr> domain);
+  mlir::Value lanesInside(llvm::ArrayRef<Piece> pieces, const Point &point);
   mlir::Value assembleScalar(mlir::linalg::GenericOp op, const Point &point);
   mlir::Value computeConstant(mlir::arith::ConstantOp op, const Point &point);
   void prepareOnce(mlir::Value value, llvm::ArrayRef<Point> points,

@@ -429,15 +429,17 @@ TEST(Movement, SlicesPadsAndConcatenates) {
 }
 
 TEST(Movement, VectorsOfAPieceOrBesideIt) {
-  expectRight(formatv(
-      R"(exec.kernel @k(%a: tensor<5x16xf32>, %b: tensor<5x24xf32>, %c: tensor<5x5xf32>) attributes {{{0}} {{
-    %s = grad.concatenate %a, %b, %c dim 1 : tensor<5x16xf32>, tensor<5x24xf32>, tensor<5x5xf32>
-    exec.yield %s : tensor<5x45xf32> })",
-      schedule(8, "1, 8", "0, 1")));
-  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x16xf32>) attributes {{{0}} {{
-    %s = grad.pad %a low [1, 8] high [2, 16] interior [0, 0] {{value = 1.5} : tensor<5x16xf32>
-    exec.yield %s : tensor<8x40xf32> })",
-                      schedule(8, "1, 16", "0, 1")));
+  for (int lanes : {8, 16}) {
+    expectRight(formatv(R"(exec.kernel @k(%a: {1}, %b: {2}, %c: {3}) attributes {{{0}} {{
+      %s = grad.concatenate %a, %b, %c dim 1 : {1}, {2}, {3}
+      exec.yield %s : {4} })",
+                        schedule(lanes, formatv("1, {0}", lanes).str(), "0, 1"), tensor({5, 16}),
+                        tensor({5, 48}), tensor({5, 5}), tensor({5, 69})));
+    expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x16xf32>) attributes {{{0}} {{
+      %s = grad.pad %a low [1, 16] high [2, 32] interior [0, 0] {{value = 1.5} : tensor<5x16xf32>
+      exec.yield %s : tensor<8x64xf32> })",
+                        schedule(lanes, formatv("1, {0}", 2 * lanes).str(), "0, 1")));
+  }
 }
 
 TEST(Movement, ReshapesInside) {
