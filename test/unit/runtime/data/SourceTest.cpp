@@ -98,7 +98,7 @@ size_t residentFileBytes() {
 }
 
 TEST_F(SourceTest, ALargeFileDoesNotStayInMemory) {
-  int64_t rows = 3000, pixels = 4096; // 48 MB as f32
+  int64_t rows = 6000, pixels = 4096; // 96 MB as f32
   std::vector<float> values(size_t(rows * pixels));
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = float(i / size_t(pixels));
@@ -117,7 +117,8 @@ TEST_F(SourceTest, ALargeFileDoesNotStayInMemory) {
     EXPECT_EQ(reinterpret_cast<const float *>(batch.field(0))[pixels], float(i * 50 % rows + 1));
     most = std::max(most, residentFileBytes());
   }
-  EXPECT_LT(most, before + (size_t(20) << 20));
+  // Besides 8 MB of batches, whatever the system maps around each page that is read.
+  EXPECT_LT(most, before + (size_t(48) << 20));
   EXPECT_GT(most, before + (size_t(4) << 20)); // it is measured at all
 }
 
