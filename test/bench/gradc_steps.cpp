@@ -6,13 +6,15 @@
 #include "runtime/train/Phase.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
 
 using namespace gradc::runtime;
 
@@ -83,11 +85,15 @@ void pinToOneCpu() {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-/// MiB of this process at its peak.
+/// MiB of this process at its peak. Not getrusage's figure, which includes the parent's peak.
 double mostResident() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return double(usage.ru_maxrss) / 1024;
+  constexpr std::string_view key = "VmHWM:";
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key))
+      return std::stod(line.substr(key.size())) / 1024;
+  std::fprintf(stderr, "error: /proc/self/status has no VmHWM\n");
+  std::exit(1);
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 """The interface of all peers, and how they are measured."""
 import os
-import resource
 import statistics
 import time
 from typing import Any, Callable, NamedTuple
@@ -24,10 +23,11 @@ def since_start():
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
-def resident():
-    """MiB of this process."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+def resident(peak=False):
+    """MiB of this process, now or at its peak; not getrusage's figure, which includes the parent's peak."""
+    key = "VmHWM:" if peak else "VmRSS:"
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(key)) / 1024
 
 
 def measure(make, seconds, compared=20):
@@ -68,7 +68,7 @@ def measure(make, seconds, compared=20):
         "steps": len(times) * chunk * steps.per_call,
         "first_step_s": round(first, 3),
         "startup_s": round(startup, 2),
-        "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "rss_mb": round(resident(peak=True)),
         "before_mb": round(before),
         "losses": losses,
     }
