@@ -81,7 +81,7 @@ void PanelCopies::emitUnits(SpaceEmitter &space, Value from, Value to, const Ste
   unsigned inner = 1 - outer;
   space.emitUnits(from, to, [&](const LinearExpr &first, int64_t width) {
     if (panels[inner])
-      copyPanel(inner, panelsAt(inner, first, steps.first), first, width, steps);
+      copyPanels(inner, panelsAt(inner, first, steps.first), first, width, steps);
   });
   for (unsigned factor : {0u, 1u})
     if (panels[factor])
@@ -101,45 +101,59 @@ Memory PanelCopies::panelsAt(unsigned factor, const LinearExpr &column,
                 exec::PanelAttr::get(b.getContext(), 1, width), {firstStep, column});
 }
 
-/// Copies full panels, then what is left of the last one.
+/// Copies full panels, several at once because they share lines, then what is left of the last one.
 void PanelCopies::copyUnits(Value begin, Value end, const Steps &steps) {
+  constexpr int64_t atOnce = 4;
   OpBuilder &b = nest.builder;
   int64_t width = schedule.getTile()[outer], size = kernel.getRoot().getDimSize(outer);
   Memory to = panelsAt(outer, nest.variable(begin) * width, steps.first);
   Value full = nest.constant(size / width);
   Value fullEnd = arith::MinSIOp::create(b, nest.location, end, full);
-  nest.loop(begin, fullEnd, {}, [&](LinearExpr i, ValueRange) {
-    copyPanel(outer, to, i * width, width, steps);
+  Value count = arith::SubIOp::create(b, nest.location, fullEnd, begin);
+  Value groups = arith::DivSIOp::create(b, nest.location, count, nest.constant(atOnce));
+  nest.again(groups, [&](LinearExpr i) {
+    LinearExpr first = nest.variable(begin) + i * atOnce;
+    copyPanels(outer, to, first * width, atOnce * width, steps);
+  });
+  LinearExpr rest = nest.variable(begin) + nest.variable(groups) * atOnce;
+  nest.loop(nest.index(rest), fullEnd, {}, [&](LinearExpr i, ValueRange) {
+    copyPanels(outer, to, i * width, width, steps);
     return SmallVector<Value>();
   });
   if (size % width != 0) {
     Value isLast = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, full);
-    nest.when(isLast,
-              [&] { copyPanel(outer, to, LinearExpr(size / width * width), size % width, steps); });
+    nest.when(isLast, [&] {
+      copyPanels(outer, to, LinearExpr(size / width * width), size % width, steps);
+    });
   }
 }
 
-/// Copies `width` columns of the steps; from now on tiles read them there.
-void PanelCopies::copyPanel(unsigned factor, const Memory &to, const LinearExpr &column,
-                            int64_t width, const Steps &steps) {
+/// Copies `width` columns of the steps, the first of a panel; from now on tiles read them there.
+void PanelCopies::copyPanels(unsigned factor, const Memory &to, const LinearExpr &column,
+                             int64_t width, const Steps &steps) {
   constexpr int64_t stepsAhead = 16;
-  const Memory &from = operands[operandOf(factor).getArgNumber()];
-  tiles.bind(operandOf(factor), to);
+  BlockArgument operand = operandOf(factor);
+  const Memory &from = operands[operand.getArgNumber()];
+  tiles.bind(operand, to);
+  int64_t panel = schedule.getTile()[factor];
+  int64_t line = nest.level.lineBytes / grad::elementBytes(getElementTypeOrSelf(operand));
   auto pointAt = [&](const LinearExpr &step, int64_t lane) {
     Point p;
     p.coordinates = {step, column + LinearExpr(lane)};
     p.coordinates[1].lane = 1;
-    p.valid = std::min(nest.lanes, width - lane);
+    p.valid = std::min({nest.lanes, width - lane, panel - lane % panel});
     return p;
   };
-  nest.loop(nest.index(steps.first), nest.index(steps.second), {},
-            [&](LinearExpr step, ValueRange) {
-              for (int64_t lane = 0; lane < width; lane += nest.lanes) {
-                Point p = pointAt(step, lane);
-                if (auto line = from.line(nest, pointAt(step + LinearExpr(stepsAhead), lane)))
-                  from.prefetch(nest, *line);
-                to.store(nest, p, from.load(nest, p));
-              }
-              return SmallVector<Value>();
-            });
+  auto copyStep = [&](LinearExpr step, ValueRange) {
+    for (int64_t lane = 0; lane < width; lane += line)
+      if (auto ahead = from.line(nest, pointAt(step + LinearExpr(stepsAhead), lane)))
+        from.prefetch(nest, *ahead);
+    for (int64_t lane = 0; lane < width;) {
+      Point p = pointAt(step, lane);
+      to.store(nest, p, from.load(nest, p));
+      lane += p.valid;
+    }
+    return SmallVector<Value>();
+  };
+  nest.loop(nest.index(steps.first), nest.index(steps.second), {}, copyStep);
 }

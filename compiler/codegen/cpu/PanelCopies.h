@@ -32,8 +32,8 @@ public:
 
 private:
   void copyUnits(mlir::Value begin, mlir::Value end, const Steps &steps);
-  void copyPanel(unsigned factor, const tile::Memory &to, const tile::LinearExpr &column,
-                 int64_t width, const Steps &steps);
+  void copyPanels(unsigned factor, const tile::Memory &to, const tile::LinearExpr &column,
+                  int64_t width, const Steps &steps);
   tile::Memory panelsAt(unsigned factor, const tile::LinearExpr &column,
                         const tile::LinearExpr &firstStep);
   mlir::BlockArgument operandOf(unsigned factor) const;

@@ -359,6 +359,11 @@ int64_t Memory::alignmentOf(const LinearExpr &at) const {
   return element * elements;
 }
 
+/// Whether the first `valid` lanes are a shorter vector that a CPU loads and stores without a mask.
+static bool isOnePiece(const LoopNest &nest, int64_t valid) {
+  return !nest.level.isCuda() && llvm::has_single_bit(uint64_t(valid));
+}
+
 Value Memory::loadVector(LoopNest &nest, const LinearExpr &at, int64_t valid) const {
   OpBuilder &b = nest.builder;
   int64_t bytes = alignmentOf(at);
@@ -368,6 +373,13 @@ Value Memory::loadVector(LoopNest &nest, const LinearExpr &at, int64_t valid) co
   if (valid == nest.lanes)
     return fromStorage(nest, loadAs(nest, vector, from, bytes));
   Value zero = arith::ConstantOp::create(b, nest.location, b.getZeroAttr(vector));
+  if (isOnePiece(nest, valid)) {
+    auto part = VectorType::get(valid, storageType());
+    Value loaded = LLVM::LoadOp::create(b, nest.location, part, from, unsigned(bytes));
+    return fromStorage(nest, vector::InsertStridedSliceOp::create(b, nest.location, loaded, zero,
+                                                                  ArrayRef<int64_t>{0},
+                                                                  ArrayRef<int64_t>{1}));
+  }
   return fromStorage(nest, LLVM::MaskedLoadOp::create(b, nest.location, vector, from,
                                                       nest.prefixMask(valid), zero,
                                                       b.getI32IntegerAttr(bytes)));
@@ -380,7 +392,7 @@ void Memory::storeVector(LoopNest &nest, const LinearExpr &at, int64_t valid, Va
   value = toStorage(nest, value);
   if (valid == nest.lanes)
     LLVM::StoreOp::create(b, nest.location, value, to, bytes);
-  else if (nest.level.hasFastMaskedStores())
+  else if (nest.level.hasFastMaskedStores() && !isOnePiece(nest, valid))
     LLVM::MaskedStoreOp::create(b, nest.location, value, to, nest.prefixMask(valid),
                                 b.getI32IntegerAttr(bytes));
   else
