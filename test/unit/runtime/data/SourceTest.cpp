@@ -117,8 +117,8 @@ TEST_F(SourceTest, ALargeFileDoesNotStayInMemory) {
     EXPECT_EQ(reinterpret_cast<const float *>(batch.field(0))[pixels], float(i * 50 % rows + 1));
     most = std::max(most, residentFileBytes());
   }
-  // Besides 8 MB of batches, whatever the system maps around each page that is read.
-  EXPECT_LT(most, before + (size_t(48) << 20));
+  // 12 MB on a quiet machine; 20 on a busy one, where reading runs ahead of letting go.
+  EXPECT_LT(most, before + (size_t(24) << 20));
   EXPECT_GT(most, before + (size_t(4) << 20)); // it is measured at all
 }
 
