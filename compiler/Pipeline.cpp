@@ -95,7 +95,7 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReassociateSums({forCuda}));
   pm.addPass(createCSEPass());
   pm.addPass(createAlignSteps());
-  // FindExtents passes its findings to kernels.
+  // While ops are single; FindExtents passes the findings to kernels.
   pm.addPass(createBindRows({/*judge=*/true}));
   // After attentions have formed and sums are reassociated, which both look for matrix products.
   pm.addPass(createSplitRows());

@@ -160,6 +160,12 @@ private:
 struct MergeRows : impl::MergeRowsBase<MergeRows> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    std::vector<ProductKernel> products;
+    for (auto kernel : module.getOps<exec::KernelOp>())
+      if (ProductKernel product(kernel); product.canMerge())
+        products.push_back(product);
+    if (products.empty())
+      return;
     SymbolTable symbols(module);
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr("grad.rows")) {
@@ -169,10 +175,7 @@ struct MergeRows : impl::MergeRowsBase<MergeRows> {
         extents.try_emplace(function, std::move(*analysis));
       }
     launches = exec::launchesByKernel(module);
-    std::vector<ProductKernel> products;
-    for (auto kernel : module.getOps<exec::KernelOp>())
-      if (ProductKernel product(kernel); canMerge(product))
-        products.push_back(product);
+    llvm::erase_if(products, [&](const ProductKernel &p) { return !canMergeInLaunches(p); });
 
     KernelTable kernels(module, symbols);
     for (ProductKernel &product : products) {
@@ -189,11 +192,11 @@ struct MergeRows : impl::MergeRowsBase<MergeRows> {
   }
 
 private:
-  bool canMerge(const ProductKernel &product) {
-    return product.canMerge() && llvm::all_of(launchesOf(product), [&](exec::LaunchOp launch) {
-             auto at = extents.find(launch->getParentOfType<func::FuncOp>());
-             return at == extents.end() || product.canMergeIn(launch, at->second);
-           });
+  bool canMergeInLaunches(const ProductKernel &product) {
+    return llvm::all_of(launchesOf(product), [&](exec::LaunchOp launch) {
+      auto at = extents.find(launch->getParentOfType<func::FuncOp>());
+      return at == extents.end() || product.canMergeIn(launch, at->second);
+    });
   }
 
   ArrayRef<exec::LaunchOp> launchesOf(const ProductKernel &product) {
