@@ -30,6 +30,8 @@ struct CompileOptions {
   int64_t memoryBudget = 0;
   /// Folder that caches the machine code of kernels between compilations; empty for none.
   std::string cacheDirectory;
+  /// File of measured schedules; empty for none.
+  std::string tuning;
   /// Print the time of each phase and pass to stderr.
   bool timing = false;
   /// The kernel that the test-only corruption pass changes; empty for none.

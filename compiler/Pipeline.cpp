@@ -119,7 +119,7 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   // Kernels without a library call, and the fallback of each call, are generated from primitives.
   pm.addPass(createDecomposeComposites({/*keepForLibraries=*/false, /*keepForKernels=*/true}));
   pm.addPass(createFindExtents());
-  pm.addPass(createSchedule());
+  pm.addPass(createSchedule({options.tuning}));
   // After schedules, which groups need; before the memory plan, which knows the groups.
   pm.addPass(createGroupLaunches());
   pm.addPass(createOrderLaunches());
@@ -131,9 +131,9 @@ void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createPlanMemory());
 }
 
-void gradc::buildPlannedPhase(OpPassManager &pm, const CompileOptions &) {
+void gradc::buildPlannedPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createDecomposeComposites({/*keepForLibraries=*/false, /*keepForKernels=*/true}));
-  pm.addPass(createSchedule());
+  pm.addPass(createSchedule({options.tuning}));
 }
 
 void gradc::registerPipelines() {

@@ -118,7 +118,11 @@ def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {
     exec.kernel @matmul_relu(...) attributes {schedule =
         #exec.schedule<lanes = 8, tile = [6, 16], order = [0, 1], grain = 6>, ...}
     ```
+
+    A kernel whose key is in the tuning file has the schedule that was measured; the module then has the file's hash as
+    `exec.tuning`.
   }];
+  let options = [Option<"tuning", "tuning", "std::string", "", "tuning file; empty: none">];
 }
 
 def GroupLaunches : Pass<"gradc-group-launches", "::mlir::ModuleOp"> {

@@ -11,6 +11,7 @@
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/OperandLayout.h"
 #include "passes/support/ScheduleBlocks.h"
+#include "passes/support/Tuning.h"
 #include "passes/support/Winograd.h"
 
 using namespace mlir;
@@ -308,6 +309,18 @@ private:
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {
+  using ScheduleBase::ScheduleBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (tuning.empty())
+      return success();
+    FailureOr<Tuning> file = Tuning::read(context, tuning);
+    if (failed(file))
+      return failure();
+    measured = std::make_shared<Tuning>(std::move(*file));
+    return success();
+  }
+
   void runOnOperation() override {
     const exec::Level *level = levelOrNative(getOperation());
     if (!level)
@@ -321,8 +334,29 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       }
       kernel.setScheduleAttr(Scheduler(kernel, *level).run());
       kernel.setScheduleAttr(withPanels(kernel, *level));
+      if (measured && failed(takeMeasured(kernel, *level)))
+        return signalPassFailure();
+    }
+    if (measured && !level->isCuda()) {
+      auto hash = IntegerAttr::get(IntegerType::get(&getContext(), 64, IntegerType::Unsigned),
+                                   llvm::APInt(64, measured->hash()));
+      getOperation()->setAttr(tuningAttribute, hash);
     }
   }
+
+  LogicalResult takeMeasured(exec::KernelOp kernel, const exec::Level &level) {
+    const Tuning::Choice *choice = measured->find(tuningKey(kernel, level));
+    if (!choice)
+      return success();
+    if (!isVariant(choice->schedule, kernel.getScheduleAttr()))
+      return emitError(measured->locationOf(*choice, kernel.getContext()))
+             << "expected a variant of " << kernel.getScheduleAttr() << ", which kernel \""
+             << kernel.getSymName() << "\" has untuned, found " << choice->schedule;
+    kernel.setScheduleAttr(choice->schedule);
+    return success();
+  }
+
+  std::shared_ptr<const Tuning> measured; ///< shared by the pass's clones
 };
 
 } // namespace

@@ -11,6 +11,7 @@
 #include "passes/support/KernelScratch.h"
 #include "passes/support/Ports.h"
 #include "passes/support/Stages.h"
+#include "passes/support/Tuning.h"
 #include "runtime/include/gradc/hash.h"
 
 using namespace mlir;
@@ -224,6 +225,8 @@ private:
     level.kernels = blob.append(ArrayRef(kernels));
     level.entries = blob.append(ArrayRef(entries));
     level.cuts = blob.append(ArrayRef(cuts));
+    if (auto hash = module->getAttrOfType<IntegerAttr>(tuningAttribute))
+      level.tuning_hash = hash.getValue().getZExtValue();
     return level;
   }
 

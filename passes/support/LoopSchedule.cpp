@@ -115,12 +115,11 @@ void LoopSchedule::divideUnits() {
   auto *most = std::max_element(order.begin(), order.end() - 1,
                                 [&](int64_t a, int64_t b) { return enough(a) < enough(b); });
   std::rotate(order.begin(), most, most + 1);
-  if (!llvm::all_of(kernel.getYielded(), [&](Value v) { return isPrefix(shapeOf(v)); }))
+  if (!llvm::all_of(kernel.getYielded(), [&](Value v) { return isPrefix(order, shapeOf(v)); }))
     order = before;
 }
 
-/// Whether a result's dims are those of the outermost loops, as a single loop nest requires.
-bool LoopSchedule::isPrefix(ArrayRef<int64_t> shape) {
+bool LoopSchedule::isPrefix(ArrayRef<int64_t> order, ArrayRef<int64_t> shape) const {
   auto has = [&](int64_t d) { return d < int64_t(shape.size()) && shape[d] == size(d); };
   return std::is_partitioned(order.begin(), order.end(), has);
 }

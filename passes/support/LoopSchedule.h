@@ -26,6 +26,8 @@ protected:
   /// Whether the kernel moves elements so that lanes along a result's last dim read an operand
   /// along a dim other than its last.
   bool isTransposed();
+  /// Whether a result's dims are those of the outermost loops, as a single loop nest requires.
+  bool isPrefix(llvm::ArrayRef<int64_t> order, llvm::ArrayRef<int64_t> shape) const;
 
   mlir::exec::KernelOp kernel;
   const mlir::exec::Level &level;
@@ -39,7 +41,6 @@ private:
   mlir::exec::PanelAttr panelsAcrossRows();
   void walkPairs(mlir::exec::PanelAttr panel);
   void walkPanels(mlir::exec::PanelAttr panel);
-  bool isPrefix(llvm::ArrayRef<int64_t> shape);
   bool hasReduction();
   bool searchesUpdates();
 };

@@ -53,6 +53,10 @@ void CompileArguments::add(CLI::App &command, const char *what) {
                   "most bytes of a string of a model's input (default: 64)")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 16))
       ->type_name("N");
+  command
+      .add_option("--tuning", options.tuning,
+                  "file of measured schedules, which gradc compile --tune writes")
+      ->type_name("FILE");
   command.add_option("--dump-after-each", options.dumpDirectory, "write the IR after each pass")
       ->type_name("DIR");
   command
@@ -128,6 +132,9 @@ int CompileArguments::finish() {
     }
     options.levels.push_back(level.str());
   }
+  if (!options.tuning.empty())
+    if (int code = expectFile(options.tuning))
+      return code;
   if (options.dumpDirectory.empty())
     return 0;
   if (auto error = llvm::sys::fs::create_directories(options.dumpDirectory))

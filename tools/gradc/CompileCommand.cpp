@@ -1,4 +1,5 @@
 // gradc compile: turns a model or spec into an executable, library, object, or text.
+#include "compiler/tune/Tune.h"
 #include "runtime/data/image/Decode.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -17,7 +18,59 @@ namespace {
 struct Settings {
   CompileArguments compile;
   std::string output, emit = "exe";
+  double tuneSeconds = 0;
 };
+
+/// The program's module for the level of this machine; null if it has none.
+mlir::ModuleOp nativeModule(PlannedProgram &program) {
+  const mlir::exec::Level *native = mlir::exec::nativeLevel();
+  for (auto &level : program.levels)
+    if (native && (*level)->getAttrOfType<mlir::StringAttr>("exec.level") == native->name)
+      return *level;
+  return {};
+}
+
+/// Measures schedules, and adds them to the tuning file or begins one. Keeps those that it has.
+int tuneProgram(const Settings &settings) {
+  const std::string &path = settings.compile.options.tuning;
+  if (path.empty())
+    return fail(Code::usage, "--tune writes a tuning file: name it with --tuning");
+  CompileArguments untuned = settings.compile;
+  untuned.options.tuning.clear();
+  Compilation compilation(untuned);
+  if (int code = compilation.plan())
+    return code;
+  mlir::ModuleOp module = nativeModule(compilation.program());
+  if (!module)
+    return fail(Code::usage, "--tune measures code for this machine's CPU, and --target names only "
+                             "others: expected --target=cpu");
+  std::vector<std::string> read = inputFiles(settings.compile.file, compilation.program().imported);
+  if (int code = expectNoneOf(path, read))
+    return code;
+  Tuning tuning;
+  if (llvm::sys::fs::exists(path)) {
+    if (int code = expectFile(path))
+      return code;
+    auto file = Tuning::read(&compilation.context(), path);
+    if (failed(file))
+      return exitCode(Code::invalid);
+    tuning = std::move(*file);
+  }
+  auto save = [&] { return writeFile(path, {tuning.text()}, /*executable=*/false); };
+  if (auto error = save()) // before time is spent
+    return failToWrite(path, std::move(error));
+  TuneResult result = tune(module, settings.tuneSeconds, tuning);
+  if (auto error = save())
+    return failToWrite(path, std::move(error));
+  fmt::print("tuned {} of {} kernels: {} are faster, {:.2f} ms become {:.2f} on one thread\n",
+             result.measured, result.measured + result.left, result.faster, result.before * 1e3,
+             result.after * 1e3);
+  if (result.otherBits)
+    fmt::print("{} of them sum in another order: results differ in their last bits from those of "
+               "an untuned build; {} names them\n",
+               result.otherBits, path);
+  return exitCode(Code::ok);
+}
 
 int writeProgram(Compilation &compilation, const Settings &settings) {
   if (int code = compilation.compile(folderOf(settings.compile.file)))
@@ -80,10 +133,17 @@ int compile(Settings settings) {
   settings.compile.takeEnvironment();
   if (runs)
     setPortableLevels(settings.compile);
+  if (settings.tuneSeconds > 0)
+    if (int code = tuneProgram(settings))
+      return code;
   Compilation compilation(settings.compile);
   int code = compilation.import();
-  if (!code)
-    code = expectNoneOf(settings.output, inputFiles(settings.compile.file, compilation.imported()));
+  if (!code) {
+    std::vector<std::string> read = inputFiles(settings.compile.file, compilation.imported());
+    if (const std::string &tuning = settings.compile.options.tuning; !tuning.empty())
+      read.push_back(tuning);
+    code = expectNoneOf(settings.output, read);
+  }
   if (code)
     return code;
   code = runs ? writeProgram(compilation, settings) : writeText(compilation, settings);
@@ -100,6 +160,12 @@ void addCompile(CLI::App &app, Runner &run) {
   CLI::App *command = app.add_subcommand("compile", "write an executable, library, object or text");
   settings->compile.add(*command);
   command->add_option("-o,--output", settings->output, "the file to write")->required();
+  command
+      ->add_option("--tune", settings->tuneSeconds,
+                   "measure schedules of kernels for so long, and add the fastest to the file of "
+                   "--tuning")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->type_name("SECONDS");
   command->add_option("--emit", settings->emit, "exe|so|obj|asm|llvm|mlir")
       ->check([](const std::string &kind) -> std::string {
         for (const char *known : {"exe", "so", "obj", "asm", "llvm", "mlir"})

@@ -72,8 +72,10 @@ bool isLaunch(const gradc_artifact_node &node) {
 }
 
 void printLevel(const Artifact &artifact, const gradc_artifact_level &level) {
-  fmt::print("level {}: {} kernels, {} of code\n", artifact.string(level.name), level.kernels.count,
-             bytesText(int64_t(level.image.count)));
+  std::string tuning =
+      level.tuning_hash ? fmt::format(", tuned by {:016x}", level.tuning_hash) : "";
+  fmt::print("level {}: {} kernels, {} of code{}\n", artifact.string(level.name),
+             level.kernels.count, bytesText(int64_t(level.image.count)), tuning);
   for (const auto &entry : artifact.elements<gradc_artifact_entry>(level.entries)) {
     std::string_view name = artifact.string(entry.name);
     if (name.find(':') != name.npos) // pack and unpack are internal to the runtime

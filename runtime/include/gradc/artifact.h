@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 15u
+#define GRADC_ARTIFACT_VERSION 16u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes, in the case of raw data) from `offset` on. */
@@ -295,6 +295,7 @@ typedef struct gradc_artifact_level {
   gradc_range image;   /* an ELF shared object; for CUDA, an image for cuModuleLoadData */
   gradc_range buffers, kernels, entries;
   gradc_range cuts;    /* gradc_artifact_cut */
+  uint64_t tuning_hash; /* XXH64 of the tuning file with the schedules of kernels; 0: there was none */
 } gradc_artifact_level;
 
 /* The job: the training spec as a tree of named values. A message is a GROUP with its set fields as children, in order;

@@ -75,10 +75,10 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
 TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
-  newer[offsetof(gradc_artifact_header, version)] = std::byte{16};
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{17};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 15, found 16: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 16, found 17: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");

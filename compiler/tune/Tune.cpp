@@ -1,0 +1,119 @@
+// All kernels are timed with the schedules that they have; then variants of each, the most
+// important kernel first.
+#include "compiler/tune/Tune.h"
+
+#include "compiler/tune/Trial.h"
+#include "dialects/grad/Grad.h"
+#include "passes/support/ModuleLevel.h"
+#include "passes/support/ScheduleCandidates.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace gradc;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+struct Tuned {
+  exec::KernelOp kernel;
+  std::string key;
+  double launches = 0; ///< of all entries, in all iterations of their loops
+  bool isWarm = true;  ///< all of them are in loops, whose data stay in cache
+  double seconds = 0;  ///< of a launch with the present schedule
+};
+
+/// Values of indices decide how fast these are.
+bool readsByIndex(exec::KernelOp kernel) {
+  return !kernel.getBlock().getOps<grad::GatherOp>().empty() ||
+         !kernel.getBlock().getOps<grad::ScatterOp>().empty();
+}
+
+/// The kernels that launches name, in the module's order.
+SmallVector<Tuned> kernelsOf(ModuleOp module, const exec::Level &level) {
+  SmallVector<Tuned> all;
+  llvm::StringMap<size_t> places;
+  for (auto kernel : module.getOps<exec::KernelOp>())
+    if (kernel.getScheduleAttr() && !kernel.getParts() && !kernel.getPatchAttr() &&
+        !readsByIndex(kernel)) {
+      places[kernel.getSymName()] = all.size();
+      all.push_back({kernel, tuningKey(kernel, level)});
+    }
+  module.walk([&](exec::DispatchOp dispatch) {
+    auto place = places.find(dispatch.getKernel());
+    if (place == places.end())
+      return;
+    Tuned &tuned = all[place->second];
+    double launches = 1;
+    SmallVector<exec::LoopOp> loops = exec::loopsAround(dispatch);
+    for (exec::LoopOp loop : loops)
+      launches *= double(loop.getTrips());
+    tuned.launches += launches;
+    tuned.isWarm &= !loops.empty();
+  });
+  llvm::erase_if(all, [](const Tuned &tuned) { return tuned.launches == 0; });
+  return all;
+}
+
+/// The index of the fastest schedule. Another than the first must be faster by more than the noise.
+size_t fastest(ArrayRef<Trial> trials) {
+  constexpr double clearly = 0.97;
+  size_t best = 0;
+  for (size_t i = 1; i < trials.size(); ++i)
+    if (trials[i].seconds > 0 &&
+        trials[i].seconds < trials[best].seconds * (best == 0 ? clearly : 1))
+      best = i;
+  return best;
+}
+
+std::string describe(exec::KernelOp kernel, const Trial &before, const Trial &after) {
+  std::string change = &before == &after
+                           ? "no faster one found"
+                           : llvm::formatv("{0:f2} us before{1}", before.seconds * 1e6,
+                                           after.sameBits ? "" : ", sums in another order")
+                                 .str();
+  return llvm::formatv("// {0}: {1:f2} us, {2}\n", kernel.getSymName(), after.seconds * 1e6,
+                       change);
+}
+
+} // namespace
+
+TuneResult gradc::tune(ModuleOp module, double seconds, Tuning &tuning) {
+  constexpr double unimportant = 1e-3; // of all launches' time
+  const exec::Level &level = *namedLevel(module);
+  auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(seconds));
+  SmallVector<Tuned> kernels = kernelsOf(module, level);
+  double all = 0;
+  for (Tuned &tuned : kernels) {
+    exec::ScheduleAttr present = tuned.kernel.getScheduleAttr();
+    tuned.seconds = tryOut(tuned.kernel, present, level, tuned.isWarm, deadline)[0].seconds;
+    all += tuned.seconds * tuned.launches;
+  }
+  llvm::stable_sort(kernels, [](const Tuned &a, const Tuned &b) {
+    return a.seconds * a.launches > b.seconds * b.launches;
+  });
+  TuneResult result;
+  for (Tuned &tuned : kernels) {
+    if (tuning.find(tuned.key) || tuned.seconds * tuned.launches < unimportant * all)
+      continue;
+    if (Clock::now() >= deadline) {
+      ++result.left;
+      continue;
+    }
+    SmallVector<exec::ScheduleAttr> schedules{tuned.kernel.getScheduleAttr()};
+    llvm::append_range(schedules, scheduleCandidates(tuned.kernel, level));
+    std::vector<Trial> trials = tryOut(tuned.kernel, schedules, level, tuned.isWarm, deadline);
+    if (trials[0].seconds == 0) { // a variant crashes
+      ++result.left;
+      continue;
+    }
+    size_t best = fastest(trials);
+    tuning.insert(tuned.key, {schedules[best], describe(tuned.kernel, trials[0], trials[best])});
+    ++result.measured;
+    result.faster += best != 0;
+    result.otherBits += !trials[best].sameBits;
+    result.before += trials[0].seconds * tuned.launches;
+    result.after += trials[best].seconds * tuned.launches;
+  }
+  return result;
+}
