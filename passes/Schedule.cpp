@@ -57,8 +57,9 @@ private:
   }
 
   /// Sets the level's register tile, rows by columns. Rows are taken from the leading `rowDims`
-  /// until there are enough. All rows of the tile share the rhs' columns.
-  void registerTile(ArrayRef<int64_t> rowDims) {
+  /// until there are enough. All rows of the tile share the rhs' columns. `positions`: the root's
+  /// leading dims that are positions in a picture.
+  void registerTile(ArrayRef<int64_t> rowDims, int64_t positions = 0) {
     bool byAmx = level.amxRows && readsPairs(kernel);
     int64_t n = root.getRank() - 1, rows = 1, tileRows = byAmx ? level.amxRows : level.tileRows;
     for (int64_t d : rowDims)
@@ -81,15 +82,15 @@ private:
         several = wanted / rows;
       // The number of pictures varies, so their tiles have a fixed size; positions are divided
       // evenly.
-      bool isFirst = d == rowDims.front();
-      tile[d] = isFirst ? std::clamp<int64_t>(size(d), 1, several)
-                        : llvm::divideCeil(size(d), llvm::divideCeil(size(d), several));
+      bool varies = d == rowDims.front() && d >= positions;
+      tile[d] = varies ? std::clamp<int64_t>(size(d), 1, several)
+                       : llvm::divideCeil(size(d), llvm::divideCeil(size(d), several));
       rows *= tile[d];
     }
   }
 
   /// Column tiles are the outer loop, so that a panel stays in cache while rows stream by, unless
-  /// there are too few column tiles to share among threads.
+  /// there are too few column tiles to share among threads, or all panels stay in cache together.
   void contraction(ContractionOpInterface op) {
     int64_t n = root.getRank() - 1, m = n - 1;
     SmallVector<int64_t> rows = rowDims(op);
@@ -106,8 +107,17 @@ private:
       return;
     }
     registerTile(m < 0 ? SmallVector<int64_t>() : SmallVector<int64_t>{m});
-    if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)))
+    if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)) &&
+        !(keepsPanelsInCache(op) && tiles(m) >= manyUnits))
       std::swap(order[n], order[m]);
+  }
+
+  /// Whether the rhs is stored in panels, and all of them fit into part of the cache.
+  bool keepsPanelsInCache(ContractionOpInterface op) {
+    auto rhs = dyn_cast<BlockArgument>(op->getOperand(1));
+    return rhs && kernel.getLayout(rhs.getArgNumber()) &&
+           exec::layoutBytes(cast<RankedTensorType>(rhs.getType()), /*layout=*/nullptr) <=
+               level.cachedBytes() / 4;
   }
 
   /// The row dims of a plain product's result, innermost first, if all dims but the last are rows.
@@ -157,7 +167,7 @@ private:
       contraction(op);
       order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     } else {
-      registerTile(rowDims);
+      registerTile(rowDims, op.getLetters().windowRank());
     }
     if (rank < 3)
       return;
@@ -183,7 +193,8 @@ private:
 
   /// The dims of a convolution's result that the filter lacks: pictures, then positions, innermost
   /// first, unless neighbouring positions use different taps (base > 1). Dims without padding come
-  /// before others: all rows of a tile have the same taps in the picture there.
+  /// before others: all rows of a tile have the same taps in the picture there. Neighbouring
+  /// columns of a depthwise convolution share vectors of the picture, so they come first.
   SmallVector<int64_t> pictureRows(ContractionOpInterface op) {
     ContractionLetters letters = op.getLetters();
     SmallVector<int64_t> dims;
@@ -201,7 +212,16 @@ private:
     auto positions = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, window.getRank())));
     llvm::stable_sort(positions, [&](int64_t a, int64_t b) { return isPadded(a) < isPadded(b); });
     llvm::append_range(dims, positions);
+    if (isDepthwise(letters)) {
+      auto *columns = llvm::find(dims, window.getRank() - 1);
+      std::rotate(dims.begin(), columns, columns + 1);
+    }
     return dims;
+  }
+
+  /// Whether nothing is summed but the taps of the window.
+  static bool isDepthwise(const ContractionLetters &letters) {
+    return llvm::none_of(letters.lhs, [&](char letter) { return letters.isSummed(letter); });
   }
 
   bool keepsTransformedFilter() {

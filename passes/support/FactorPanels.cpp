@@ -62,6 +62,7 @@ class PanelChoice {
 public:
   PanelChoice(exec::KernelOp kernel, const exec::Level &level)
       : kernel(kernel), level(level), schedule(kernel.getScheduleAttr()), root(kernel.getRoot()),
+        tile(schedule.getTile()),
         product(dyn_cast_or_null<grad::ContractionOpInterface>(gradc::productOf(kernel))) {}
 
   exec::ScheduleAttr run() {
@@ -74,17 +75,29 @@ public:
       std::swap(order[0], order[1]);
       panels = choose(order[0]);
     }
+    bool isWide = !panels[0] && runsAcross(kernel, product, 0) && widenRows();
     if (!panels[0] && !panels[1])
+      panels.clear();
+    if (panels.empty() && !isWide)
       return schedule;
     int64_t grain = gradc::CostModel(level).grain(kernel, tiles(order[0]));
-    if (panels[order[1]]) // each piece copies the inner factor
+    if (!panels.empty() && panels[order[1]]) // each piece copies the inner factor
       grain = std::max(grain, few);
-    return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), schedule.getTile(),
-                                   order, grain, schedule.getBlock(), panels,
-                                   schedule.getAlgorithm());
+    return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), tile, order, grain,
+                                   schedule.getBlock(), panels, schedule.getAlgorithm());
   }
 
 private:
+  /// A lhs that is read in place across the sum gives few numbers of each of its rows to a tile, so
+  /// the tile has as many rows as registers hold. Returns whether that changes it.
+  bool widenRows() {
+    int64_t rows = root.getDimSize(0), columns = tile[1] / schedule.getLanes();
+    int64_t most = std::max((level.vectorRegisters - columns - 1) / columns, tile[0]);
+    int64_t before = tile[0];
+    tile[0] = llvm::divideCeil(rows, llvm::divideCeil(rows, most));
+    return tile[0] != before;
+  }
+
   bool isProductOfMatrices() {
     auto isOnePerElement = [&](Operation &op) {
       return &op == product || gradc::isFree(&op) ||
@@ -98,9 +111,7 @@ private:
            !hasRows(kernel);
   }
 
-  int64_t tiles(int64_t dim) {
-    return llvm::divideCeil(root.getDimSize(dim), schedule.getTile()[dim]);
-  }
+  int64_t tiles(int64_t dim) { return llvm::divideCeil(root.getDimSize(dim), tile[dim]); }
 
   RankedTensorType factor(int64_t i) {
     return cast<RankedTensorType>(product->getOperand(unsigned(i)).getType());
@@ -140,6 +151,7 @@ private:
   const exec::Level &level;
   exec::ScheduleAttr schedule;
   RankedTensorType root;
+  SmallVector<int64_t> tile;
   grad::ContractionOpInterface product;
 };
 } // namespace

@@ -96,17 +96,58 @@ void LoopSchedule::scheduleLoops() {
     constexpr int64_t most = 32;
     tile[last] = lanes * llvm::divideCeil(rowTile, llvm::divideCeil(rowTile, most));
   }
+  if (sumsColumns())
+    tile[last] = lanes * columnVectors();
   // With short rows, several fit in registers at once, which hides the latency of their
   // reductions.
   if (wholeRow && rowTile * level.chains <= level.rowVectors && last > 0)
     tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, level.chains);
-  // Transposes go through registers, a square at a time.
-  if (isTransposed() && last > 0) {
-    tile[last] = lanes;
-    tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, lanes);
-  }
+  if (isTransposed() && last > 0)
+    transposeSquares();
   if (tiles(order.front()) < manyUnits)
     divideUnits();
+}
+
+/// Transposes go through registers, a square at a time: lanes along the last dim are written, those
+/// along the dim where the operand's last dim lies are read. Panels are written one after another.
+void LoopSchedule::transposeSquares() {
+  int64_t last = root.getRank() - 1, rows = last - 1;
+  for (auto movement : kernel.getBlock().getOps<MovementOpInterface>()) {
+    SmallVector<int64_t> dims = movement.getResultDims();
+    if (shapeOf(movement->getResult(0)) == root.getShape() && !dims.empty() && dims.back() >= 0 &&
+        dims.back() < last && llvm::is_contained(dims, last))
+      rows = dims.back();
+  }
+  std::fill(tile.begin(), tile.end(), 1);
+  tile[last] = lanes;
+  tile[rows] = std::clamp<int64_t>(size(rows), 1, lanes);
+  PanelAttr panel = kernel.getLayout(kernel.getBlock().getNumArguments());
+  if (!panel || kernel.getYielded().size() != 1)
+    return;
+  order.erase(llvm::find(order, panel.getDim()));
+  order.insert(order.begin(), panel.getDim());
+}
+
+/// Whether the order is one that all results allow.
+bool LoopSchedule::keepsResults() {
+  return llvm::all_of(kernel.getYielded(), [&](Value v) { return isPrefix(order, shapeOf(v)); });
+}
+
+/// Whether the root is what remains of rows that are folded into one.
+bool LoopSchedule::sumsColumns() {
+  auto reductions = kernel.getBlock().getOps<ReductionOpInterface>();
+  return !reductions.empty() && llvm::all_of(reductions, [&](auto reduction) {
+    int64_t inner = shapeOf(reduction->getOperand(0)).size() - 1;
+    return shapeOf(reduction->getResult(0)) == root.getShape() &&
+           !llvm::is_contained(reduction.getReducedDims(), inner);
+  });
+}
+
+/// Of each row, some columns are read together: as many as registers hold, unless several threads
+/// would have too few units.
+int64_t LoopSchedule::columnVectors() {
+  int64_t row = vectors(size(root.getRank() - 1)), most = level.vectorRegisters / 2;
+  return std::clamp<int64_t>(row / manyUnits, std::min(level.chains, row), most);
 }
 
 void LoopSchedule::divideUnits() {
@@ -115,7 +156,7 @@ void LoopSchedule::divideUnits() {
   auto *most = std::max_element(order.begin(), order.end() - 1,
                                 [&](int64_t a, int64_t b) { return enough(a) < enough(b); });
   std::rotate(order.begin(), most, most + 1);
-  if (!llvm::all_of(kernel.getYielded(), [&](Value v) { return isPrefix(order, shapeOf(v)); }))
+  if (!keepsResults())
     order = before;
 }
 

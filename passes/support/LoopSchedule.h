@@ -43,6 +43,10 @@ private:
   void walkPanels(mlir::exec::PanelAttr panel);
   bool hasReduction();
   bool searchesUpdates();
+  bool sumsColumns();
+  int64_t columnVectors();
+  void transposeSquares();
+  bool keepsResults();
 };
 
 } // namespace gradc

@@ -165,9 +165,9 @@ exec.kernel @short_rows(%x: tensor<32x10xf32>) attributes {flops = 640 : i64, by
 // loop.
 
 // V3-LABEL: exec.kernel @pack(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [0, 1], grain = 5>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [1, 0], grain = 3>
 // V4-LABEL: exec.kernel @pack(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 3>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [1, 0], grain = 2>
 exec.kernel @pack(%x: tensor<24x40xf32>) attributes {flops = 0 : i64, bytes = 9216 : i64, layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]} {
   %0 = grad.transpose %x permutation [1, 0] : tensor<24x40xf32>
   exec.yield %0 : tensor<40x24xf32>
@@ -258,11 +258,12 @@ exec.kernel @many_filters(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x256xf
 
 // So does a product with both operands across a long sum, but not one with rows along it. Factors whose rows are multiples of 1 KB or
 // longer than 2 are copied in panels, block by block; units that share copies of an inner tile are not taken one by one.
+// Where the lhs is not copied, a tile has as many rows as registers hold.
 
 // V3-LABEL: exec.kernel @long(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [6, 16], order = [1, 0], grain = 1, block = [128], panels = [0, 16]>
 // V4-LABEL: exec.kernel @long(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [8, 32], order = [1, 0], grain = 1, block = [128], panels = [0, 8]>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [13, 32], order = [1, 0], grain = 1, block = [128], panels = [0, 8]>
 exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes {flops = 33554432 : i64, bytes = 1376256 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<1024x64xf32>, tensor<1024x256xf32>
   exec.yield %0 : tensor<64x256xf32>
