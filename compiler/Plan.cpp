@@ -215,6 +215,13 @@ int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
 
 } // namespace
 
+double EntryPlan::seconds() const {
+  double sum = 0;
+  for (const PlannedNode &node : nodes)
+    sum += node.time ? node.time->seconds : 0;
+  return sum;
+}
+
 std::vector<PlannedTensor> EntryPlan::atPeak() const {
   std::vector<PlannedTensor> alive;
   for (const PlannedTensor &tensor : tensors)
@@ -225,7 +232,7 @@ std::vector<PlannedTensor> EntryPlan::atPeak() const {
   return alive;
 }
 
-ProgramPlan describePlan(ModuleOp level) {
+ProgramPlan describePlan(ModuleOp level, const Machine *machine) {
   SymbolTableCollection tables;
   ProgramPlan plan;
   plan.level = level->getAttrOfType<StringAttr>("exec.level").getValue().str();
@@ -246,6 +253,12 @@ ProgramPlan describePlan(ModuleOp level) {
     e.arenaBytes = entry.getArena();
     e.flops = describeBody(entry.getBody(), e, entry, tables);
     ArenaPlan(entry, tables).find(e);
+    if (machine) {
+      e.threads = machine->threads;
+      for (auto [node, time] : llvm::zip_equal(e.nodes, forecast(entry, *machine)))
+        if (time.seconds > 0)
+          node.time = time;
+    }
     plan.entries.push_back(std::move(e));
   }
   return plan;

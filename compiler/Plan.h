@@ -2,7 +2,9 @@
 #ifndef COMPILER_PLAN_H
 #define COMPILER_PLAN_H
 
-#include "dialects/exec/Exec.h"
+#include "compiler/Forecast.h"
+
+#include <optional>
 
 namespace gradc {
 
@@ -15,6 +17,7 @@ struct PlannedNode {
   int64_t otherwise = -1; ///< an if: the number of the first node of its else body, if it has one
   bool isKernel = false;
   int64_t flops = 0, bytes = 0, units = 0; ///< of one launch; of a sum, those that a rank sends
+  std::optional<NodeForecast> time = {};   ///< of a kernel or copy, if it was predicted
   std::string by = {}; ///< runs it on a GPU: "cublasLt", "cudnn" or "generated"; empty on CPUs
 };
 
@@ -41,9 +44,13 @@ struct EntryPlan {
   /// The node at which most of the arena is in use.
   int64_t peakNode = 0;
   int64_t peakBytes = 0;
+  int threads = 0; ///< for which times were predicted
 
   /// The tensors that are alive at the peak, the largest first.
   std::vector<PlannedTensor> atPeak() const;
+  bool isTimed() const { return threads > 0; }
+  /// The predicted time of all nodes.
+  double seconds() const;
 };
 
 struct ProgramPlan {
@@ -56,7 +63,8 @@ struct ProgramPlan {
   int64_t kernels = 0;      ///< distinct ones
 };
 
-ProgramPlan describePlan(mlir::ModuleOp level);
+/// With `machine`, which the level was compiled for, times are predicted.
+ProgramPlan describePlan(mlir::ModuleOp level, const Machine *machine = nullptr);
 
 } // namespace gradc
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <dlfcn.h>
 #include <memory>
@@ -263,6 +264,8 @@ std::vector<Trial> inChild(size_t count, llvm::function_ref<std::vector<Trial>()
     return trials;
   pid_t child = fork();
   if (child == 0) {
+    for (int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
+      std::signal(fatal, SIG_DFL); // without LLVM's report
     std::vector<Trial> found = body();
     std::memcpy(shared, found.data(), bytes);
     _exit(0);

@@ -14,13 +14,15 @@ class Grad_UnaryOp<string mnemonic, Type type, string formula>
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
   bit integers = 0;
   bit cheap = 0; // to repeat
+  int instructions = 1; // of AVX-512, counted in generated code
   bit high = 0;  // in mixed precision
   let extraClassDeclaration = [{
     static double evaluateScalar(double x);
     static Scalar lowerScalar(Scalar x);
     /// The operand's gradient from operand, result and the result's gradient; null is zero.
     static Value backward(Expr x, Expr y, Expr dy);
-  }] # !if(integers, "static int64_t evaluateScalar(int64_t x, bool isUnsigned);", "")
+  }] # "int64_t getInstructions() { return " # instructions # "; }"
+     # !if(integers, "static int64_t evaluateScalar(int64_t x, bool isUnsigned);", "")
      # !if(cheap, "bool isCheapToRepeat() { return true; }", "")
      # !if(high, "Precision getPrecision() { return Precision::high; }", "");
   let extraClassDefinition = [{
@@ -52,10 +54,12 @@ class Grad_BinaryOp<string mnemonic, Type type, string formula, list<Trait> trai
   bit floats = 1;
   bit integers = 1;
   bit cheap = 0; // to repeat
+  int instructions = 1; // of AVX-512, counted in generated code
   bit high = 0;  // in mixed precision
   let extraClassDeclaration = [{
     static Scalar lowerScalar(Scalar a, Scalar b);
-  }] # !if(floats, [{
+  }] # "int64_t getInstructions() { return " # instructions # "; }"
+     # !if(floats, [{
     static double evaluateScalar(double a, double b);
     /// The operands' gradients from operands, result and the result's gradient; null is zero.
     static std::pair<Value, Value> backward(Expr a, Expr b, Expr y, Expr dy);
@@ -93,19 +97,19 @@ def Grad_SignOp : Grad_NumberUnaryOp<"sign", "-1, 0 or 1; NaN stays">;
 def Grad_FloorOp : Grad_FloatUnaryOp<"floor", "the largest integer <= x">;
 def Grad_CeilOp : Grad_FloatUnaryOp<"ceil", "the smallest integer >= x">;
 def Grad_RoundOp : Grad_FloatUnaryOp<"round", "the nearest integer, halves to even">;
-def Grad_ExpOp : Grad_FloatUnaryOp<"exp", "e^x"> { let high = 1; }
-def Grad_Expm1Op : Grad_FloatUnaryOp<"expm1", "e^x - 1, exact near 0"> { let high = 1; }
-def Grad_LogOp : Grad_FloatUnaryOp<"log", "ln x"> { let high = 1; }
-def Grad_Log1pOp : Grad_FloatUnaryOp<"log1p", "ln(1 + x), exact near 0"> { let high = 1; }
-def Grad_SqrtOp : Grad_FloatUnaryOp<"sqrt", "the square root of x">;
-def Grad_RsqrtOp : Grad_FloatUnaryOp<"rsqrt", "1 / sqrt(x)"> { let high = 1; }
-def Grad_ReciprocalOp : Grad_FloatUnaryOp<"reciprocal", "1 / x"> { let high = 1; }
-def Grad_SinOp : Grad_FloatUnaryOp<"sin", "sin x, x in radians">;
-def Grad_CosOp : Grad_FloatUnaryOp<"cos", "cos x, x in radians">;
-def Grad_TanhOp : Grad_FloatUnaryOp<"tanh", "tanh x">;
-def Grad_AtanOp : Grad_FloatUnaryOp<"atan", "the angle in [-pi/2, pi/2] whose tangent is x">;
-def Grad_ErfOp : Grad_FloatUnaryOp<"erf", "the error function of x">;
-def Grad_SigmoidOp : Grad_FloatUnaryOp<"sigmoid", "1 / (1 + e^-x)">;
+def Grad_ExpOp : Grad_FloatUnaryOp<"exp", "e^x"> { let instructions = 26; let high = 1; }
+def Grad_Expm1Op : Grad_FloatUnaryOp<"expm1", "e^x - 1, exact near 0"> { let instructions = 25; let high = 1; }
+def Grad_LogOp : Grad_FloatUnaryOp<"log", "ln x"> { let instructions = 38; let high = 1; }
+def Grad_Log1pOp : Grad_FloatUnaryOp<"log1p", "ln(1 + x), exact near 0"> { let instructions = 55; let high = 1; }
+def Grad_SqrtOp : Grad_FloatUnaryOp<"sqrt", "the square root of x"> { let instructions = 10; }
+def Grad_RsqrtOp : Grad_FloatUnaryOp<"rsqrt", "1 / sqrt(x)"> { let instructions = 20; let high = 1; }
+def Grad_ReciprocalOp : Grad_FloatUnaryOp<"reciprocal", "1 / x"> { let instructions = 10; let high = 1; }
+def Grad_SinOp : Grad_FloatUnaryOp<"sin", "sin x, x in radians"> { let instructions = 100; }
+def Grad_CosOp : Grad_FloatUnaryOp<"cos", "cos x, x in radians"> { let instructions = 95; }
+def Grad_TanhOp : Grad_FloatUnaryOp<"tanh", "tanh x"> { let instructions = 47; }
+def Grad_AtanOp : Grad_FloatUnaryOp<"atan", "the angle in [-pi/2, pi/2] whose tangent is x"> { let instructions = 26; }
+def Grad_ErfOp : Grad_FloatUnaryOp<"erf", "the error function of x"> { let instructions = 44; }
+def Grad_SigmoidOp : Grad_FloatUnaryOp<"sigmoid", "1 / (1 + e^-x)"> { let instructions = 33; }
 def Grad_ReluOp : Grad_NumberUnaryOp<"relu", "x < 0 ? 0 : x; NaN stays; gradient 0 at 0">;
 def Grad_NotOp : Grad_Op<"not", [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = not x; every bit of an integer";
@@ -118,12 +122,14 @@ def Grad_AddOp : Grad_NumberBinaryOp<"add", "a + b", [Commutative]> { let cheap 
 def Grad_SubOp : Grad_NumberBinaryOp<"sub", "a - b"> { let cheap = 1; }
 def Grad_MulOp : Grad_NumberBinaryOp<"mul", "a * b", [Commutative]> { let cheap = 1; }
 def Grad_DivOp : Grad_NumberBinaryOp<"div",
-    "a / b; integers truncate toward 0, and a / 0 = 0">;
+    "a / b; integers truncate toward 0, and a / 0 = 0"> { let instructions = 10; }
 def Grad_RemOp : Grad_NumberBinaryOp<"rem",
     "a - trunc(a / b) * b, the sign of a (C's fmod); integers: a rem 0 = 0"> {
+  let instructions = 20;
   let description = "Exact while |a / b| < 2^24 (f64: 2^53): compiled code divides instead of looping.";
 }
 def Grad_PowOp : Grad_BinaryOp<"pow", Grad_FloatTensor, "a^b"> {
+  let instructions = 80;
   let high = 1;
   let integers = 0;
   let hasCanonicalizer = 1;

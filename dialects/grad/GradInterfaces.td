@@ -59,6 +59,8 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
         Whether recomputing a result costs no more than reading it: one instruction per element.
       }],
       "bool", "isCheapToRepeat", (ins), "", [{ return false; }]>,
+    InterfaceMethod<"About how many vector instructions a CPU executes for a vector of the result.",
+      "int64_t", "getInstructions", (ins), "", [{ return 1; }]>,
   ];
 }
 

@@ -1,7 +1,7 @@
 """Checks the consistency of the output of `gradc plan --json`: tensors that are alive at the same time do not overlap, lie within the
 arena, and reach the peak.
 
-    check_plan.py FILE
+    check_plan.py FILE [--time]        with --time, also that every kernel has a predicted time
 """
 import json
 import sys
@@ -32,4 +32,6 @@ for level in plan["levels"]:
     assert level["states"] > 0 and level["kernels"] > 0
     for entry in level["entries"]:
         check(entry)
+        for node in entry["nodes"] if "--time" in sys.argv else []:
+            assert not node["flops"] or node["seconds"] > 0 and node["threads"] >= 1 and node["bound"] in ("cpu", "memory"), node
     print(f"{level['level']}: {' '.join(entry['entry'] for entry in level['entries'])}")

@@ -20,16 +20,6 @@ struct Settings {
   bool json = false;
 };
 
-/// For example "50.1 us" or "2.60 ms", with three digits.
-std::string timeText(double seconds) {
-  const char *units[] = {"s", "ms", "us", "ns"};
-  int unit = 0;
-  for (; seconds < 1 && unit < 3; ++unit)
-    seconds *= 1e3;
-  int decimals = seconds >= 100 ? 0 : seconds >= 10 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", seconds, decimals, units[unit]);
-}
-
 double sum(const BenchResult &result, double (*part)(const KernelTime &)) {
   double all = 0;
   for (const KernelTime &kernel : result.kernels)

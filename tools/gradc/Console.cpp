@@ -94,4 +94,13 @@ std::string bytesText(int64_t bytes) {
   return bytes >= 10 << 10 ? fmt::format("{:.1f} KiB", bytes / 1024.0) : fmt::format("{} B", bytes);
 }
 
+std::string timeText(double seconds) {
+  const char *units[] = {"s", "ms", "us", "ns"};
+  int unit = 0;
+  for (; seconds < 1 && unit < 3; ++unit)
+    seconds *= 1e3;
+  int decimals = seconds >= 100 ? 0 : seconds >= 10 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", seconds, decimals, units[unit]);
+}
+
 } // namespace gradc

@@ -39,6 +39,8 @@ inline int exitCode(Code code) { return int(code); }
 
 /// For example "10.0 KiB" or "120 B".
 std::string bytesText(int64_t bytes);
+/// For example "50.1 us" or "2.60 ms", with three digits.
+std::string timeText(double seconds);
 
 } // namespace gradc
 

@@ -177,4 +177,23 @@ Level measureLevel(const Level &row) {
   return level;
 }
 
+Machine measureMachine(const Level &level, int threads) {
+  Machine machine{measureLevel(level), threads, 0, {}};
+  machine.flops = measureFlops(level.vectorBytes == 64, threads);
+  auto add = [&](int64_t bytes, int64_t set) {
+    machine.tiers.push_back({bytes, measureTriad(1, set), measureTriad(threads, set * threads)});
+  };
+  int64_t l2 = machine.core.l2Bytes, l3 = systemSize(_SC_LEVEL3_CACHE_SIZE, 0);
+  add(l2, l2 / 2);
+  if (l3 > l2)
+    add(l3, std::min(l3 / 2 / threads, 8 * l2));
+  add(INT64_MAX, std::max<int64_t>(4 * l3, int64_t(192) << 20) / threads);
+  // Kernels access memory in other orders than a triad, whose prefetches all arrive in time.
+  // Several threads wait for less of it at a time.
+  constexpr double one = 0.6, several = 0.9;
+  machine.tiers.back().one *= one;
+  machine.tiers.back().all *= threads > 1 ? several : one;
+  return machine;
+}
+
 } // namespace gradc

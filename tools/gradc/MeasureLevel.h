@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_MEASURELEVEL_H
 #define TOOLS_GRADC_MEASURELEVEL_H
 
-#include "dialects/exec/Level.h"
+#include "compiler/Forecast.h"
 
 namespace gradc {
 
@@ -16,6 +16,9 @@ llvm::ArrayRef<LevelNumber> levelNumbers();
 
 /// A copy of the row of a CPU level, with all of `levelNumbers` measured on this machine.
 mlir::exec::Level measureLevel(const mlir::exec::Level &row);
+
+/// The rates of a core and of `threads` threads, and of each cache.
+Machine measureMachine(const mlir::exec::Level &level, int threads);
 
 } // namespace gradc
 

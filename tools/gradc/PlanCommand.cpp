@@ -3,8 +3,10 @@
 #include "compiler/codegen/cuda/Cubin.h"
 #include "compiler/codegen/cuda/Ptxas.h"
 #include "passes/support/CostModel.h"
+#include "runtime/base/ThreadTeam.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/MeasureLevel.h"
 #include "tools/gradc/RankPlanCommand.h"
 
 #include <fmt/core.h>
@@ -32,20 +34,28 @@ void print(const EntryPlan &entry) {
     sums += fmt::format(", sends {}", bytesText(entry.sent));
   fmt::print("\n{}: {} launches, {} flops, arena {}{}\n", entry.name, entry.launches, entry.flops,
              bytesText(entry.arenaBytes), sums);
+  if (entry.isTimed())
+    fmt::print("  predicted: {} on {} thread{}\n", timeText(entry.seconds()), entry.threads,
+               entry.threads > 1 ? "s" : "");
   bool isGpu = llvm::any_of(entry.nodes, [](const PlannedNode &n) { return !n.by.empty(); });
   auto by = [&](const std::string &who) { return isGpu ? fmt::format("  {:9}", who) : ""; };
-  fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", "", "flops", "bytes", "units",
-             by("by"), "kernel", "nodes");
+  bool isTimed = entry.isTimed();
+  auto time = [&](const PlannedNode *n) {
+    std::string text = !n ? "time" : n->time ? timeText(n->time->seconds) : "";
+    return isTimed ? fmt::format("  {:>8}  {:6}", text, n && n->time ? n->time->bound() : "") : "";
+  };
+  fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}{}  {:40}  {}\n", "", "flops", "bytes", "units",
+             time(nullptr), by("by"), "kernel", "nodes");
   std::set<int64_t> elses; // the first nodes of else bodies
   for (auto [i, n] : llvm::enumerate(entry.nodes)) {
     if (elses.count(int64_t(i)))
-      fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {}else\n", "", "", "", "", by(""),
+      fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}{}  {}else\n", "", "", "", "", time(&n), by(""),
                  std::string(2 * (n.depth - 1), ' '));
     if (n.otherwise >= 0)
       elses.insert(n.otherwise);
-    fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}  {:40}  {}\n", i,
+    fmt::print("  {:>3}  {:>12}  {:>10}  {:>5}{}{}  {:40}  {}\n", i,
                n.isKernel ? std::to_string(n.flops) : "", n.bytes ? bytesText(n.bytes) : "",
-               n.isKernel ? std::to_string(n.units) : "", by(n.by), nodeText(n), n.node);
+               n.isKernel ? std::to_string(n.units) : "", time(&n), by(n.by), nodeText(n), n.node);
   }
   std::vector<PlannedTensor> alive = entry.atPeak();
   if (alive.empty())
@@ -95,6 +105,26 @@ llvm::StringMap<cuda::KernelCode> gpuCode(mlir::ModuleOp module, const mlir::exe
   return {};
 }
 
+struct PlanOptions {
+  bool json = false, time = false;
+  int threads = 0; ///< of the forecast; 0: one per CPU
+};
+
+const mlir::exec::Level &levelOf(mlir::ModuleOp module) {
+  auto name = module->getAttrOfType<mlir::StringAttr>("exec.level");
+  return *mlir::exec::findLevel(name.getValue());
+}
+
+/// With `--time`, measures this machine for its own levels.
+ProgramPlan describe(mlir::ModuleOp module, const PlanOptions &options) {
+  const mlir::exec::Level &level = levelOf(module);
+  if (!options.time || !runsHere(level))
+    return describePlan(module);
+  int threads = options.threads ? options.threads : int(runtime::ThreadTeam::availableCpus());
+  Machine machine = measureMachine(level, threads);
+  return describePlan(module, &machine);
+}
+
 /// Pack and unpack are internal to the runtime.
 bool isShown(const EntryPlan &entry) { return entry.name.find(':') == std::string::npos; }
 
@@ -106,12 +136,17 @@ json toJson(const EntryPlan &entry) {
                  {"peak", {{"bytes", entry.peakBytes}, {"node", entry.peakNode}}},
                  {"nodes", json::array()},
                  {"tensors", json::array()}};
-  for (const PlannedNode &node : entry.nodes)
+  for (const PlannedNode &node : entry.nodes) {
     result["nodes"].push_back({{"kernel", node.what},
                                {"nodes", node.node},
                                {"depth", node.depth},
                                {"flops", node.flops},
                                {"bytes", node.bytes}});
+    if (node.time)
+      result["nodes"].back().update({{"seconds", node.time->seconds},
+                                     {"threads", node.time->threads},
+                                     {"bound", node.time->bound()}});
+  }
   for (const PlannedTensor &tensor : entry.tensors)
     result["tensors"].push_back({{"nodes", tensor.node},
                                  {"type", tensor.type},
@@ -123,10 +158,10 @@ json toJson(const EntryPlan &entry) {
   return result;
 }
 
-int printJson(Compilation &compilation) {
+int printJson(Compilation &compilation, const PlanOptions &options) {
   json levels = json::array();
   for (auto &module : compilation.program().levels) {
-    ProgramPlan plan = describePlan(*module);
+    ProgramPlan plan = describe(*module, options);
     levels.push_back({{"level", plan.level},
                       {"kernels", plan.kernels},
                       {"states", plan.stateBytes},
@@ -140,14 +175,18 @@ int printJson(Compilation &compilation) {
   return exitCode(Code::ok);
 }
 
-int plan(const CompileArguments &arguments, bool asJson) {
+int plan(const CompileArguments &arguments, const PlanOptions &options) {
   Compilation compilation(arguments);
   if (int code = compilation.plan())
     return code;
-  if (asJson)
-    return printJson(compilation);
+  auto isTimed = [](const auto &module) { return runsHere(levelOf(*module)); };
+  if (options.time && llvm::none_of(compilation.program().levels, isTimed))
+    return fail(Code::usage, "--time predicts for this machine's CPU, and --target names only "
+                             "others: expected --target=cpu");
+  if (options.json)
+    return printJson(compilation, options);
   for (auto &module : compilation.program().levels) {
-    ProgramPlan plan = describePlan(*module);
+    ProgramPlan plan = describe(*module, options);
     fmt::print("{}: {} kernels, states {}{}{}\n", plan.level, plan.kernels,
                bytesText(plan.stateBytes),
                plan.dividedBytes ? ", of which ranks divide " + bytesText(plan.dividedBytes) : "",
@@ -171,15 +210,22 @@ int plan(const CompileArguments &arguments, bool asJson) {
 void addPlan(CLI::App &app, Runner &run) {
   auto arguments = std::make_shared<CompileArguments>();
   CLI::App *command = app.add_subcommand("plan", "kernels, work, and peak memory");
-  auto asJson = std::make_shared<bool>(false);
+  auto options = std::make_shared<PlanOptions>();
   arguments->add(*command);
-  command->add_flag("--json", *asJson, "print JSON, with the place and life of each tensor");
+  command->add_flag("--json", options->json, "print JSON, with the place and life of each tensor");
+  CLI::Option *time = command->add_flag(
+      "--time", options->time,
+      "measure this machine for a second, and predict how long each kernel takes on its CPU");
+  command->add_option("--threads", options->threads, "of the prediction (default: one per CPU)")
+      ->needs(time)
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   auto ranks = std::make_shared<RankPlanArguments>();
   ranks->add(*command);
   command->callback([=, &run] {
     run = [=] {
-      return ranks->ranks.empty() ? plan(*arguments, *asJson)
-                                  : planRanks(*arguments, *ranks, *asJson);
+      return ranks->ranks.empty() ? plan(*arguments, *options)
+                                  : planRanks(*arguments, *ranks, options->json);
     };
   });
 }

@@ -49,9 +49,13 @@ def with_gradc(path, x, threads):
     check(library.gradc_output_describe(session, entry, 0, ctypes.byref(port)))
     y = np.zeros(port.shape[:port.rank], np.float32)
 
+    count = 1  # more inputs are numbers of rows, which the runtime sets itself
+    while library.gradc_input_describe(session, entry, count, ctypes.byref(port)) == 0:
+        count += 1
+
     def call():
-        inputs, outputs = (ctypes.c_void_p * 1)(x.ctypes.data), (ctypes.c_void_p * 1)(y.ctypes.data)
-        check(library.gradc_run(session, entry, inputs, 1, outputs, 1))
+        inputs, outputs = (ctypes.c_void_p * count)(x.ctypes.data), (ctypes.c_void_p * 1)(y.ctypes.data)
+        check(library.gradc_run_rows(session, entry, ctypes.c_int64(len(x)), inputs, count, outputs, 1))
         return y
 
     return call

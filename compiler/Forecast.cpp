@@ -1,0 +1,102 @@
+// Walks the schedule twice: the second time, caches hold what a step leaves in them.
+#include "compiler/Forecast.h"
+
+#include "passes/support/KernelTime.h"
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace gradc;
+
+namespace {
+
+class Walk {
+public:
+  Walk(exec::EntryOp entry, const Machine &machine) : entry(entry), machine(machine) {
+    for (Operation *node : exec::nodesOf(entry))
+      numbers[node] = numbers.size();
+  }
+
+  std::vector<NodeForecast> run() {
+    forecasts.resize(numbers.size());
+    for (int step = 0; step < 2; ++step)
+      walk(entry.getBody(), 1);
+    return std::move(forecasts);
+  }
+
+private:
+  /// Where a slice begins; slices of one place overlap.
+  using Place = std::tuple<exec::Space, int64_t, const void *, int64_t>;
+
+  void walk(Region &region, double times) {
+    if (region.empty())
+      return;
+    for (Operation &node : region.front()) {
+      if (auto loop = dyn_cast<exec::LoopOp>(node)) {
+        walk(loop.getBody(), times); // the first iteration brings what the others find in cache
+        walk(loop.getBody(), times * double(loop.getTrips()));
+      } else if (isa<exec::DispatchOp, exec::CopyOp>(node)) {
+        forecasts[numbers[&node]] = launch(&node, times);
+      } else {
+        for (Region &body : node.getRegions())
+          walk(body, times);
+      }
+    }
+  }
+
+  NodeForecast launch(Operation *node, double times) {
+    NodeForecast result;
+    double computing = 0, notHidden = 0; // the part of the shorter time that adds to the longer
+    if (auto dispatch = dyn_cast<exec::DispatchOp>(node)) {
+      auto kernel = tables.lookupNearestSymbolFrom<exec::KernelOp>(node, dispatch.getKernelAttr());
+      int64_t units = exec::kernelUnits(kernel), grain = kernel.getScheduleAttr().getGrain();
+      result.threads = int(std::clamp<int64_t>(units / grain, 1, machine.threads));
+      double share = result.threads > 1 ? machine.core.f32Flops / machine.flops : 1;
+      int64_t rounds = llvm::divideCeil(units, result.threads) * result.threads;
+      notHidden = streamsWeights(kernel) ? 0.6 : 0.2;
+      computing = computingSeconds(kernel, machine.core) * share * double(rounds) / double(units);
+    }
+    double waiting = 0;
+    for (const exec::Access &access : exec::accessesOf(node, tables))
+      waiting += accessSeconds(access, result.threads > 1);
+    result.waits = waiting > computing;
+    auto [shorter, longer] = std::minmax(computing, waiting);
+    double team = result.threads > 1 ? machine.core.launch : 0;
+    result.seconds = times * (longer + notHidden * shorter + team);
+    return result;
+  }
+
+  /// The more has been accessed since the last use of a slice, the more of it has left a cache.
+  double accessSeconds(const exec::Access &access, bool isShared) {
+    const void *buffer = access.slice.getBuffer().getAsOpaquePointer();
+    Place place{access.slice.getSpace(), access.slice.getIndex(), buffer, access.slice.getOffset()};
+    double bytes = double(access.getBytes());
+    auto [last, isNew] = uses.insert({place, touched});
+    double since = isNew ? INFINITY : touched - last->second + bytes;
+    touched += bytes;
+    last->second = touched;
+    double seconds = 0, left = 1; // to be found
+    for (const MemoryTier &tier : machine.tiers) {
+      double kept = std::max(0.0, 1 - since / double(tier.bytes));
+      double here = &tier == &machine.tiers.back() ? left : std::min(left, kept);
+      seconds += here * bytes / (isShared ? tier.all : tier.one);
+      left -= here;
+    }
+    return seconds;
+  }
+
+  exec::EntryOp entry;
+  const Machine &machine;
+  SymbolTableCollection tables;
+  llvm::DenseMap<Operation *, size_t> numbers;
+  std::vector<NodeForecast> forecasts;
+  std::map<Place, double> uses; ///< bytes accessed until a place was last used
+  double touched = 0;           ///< bytes accessed so far
+};
+
+} // namespace
+
+std::vector<NodeForecast> gradc::forecast(exec::EntryOp entry, const Machine &machine) {
+  return Walk(entry, machine).run();
+}

@@ -1,0 +1,161 @@
+// Counts vector instructions: of loops, those that each op takes for a vector; of products, the
+// multiply-adds of their register tiles, or the loads if these take longer.
+#include "passes/support/KernelTime.h"
+
+#include "dialects/grad/Grad.h"
+#include "passes/support/AttentionKernel.h"
+#include "passes/support/Clusters.h"
+#include "passes/support/FactorPanels.h"
+#include "passes/support/OperandLayout.h"
+#include "passes/support/Winograd.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace {
+
+class KernelTime {
+public:
+  KernelTime(exec::KernelOp kernel, const exec::Level &core)
+      : kernel(kernel), core(core), schedule(kernel.getScheduleAttr()),
+        lanes(schedule ? schedule.getLanes() : 1) {}
+
+  double run() {
+    double seconds = 0;
+    for (Operation &op : kernel.getBlock().without_terminator())
+      seconds += secondsOf(&op);
+    return seconds;
+  }
+
+private:
+  static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+  /// Elements of whole vectors.
+  double padded(RankedTensorType type) const {
+    if (type.getRank() == 0)
+      return double(lanes);
+    int64_t row = type.getShape().back();
+    return row == 0
+               ? 0
+               : double(type.getNumElements()) / double(row) * double(llvm::alignTo(row, lanes));
+  }
+
+  /// Two vector instructions per cycle, of which loops reach a part.
+  double loop(double elements) const {
+    constexpr double reached = 0.8;
+    return elements / (core.f32Flops / 2 * reached);
+  }
+
+  double secondsOf(Operation *op) {
+    if (auto product = dyn_cast<ContractionOpInterface>(op))
+      return productSeconds(product);
+    if (auto attention = dyn_cast<AttentionOpInterface>(op))
+      return attentionSeconds(attention);
+    switch (gradc::loopKind(op)) {
+    case LoopKind::elementwise:
+      if (op->getNumOperands() == 0)
+        return 0;
+      return loop(padded(typeOf(op->getResult(0))) *
+                  double(cast<CostOpInterface>(op).getInstructions()));
+    case LoopKind::reduction:
+      return loop(padded(typeOf(op->getOperand(0))));
+    case LoopKind::movement:
+      return isTransposed(op) ? loop(padded(typeOf(op->getResult(0))) * 5) : 0;
+    default:
+      return 0;
+    }
+  }
+
+  static bool isTransposed(Operation *op) {
+    auto movement = dyn_cast<MovementOpInterface>(op);
+    if (!movement)
+      return false;
+    SmallVector<int64_t> dims = movement.getResultDims();
+    int64_t last = typeOf(op->getResult(0)).getRank() - 1;
+    return !dims.empty() && llvm::is_contained(ArrayRef(dims).drop_back(), last);
+  }
+
+  double productSeconds(ContractionOpInterface op) {
+    double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
+    RankedTensorType result = typeOf(op->getResult(0));
+    if (schedule.isWinograd()) // a gradient adds its windows to memory
+      return flops / 2.25 / (core.f32Flops * (schedule.getBlock().empty() ? 0.6 : 0.45));
+    bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
+    double peak =
+        isBf16 ? core.bf16Flops : core.f32Flops * double(4 * lanes) / double(core.vectorBytes);
+    if (result.getRank() > 0 && result.getShape().back() > 0)
+      flops *= padded(result) / double(result.getNumElements());
+    return flops / (peak * streamShare(op) * tileShare(op));
+  }
+
+  /// The part of the peak that a product with a full tile reaches, by where its factors stay.
+  /// Panels of long sums leave no room in the L2 cache for each other.
+  double streamShare(ContractionOpInterface op) {
+    bool isWindowed = bool(op.getLetters().window);
+    if (!schedule.getBlock().empty())
+      return isWindowed ? 0.6 : 0.8;
+    if (isWindowed)
+      return 0.8;
+    double results = double(typeOf(op->getResult(0)).getNumElements());
+    double steps = double(cast<CostOpInterface>(op.getOperation()).getFlops()) / 2 / results;
+    int64_t columns = schedule.getTile().empty() ? 1 : schedule.getTile().back();
+    return 2 * 4 * steps * double(columns) > double(core.cachedBytes()) ? 0.78 : 0.95;
+  }
+
+  /// Products and exponentials of whole register tiles. Vectors are along queries, or along keys in
+  /// a gradient.
+  double attentionSeconds(AttentionOpInterface op) {
+    constexpr double exponential = 26; // instructions
+    AttentionForm form = op.getAttention();
+    AttentionSizes sizes(form);
+    int64_t panel = lanes * core.tileVectors;
+    auto [across, along] = form.isGradient() ? std::pair(sizes.queries, sizes.keys)
+                                             : std::pair(sizes.keys, sizes.queries);
+    double whole = double(llvm::alignTo(across, core.tileRows)) *
+                   double(llvm::alignTo(along, panel)) / double(sizes.queries * sizes.keys);
+    double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
+    double peak = core.f32Flops * double(4 * lanes) / double(core.vectorBytes);
+    return whole * (flops / (peak * attentionShare) + loop(double(sizes.pairs()) * exponential));
+  }
+
+  /// The part of a tile's cycles in which it multiplies: a tile loads its columns and one number,
+  /// or vector, for each row.
+  double tileShare(ContractionOpInterface op) {
+    ArrayRef<int64_t> tile = schedule.getTile(), shape = kernel.getRoot().getShape();
+    if (tile.empty())
+      return 0.1;
+    int64_t columns =
+                std::max<int64_t>(llvm::divideCeil(std::min(tile.back(), shape.back()), lanes), 1),
+            rows = 1;
+    for (auto [size, step] : llvm::zip(shape.drop_back(), tile.drop_back()))
+      rows *= std::min(size, step);
+    ContractionLetters letters = op.getLetters();
+    bool sums = llvm::any_of(letters.lhs, [&](char letter) { return letters.isSummed(letter); });
+    double products = double(rows * columns);
+    double loads = sums ? double(rows + columns) : double(rows * columns) * 0.5 + double(columns);
+    constexpr double chains = 8; // two units, four cycles
+    return std::min(1.0, products / std::max({products, loads, chains}));
+  }
+
+  static constexpr double attentionShare = 0.7;
+
+  exec::KernelOp kernel;
+  const exec::Level &core;
+  exec::ScheduleAttr schedule;
+  int64_t lanes;
+};
+
+} // namespace
+
+double gradc::computingSeconds(exec::KernelOp kernel, const exec::Level &core) {
+  return KernelTime(kernel, core).run();
+}
+
+bool gradc::streamsWeights(exec::KernelOp kernel) {
+  constexpr int64_t fewRows = 64;
+  auto product = dyn_cast_or_null<ContractionOpInterface>(productOf(kernel));
+  if (!product || product.getLetters().window)
+    return false;
+  auto result = cast<RankedTensorType>(product->getResult(0).getType());
+  return result.getRank() > 0 && result.getNumElements() <= fewRows * result.getShape().back();
+}
