@@ -47,19 +47,25 @@ private:
 
   NodeForecast launch(Operation *node, double times) {
     NodeForecast result;
-    double computing = 0, notHidden = 0; // the part of the shorter time that adds to the longer
+    double bytes = 0, computing = 0,
+           notHidden = 0; // the part of the shorter time that adds to the longer
     if (auto dispatch = dyn_cast<exec::DispatchOp>(node)) {
       auto kernel = tables.lookupNearestSymbolFrom<exec::KernelOp>(node, dispatch.getKernelAttr());
       int64_t units = exec::kernelUnits(kernel), grain = kernel.getScheduleAttr().getGrain();
       result.threads = int(std::clamp<int64_t>(units / grain, 1, machine.threads));
       double share = result.threads > 1 ? machine.core.f32Flops / machine.flops : 1;
       int64_t rounds = llvm::divideCeil(units, result.threads) * result.threads;
+      bytes = double(kernel.getBytes().value_or(0));
       notHidden = streamsWeights(kernel) ? 0.6 : 0.2;
       computing = computingSeconds(kernel, machine.core) * share * double(rounds) / double(units);
     }
-    double waiting = 0;
-    for (const exec::Access &access : exec::accessesOf(node, tables))
-      waiting += accessSeconds(access, result.threads > 1);
+    SmallVector<exec::Access> accesses = exec::accessesOf(node, tables);
+    double all = 0, waiting = 0;
+    for (const exec::Access &access : accesses)
+      all += double(access.getBytes());
+    double part = std::min(1.0, bytes > 0 ? bytes / all : 1); // rows of tables, slices
+    for (const exec::Access &access : accesses)
+      waiting += accessSeconds(access, part, result.threads > 1);
     result.waits = waiting > computing;
     auto [shorter, longer] = std::minmax(computing, waiting);
     double team = result.threads > 1 ? machine.core.launch : 0;
@@ -68,12 +74,13 @@ private:
   }
 
   /// The more has been accessed since the last use of a slice, the more of it has left a cache.
-  double accessSeconds(const exec::Access &access, bool isShared) {
+  double accessSeconds(const exec::Access &access, double part, bool isShared) {
     const void *buffer = access.slice.getBuffer().getAsOpaquePointer();
     Place place{access.slice.getSpace(), access.slice.getIndex(), buffer, access.slice.getOffset()};
-    double bytes = double(access.getBytes());
+    double bytes = part * double(access.getBytes());
+    bool moves = llvm::any_of(access.slice.getStrides(), [](int64_t n) { return n != 0; });
     auto [last, isNew] = uses.insert({place, touched});
-    double since = isNew ? INFINITY : touched - last->second + bytes;
+    double since = isNew || moves ? INFINITY : touched - last->second + bytes;
     touched += bytes;
     last->second = touched;
     double seconds = 0, left = 1; // to be found

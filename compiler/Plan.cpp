@@ -215,12 +215,23 @@ int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
 
 } // namespace
 
-double EntryPlan::seconds() const {
+/// Of an if, the body that takes longer.
+static double secondsOf(ArrayRef<PlannedNode> nodes, size_t begin, size_t end) {
   double sum = 0;
-  for (const PlannedNode &node : nodes)
+  while (begin < end) {
+    const PlannedNode &node = nodes[begin];
+    size_t next = begin + 1;
+    while (next < end && nodes[next].depth > node.depth)
+      ++next;
     sum += node.time ? node.time->seconds : 0;
+    size_t otherwise = node.otherwise >= 0 ? size_t(node.otherwise) : next;
+    sum += std::max(secondsOf(nodes, begin + 1, otherwise), secondsOf(nodes, otherwise, next));
+    begin = next;
+  }
   return sum;
 }
+
+double EntryPlan::seconds() const { return secondsOf(nodes, 0, nodes.size()); }
 
 std::vector<PlannedTensor> EntryPlan::atPeak() const {
   std::vector<PlannedTensor> alive;

@@ -49,7 +49,7 @@ struct EntryPlan {
   /// The tensors that are alive at the peak, the largest first.
   std::vector<PlannedTensor> atPeak() const;
   bool isTimed() const { return threads > 0; }
-  /// The predicted time of all nodes.
+  /// The predicted time of all nodes; of an if, of the body that takes longer.
   double seconds() const;
 };
 

@@ -11,6 +11,7 @@
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/OperandLayout.h"
 #include "passes/support/ScheduleBlocks.h"
+#include "passes/support/ScheduleCandidates.h"
 #include "passes/support/Tuning.h"
 #include "passes/support/Winograd.h"
 
@@ -345,6 +346,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     const exec::Level *level = levelOrNative(getOperation());
     if (!level)
       return signalPassFailure();
+    isTuned = false;
     for (auto kernel : getOperation().getOps<exec::KernelOp>()) {
       if (kernel.getScheduleAttr() || kernel.getParts())
         continue; // keep a given schedule
@@ -357,7 +359,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       if (measured && failed(takeMeasured(kernel, *level)))
         return signalPassFailure();
     }
-    if (measured && !level->isCuda()) {
+    if (isTuned) {
       auto hash = IntegerAttr::get(IntegerType::get(&getContext(), 64, IntegerType::Unsigned),
                                    llvm::APInt(64, measured->hash()));
       getOperation()->setAttr(tuningAttribute, hash);
@@ -368,15 +370,20 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     const Tuning::Choice *choice = measured->find(tuningKey(kernel, level));
     if (!choice)
       return success();
-    if (!isVariant(choice->schedule, kernel.getScheduleAttr()))
+    SmallVector<exec::ScheduleAttr> possible = scheduleCandidates(kernel, level);
+    possible.push_back(kernel.getScheduleAttr());
+    if (!llvm::is_contained(possible, choice->schedule))
       return emitError(measured->locationOf(*choice, kernel.getContext()))
-             << "expected a variant of " << kernel.getScheduleAttr() << ", which kernel \""
-             << kernel.getSymName() << "\" has untuned, found " << choice->schedule;
+             << "expected one of the " << possible.size() << " schedules that kernel \""
+             << kernel.getSymName() << "\" may have, such as " << kernel.getScheduleAttr()
+             << ", found " << choice->schedule << ": tune again";
     kernel.setScheduleAttr(choice->schedule);
+    isTuned = true;
     return success();
   }
 
   std::shared_ptr<const Tuning> measured; ///< shared by the pass's clones
+  bool isTuned = false;                   ///< whether a kernel has a schedule of the file
 };
 
 } // namespace

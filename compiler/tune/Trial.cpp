@@ -79,7 +79,7 @@ private:
   void prepare();
   int64_t rowsOfRun();
   double time(const Variant &variant);
-  double evict();
+  void evict();
   bool comparesWell(Trial &trial, bool isFirst);
   void measureTogether(std::vector<Trial> &trials, ArrayRef<size_t> which, int rounds, bool isWarm);
 
@@ -131,11 +131,21 @@ bool Bench::load(ModuleOp module) {
   return true;
 }
 
-/// A whole batch, for kernels that take any number of rows.
+/// A whole batch, for kernels that take any number of rows, or sum over them.
 int64_t Bench::rowsOfRun() {
-  for (int64_t d = 0; kernel.getRows() && d < kernel.getRoot().getRank(); ++d)
-    if (int64_t each = kernel.getRowsOf(d))
-      return kernel.getRoot().getDimSize(d) / each;
+  auto rowsOf = [](RankedTensorType type, ArrayRef<int64_t> extents) -> int64_t {
+    for (auto [size, each] : llvm::zip_equal(type.getShape(), extents))
+      if (each > 0)
+        return size / each;
+    return 0;
+  };
+  if (auto rows = kernel.getRows())
+    if (int64_t found = rowsOf(kernel.getRoot(), *rows))
+      return found;
+  for (BlockArgument operand : kernel.getBlock().getArguments())
+    if (int64_t found = rowsOf(cast<RankedTensorType>(operand.getType()),
+                               kernel.getExtentsOf(operand.getArgNumber())))
+      return found;
   return 0;
 }
 
@@ -167,11 +177,9 @@ double Bench::time(const Variant &variant) {
 }
 
 /// Fills the L2 cache with other data.
-double Bench::evict() {
-  double sum = 0;
+void Bench::evict() {
   for (int64_t i = 0; i < 2 * level.l2Bytes; i += level.lineBytes)
-    sum += cold.get()[i]++;
-  return sum;
+    ++cold.get()[i];
 }
 
 /// Compares the results in memory with those of the first schedule.
@@ -194,11 +202,17 @@ bool Bench::comparesWell(Trial &trial, bool isFirst) {
     grad::HostTensor a(flat, bytes), b(flat, ArrayRef(found, bytes.size()));
     double difference = 0, largest = 0;
     for (int64_t e = 0; e < flat.getNumElements(); ++e) {
-      difference = std::max(difference, std::abs(a.getFloat(e) - b.getFloat(e)));
-      largest = std::max(largest, std::abs(a.getFloat(e)));
+      double x = a.getFloat(e), y = b.getFloat(e);
+      if (!std::isfinite(x) || !std::isfinite(y)) {
+        if (x != y && !(std::isnan(x) && std::isnan(y)))
+          return false;
+        continue;
+      }
+      difference = std::max(difference, std::abs(x - y));
+      largest = std::max(largest, std::abs(x));
     }
     bool isShort = type.getElementTypeBitWidth() < 32;
-    if (!(difference <= (isShort ? halfTolerance : tolerance) * largest))
+    if (difference > (isShort ? halfTolerance : tolerance) * largest)
       return false;
   }
   return true;
@@ -212,11 +226,12 @@ void Bench::measureTogether(std::vector<Trial> &trials, ArrayRef<size_t> which, 
   for (int round = 0; round < rounds; ++round)
     for (size_t i : which) {
       int launches = std::clamp(int(shortest / std::max(trials[i].seconds, 1e-9)), 1, 1000);
-      if (!isWarm)
-        evict();
       double seconds = 0;
-      for (int launch = 0; launch < launches; ++launch)
+      for (int launch = 0; launch < launches; ++launch) {
+        if (!isWarm)
+          evict();
         seconds += time(variants[i]);
+      }
       samples[i].push_back(seconds / launches);
     }
   for (size_t i : which) {
@@ -262,10 +277,12 @@ std::vector<Trial> inChild(size_t count, llvm::function_ref<std::vector<Trial>()
   void *shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED)
     return trials;
+  constexpr unsigned longest = 120; // seconds; then the child ends
   pid_t child = fork();
   if (child == 0) {
     for (int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
       std::signal(fatal, SIG_DFL); // without LLVM's report
+    alarm(longest);
     std::vector<Trial> found = body();
     std::memcpy(shared, found.data(), bytes);
     _exit(0);

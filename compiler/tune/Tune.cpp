@@ -19,7 +19,8 @@ struct Tuned {
   std::string key;
   double launches = 0; ///< of all entries, in all iterations of their loops
   bool isWarm = true;  ///< all of them are in loops, whose data stay in cache
-  double seconds = 0;  ///< of a launch with the present schedule
+  double seconds = 0;  ///< of a launch with the present schedule; 0: it could not be run
+  bool isTimed = false;
 };
 
 /// Values of indices decide how fast these are.
@@ -32,6 +33,7 @@ bool readsByIndex(exec::KernelOp kernel) {
 SmallVector<Tuned> kernelsOf(ModuleOp module, const exec::Level &level) {
   SmallVector<Tuned> all;
   llvm::StringMap<size_t> places;
+  llvm::DenseSet<size_t> divided;
   for (auto kernel : module.getOps<exec::KernelOp>())
     if (kernel.getScheduleAttr() && !kernel.getParts() && !kernel.getPatchAttr() &&
         !readsByIndex(kernel)) {
@@ -49,7 +51,11 @@ SmallVector<Tuned> kernelsOf(ModuleOp module, const exec::Level &level) {
       launches *= double(loop.getTrips());
     tuned.launches += launches;
     tuned.isWarm &= !loops.empty();
+    if (dispatch.getCutAttr()) // pieces are whole units, so other units cut otherwise
+      divided.insert(place->second);
   });
+  for (size_t place : divided)
+    all[place].launches = 0;
   llvm::erase_if(all, [](const Tuned &tuned) { return tuned.launches == 0; });
   return all;
 }
@@ -77,34 +83,45 @@ std::string describe(exec::KernelOp kernel, const Trial &before, const Trial &af
 
 } // namespace
 
-TuneResult gradc::tune(ModuleOp module, double seconds, Tuning &tuning) {
+llvm::Expected<TuneResult> gradc::tune(ModuleOp module, double seconds, Tuning &tuning,
+                                       llvm::function_ref<llvm::Error()> save) {
   constexpr double unimportant = 1e-3; // of all launches' time
   const exec::Level &level = *namedLevel(module);
   auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double>(seconds));
   SmallVector<Tuned> kernels = kernelsOf(module, level);
+  llvm::erase_if(kernels, [&](const Tuned &tuned) { return tuning.find(tuned.key); });
+  TuneResult result;
   double all = 0;
   for (Tuned &tuned : kernels) {
+    if (Clock::now() >= deadline)
+      break;
     exec::ScheduleAttr present = tuned.kernel.getScheduleAttr();
     tuned.seconds = tryOut(tuned.kernel, present, level, tuned.isWarm, deadline)[0].seconds;
+    tuned.isTimed = true;
     all += tuned.seconds * tuned.launches;
   }
   llvm::stable_sort(kernels, [](const Tuned &a, const Tuned &b) {
     return a.seconds * a.launches > b.seconds * b.launches;
   });
-  TuneResult result;
   for (Tuned &tuned : kernels) {
-    if (tuning.find(tuned.key) || tuned.seconds * tuned.launches < unimportant * all)
+    if (tuned.isTimed && tuned.seconds == 0) {
+      ++result.failed;
       continue;
-    if (Clock::now() >= deadline) {
+    }
+    if (tuned.isTimed && tuned.seconds * tuned.launches < unimportant * all)
+      continue;
+    if (!tuned.isTimed || Clock::now() >= deadline) {
       ++result.left;
       continue;
     }
+    if (tuning.find(tuned.key)) // of a kernel with the same code
+      continue;
     SmallVector<exec::ScheduleAttr> schedules{tuned.kernel.getScheduleAttr()};
     llvm::append_range(schedules, scheduleCandidates(tuned.kernel, level));
     std::vector<Trial> trials = tryOut(tuned.kernel, schedules, level, tuned.isWarm, deadline);
-    if (trials[0].seconds == 0) { // a variant crashes
-      ++result.left;
+    if (trials[0].seconds == 0) {
+      ++result.failed;
       continue;
     }
     size_t best = fastest(trials);
@@ -114,6 +131,8 @@ TuneResult gradc::tune(ModuleOp module, double seconds, Tuning &tuning) {
     result.otherBits += !trials[best].sameBits;
     result.before += trials[0].seconds * tuned.launches;
     result.after += trials[best].seconds * tuned.launches;
+    if (llvm::Error error = save())
+      return std::move(error);
   }
   return result;
 }

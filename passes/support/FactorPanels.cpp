@@ -91,7 +91,8 @@ private:
   /// A lhs that is read in place across the sum gives few numbers of each of its rows to a tile, so
   /// the tile has as many rows as registers hold. Returns whether that changes it.
   bool widenRows() {
-    int64_t rows = root.getDimSize(0), columns = tile[1] / schedule.getLanes();
+    int64_t rows = std::max<int64_t>(root.getDimSize(0), 1);
+    int64_t columns = tile[1] / schedule.getLanes();
     int64_t most = std::max((level.vectorRegisters - columns - 1) / columns, tile[0]);
     int64_t before = tile[0];
     tile[0] = llvm::divideCeil(rows, llvm::divideCeil(rows, most));

@@ -17,8 +17,8 @@ namespace {
 class KernelTime {
 public:
   KernelTime(exec::KernelOp kernel, const exec::Level &core)
-      : kernel(kernel), core(core), schedule(kernel.getScheduleAttr()),
-        lanes(schedule ? schedule.getLanes() : 1) {}
+      : kernel(kernel), core(core), schedule(kernel.getScheduleAttr()), lanes(schedule.getLanes()) {
+  }
 
   double run() {
     double seconds = 0;

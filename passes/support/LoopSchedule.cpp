@@ -146,8 +146,9 @@ bool LoopSchedule::sumsColumns() {
 /// Of each row, some columns are read together: as many as registers hold, unless several threads
 /// would have too few units.
 int64_t LoopSchedule::columnVectors() {
-  int64_t row = vectors(size(root.getRank() - 1)), most = level.vectorRegisters / 2;
-  return std::clamp<int64_t>(row / manyUnits, std::min(level.chains, row), most);
+  int64_t row = std::max<int64_t>(vectors(size(root.getRank() - 1)), 1);
+  return std::clamp<int64_t>(row / manyUnits, std::min(level.chains, row),
+                             level.vectorRegisters / 2);
 }
 
 void LoopSchedule::divideUnits() {

@@ -48,16 +48,13 @@ private:
   int64_t last() const { return int64_t(tile.size()) - 1; }
 
   int64_t unitsOf(const Dims &tile, const Dims &order) const {
-    return llvm::divideCeil(size(order.front()), tile[order.front()]);
+    int64_t units = 1;
+    for (int64_t d : standard.isAttention() ? ArrayRef(order) : ArrayRef(order).take_front())
+      units *= llvm::divideCeil(size(d), tile[d]);
+    return std::max<int64_t>(units, 1);
   }
 
   void add(const Dims &tile, const Dims &order, const Dims &block, const Dims &panels) {
-    if (standard.isAttention()) { // its units stay
-      found.insert(exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order,
-                                           standard.getGrain(), block, panels,
-                                           standard.getAlgorithm()));
-      return;
-    }
     int64_t units = unitsOf(tile, order);
     auto keepsOrder = [&](Value v) {
       return isPrefix(order, cast<RankedTensorType>(v.getType()).getShape());

@@ -2,7 +2,6 @@
 #include "passes/support/Tuning.h"
 
 #include "mlir/AsmParser/AsmParser.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/Support/LineIterator.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
@@ -71,6 +70,7 @@ FailureOr<Tuning> Tuning::read(MLIRContext *context, StringRef path) {
     tuning.insert(key, {schedule, comment, unsigned(line.line_number())});
     comment.clear();
   }
+  tuning.end = comment;
   return tuning;
 }
 
@@ -79,6 +79,7 @@ std::string Tuning::text() const {
   llvm::raw_string_ostream stream(text);
   for (const auto &[key, choice] : choices)
     stream << choice.comment << key << ' ' << choice.schedule << '\n';
+  stream << end;
   return text;
 }
 
@@ -94,17 +95,4 @@ void Tuning::insert(StringRef key, Choice choice) {
 
 Location Tuning::locationOf(const Choice &choice, MLIRContext *context) const {
   return FileLineColLoc::get(context, path, choice.line, 1);
-}
-
-bool gradc::isVariant(exec::ScheduleAttr measured, exec::ScheduleAttr standard) {
-  auto isPositive = [](int64_t n) { return n > 0; };
-  ArrayRef<int64_t> tile = measured.getTile(), order = measured.getOrder();
-  return measured.getLanes() == standard.getLanes() &&
-         measured.getAlgorithm() == standard.getAlgorithm() &&
-         tile.size() == standard.getTile().size() && order.size() == tile.size() &&
-         measured.getBlock().size() == standard.getBlock().size() &&
-         llvm::all_of(tile, isPositive) && llvm::all_of(measured.getBlock(), isPositive) &&
-         measured.getGrain() > 0 && isPermutationVector(order) &&
-         (tile.empty() || tile.back() % measured.getLanes() == 0 ||
-          tile.back() == standard.getTile().back());
 }

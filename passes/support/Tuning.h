@@ -10,7 +10,8 @@
 namespace gradc {
 
 /// Identifies a kernel's code on a level by its text without the kernel's name, nodes and schedule.
-/// Kernels of other models with the same key have the same code.
+/// Kernels of other models with the same key compute the same, but for the values of large
+/// constants.
 std::string tuningKey(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
 /// A file of lines `KEY #exec.schedule<...>` behind the line `gradc-tuning 1`. Lines that begin
@@ -42,12 +43,10 @@ private:
   uint64_t theHash = 0;
   std::vector<std::pair<std::string, Choice>> choices; ///< in the file's order
   llvm::StringMap<size_t> indices;                     ///< by key
+  std::string end;                                     ///< comments behind the last choice
 };
 
-/// Whether a kernel of `standard` schedule may have the schedule `measured`.
-bool isVariant(mlir::exec::ScheduleAttr measured, mlir::exec::ScheduleAttr standard);
-
-/// The attribute of a level's module with the hash of its tuning file.
+/// The attribute of a level's module with the hash of the tuning file that it has schedules of.
 inline constexpr llvm::StringLiteral tuningAttribute = "exec.tuning";
 
 } // namespace gradc

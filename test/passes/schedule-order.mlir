@@ -47,6 +47,21 @@ exec.kernel @rows(%x: tensor<4096x1024xf32>) attributes {flops = 4194304 : i64, 
   exec.yield %0 : tensor<4096xf32>
 }
 
+// Nothing is summed, or there is nothing to sum into.
+
+// V4-LABEL: exec.kernel @no_columns(
+// V4-SAME: tile = [16]
+exec.kernel @no_columns(%x: tensor<4x0xf32>) attributes {flops = 0 : i64, bytes = 0 : i64} {
+  %0 = grad.reduce_sum %x dims [0] : tensor<4x0xf32>
+  exec.yield %0 : tensor<0xf32>
+}
+// V4-LABEL: exec.kernel @no_rows(
+// V4-SAME: tile = [
+exec.kernel @no_rows(%x: tensor<512x0xf32>, %g: tensor<512x64xf32>) attributes {flops = 0 : i64, bytes = 131072 : i64} {
+  %0 = grad.matmul %x, %g transpose_lhs : tensor<512x0xf32>, tensor<512x64xf32>
+  exec.yield %0 : tensor<0x64xf32>
+}
+
 // Neighbouring columns of a depthwise convolution share what they read; pictures do not.
 
 // V3-LABEL: exec.kernel @depthwise(

@@ -1,5 +1,6 @@
 // gradc compile: turns a model or spec into an executable, library, object, or text.
 #include "compiler/tune/Tune.h"
+#include "passes/support/ModuleLevel.h"
 #include "runtime/data/image/Decode.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -21,13 +22,14 @@ struct Settings {
   double tuneSeconds = 0;
 };
 
-/// The program's module for the level of this machine; null if it has none.
-mlir::ModuleOp nativeModule(PlannedProgram &program) {
-  const mlir::exec::Level *native = mlir::exec::nativeLevel();
-  for (auto &level : program.levels)
-    if (native && (*level)->getAttrOfType<mlir::StringAttr>("exec.level") == native->name)
-      return *level;
-  return {};
+/// The program's module for the highest of its levels that this machine executes; null if there is
+/// none.
+mlir::ModuleOp moduleThatRuns(PlannedProgram &program) {
+  mlir::ModuleOp found;
+  for (auto &module : program.levels)
+    if (runsHere(*namedLevel(*module)))
+      found = *module;
+  return found;
 }
 
 /// Measures schedules, and adds them to the tuning file or begins one. Keeps those that it has.
@@ -40,7 +42,7 @@ int tuneProgram(const Settings &settings) {
   Compilation compilation(untuned);
   if (int code = compilation.plan())
     return code;
-  mlir::ModuleOp module = nativeModule(compilation.program());
+  mlir::ModuleOp module = moduleThatRuns(compilation.program());
   if (!module)
     return fail(Code::usage, "--tune measures code for this machine's CPU, and --target names only "
                              "others: expected --target=cpu");
@@ -59,12 +61,16 @@ int tuneProgram(const Settings &settings) {
   auto save = [&] { return writeFile(path, {tuning.text()}, /*executable=*/false); };
   if (auto error = save()) // before time is spent
     return failToWrite(path, std::move(error));
-  TuneResult result = tune(module, settings.tuneSeconds, tuning);
-  if (auto error = save())
-    return failToWrite(path, std::move(error));
+  auto tuned = tune(module, settings.tuneSeconds, tuning, save);
+  if (!tuned)
+    return failToWrite(path, tuned.takeError());
+  const TuneResult &result = *tuned;
   fmt::print("tuned {} of {} kernels: {} are faster, {:.2f} ms become {:.2f} on one thread\n",
-             result.measured, result.measured + result.left, result.faster, result.before * 1e3,
-             result.after * 1e3);
+             result.measured, result.measured + result.left + result.failed, result.faster,
+             result.before * 1e3, result.after * 1e3);
+  if (result.failed)
+    fmt::print("{} kernels could not be run, or crashed with a schedule, and keep theirs\n",
+               result.failed);
   if (result.otherBits)
     fmt::print("{} of them sum in another order: results differ in their last bits from those of "
                "an untuned build; {} names them\n",

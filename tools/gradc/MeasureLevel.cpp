@@ -180,14 +180,15 @@ Level measureLevel(const Level &row) {
 Machine measureMachine(const Level &level, int threads) {
   Machine machine{measureLevel(level), threads, 0, {}};
   machine.flops = measureFlops(level.vectorBytes == 64, threads);
-  auto add = [&](int64_t bytes, int64_t set) {
-    machine.tiers.push_back({bytes, measureTriad(1, set), measureTriad(threads, set * threads)});
+  auto add = [&](int64_t bytes, int64_t one, int64_t all) { // sizes of triads
+    machine.tiers.push_back({bytes, measureTriad(1, one), measureTriad(threads, all)});
   };
   int64_t l2 = machine.core.l2Bytes, l3 = systemSize(_SC_LEVEL3_CACHE_SIZE, 0);
-  add(l2, l2 / 2);
-  if (l3 > l2)
-    add(l3, std::min(l3 / 2 / threads, 8 * l2));
-  add(INT64_MAX, std::max<int64_t>(4 * l3, int64_t(192) << 20) / threads);
+  add(l2, l2 / 2, threads * l2 / 2);
+  if (l3 > 2 * threads * l2) // else what all threads have is in their L2 caches
+    add(l3, std::min(l3 / 2, 8 * l2), std::max(l3 / 2, 2 * threads * l2));
+  int64_t memory = std::max<int64_t>(4 * l3, int64_t(192) << 20);
+  add(INT64_MAX, memory, memory);
   // Kernels access memory in other orders than a triad, whose prefetches all arrive in time.
   // Several threads wait for less of it at a time.
   constexpr double one = 0.6, several = 0.9;

@@ -3,6 +3,7 @@
 #include "compiler/codegen/cuda/Cubin.h"
 #include "compiler/codegen/cuda/Ptxas.h"
 #include "passes/support/CostModel.h"
+#include "passes/support/ModuleLevel.h"
 #include "runtime/base/ThreadTeam.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -110,14 +111,9 @@ struct PlanOptions {
   int threads = 0; ///< of the forecast; 0: one per CPU
 };
 
-const mlir::exec::Level &levelOf(mlir::ModuleOp module) {
-  auto name = module->getAttrOfType<mlir::StringAttr>("exec.level");
-  return *mlir::exec::findLevel(name.getValue());
-}
-
 /// With `--time`, measures this machine for its own levels.
 ProgramPlan describe(mlir::ModuleOp module, const PlanOptions &options) {
-  const mlir::exec::Level &level = levelOf(module);
+  const mlir::exec::Level &level = *namedLevel(module);
   if (!options.time || !runsHere(level))
     return describePlan(module);
   int threads = options.threads ? options.threads : int(runtime::ThreadTeam::availableCpus());
@@ -179,7 +175,7 @@ int plan(const CompileArguments &arguments, const PlanOptions &options) {
   Compilation compilation(arguments);
   if (int code = compilation.plan())
     return code;
-  auto isTimed = [](const auto &module) { return runsHere(levelOf(*module)); };
+  auto isTimed = [](const auto &module) { return runsHere(*namedLevel(*module)); };
   if (options.time && llvm::none_of(compilation.program().levels, isTimed))
     return fail(Code::usage, "--time predicts for this machine's CPU, and --target names only "
                              "others: expected --target=cpu");
@@ -224,6 +220,8 @@ void addPlan(CLI::App &app, Runner &run) {
   ranks->add(*command);
   command->callback([=, &run] {
     run = [=] {
+      if (options->time && !ranks->ranks.empty())
+        return fail(Code::usage, "--time predicts a step of one process, and --ranks of several");
       return ranks->ranks.empty() ? plan(*arguments, *options)
                                   : planRanks(*arguments, *ranks, options->json);
     };

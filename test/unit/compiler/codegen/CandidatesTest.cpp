@@ -1,4 +1,4 @@
-// Every schedule that tuning may choose computes the right results, however its units are divided.
+// Schedules that tuning may choose compute the right results, however their units are divided.
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -139,7 +139,27 @@ TEST(Candidates, OfAttention) {
     %y, %s = grad.attention %q, %k, %v {scale = 0.3 : f64} : tensor<2x2x70x16xf32>, tensor<2x2x65x16xf32>, tensor<2x2x65x16xf32>
     exec.yield %y, %s : tensor<2x2x70x16xf32>, tensor<2x2x70x2xf32>
   })",
-      3);
+      2);
+}
+
+TEST(Candidates, OfAnAttentionsGradient) {
+  expectAllRight(
+      R"(exec.kernel @k(%q: tensor<2x2x70x16xf32>, %k: tensor<2x2x65x16xf32>, %v: tensor<2x2x65x16xf32>,
+      %y: tensor<2x2x70x16xf32>, %s: tensor<2x2x70x2xf32>, %g: tensor<2x2x70x16xf32>)
+    attributes {flops = 3000000 : i64, bytes = 140000 : i64} {
+    %dq, %dk, %dv = grad.attention_grad %q, %k, %v, %y, %s, %g {scale = 0.3 : f64} : tensor<2x2x70x16xf32>, tensor<2x2x65x16xf32>, tensor<2x2x65x16xf32>, tensor<2x2x70x16xf32>, tensor<2x2x70x2xf32>, tensor<2x2x70x16xf32>
+    exec.yield %dq, %dk, %dv : tensor<2x2x70x16xf32>, tensor<2x2x65x16xf32>, tensor<2x2x65x16xf32>
+  })",
+      2, 1e-3);
+}
+
+TEST(Candidates, OfWinograd) {
+  expectAllRight(R"(exec.kernel @k(%x: tensor<8x16x4x32xf32>, %f: tensor<3x3x32x32xf32>)
+    attributes {flops = 9437184 : i64, bytes = 167936 : i64, layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
+    %0 = grad.convolution %x, %f dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x16x4x32xf32>, tensor<3x3x32x32xf32>
+    exec.yield %0 : tensor<8x16x4x32xf32>
+  })",
+                 2, 1e-4);
 }
 
 // A schedule with fewer units than threads is no candidate, whatever its time on one thread.
