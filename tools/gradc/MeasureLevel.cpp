@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <immintrin.h>
 #include <unistd.h>
 
@@ -153,6 +154,14 @@ int64_t systemSize(int name, int64_t otherwise) {
   return size > 0 ? size : otherwise;
 }
 
+/// The bytes of the last-level cache that this CPU uses, as Linux tells; on AMD's servers, sysconf
+/// adds up those of all CPUs.
+int64_t lastCacheBytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  int64_t kilobytes = 0;
+  return file >> kilobytes ? kilobytes << 10 : systemSize(_SC_LEVEL3_CACHE_SIZE, 0);
+}
+
 } // namespace
 
 llvm::ArrayRef<LevelNumber> levelNumbers() { return numbers; }
@@ -183,10 +192,10 @@ Machine measureMachine(const Level &level, int threads) {
   auto add = [&](int64_t bytes, int64_t one, int64_t all) { // sizes of triads
     machine.tiers.push_back({bytes, measureTriad(1, one), measureTriad(threads, all)});
   };
-  int64_t l2 = machine.core.l2Bytes, l3 = systemSize(_SC_LEVEL3_CACHE_SIZE, 0);
+  int64_t l2 = machine.core.l2Bytes, l3 = lastCacheBytes();
   add(l2, l2 / 2, threads * l2 / 2);
-  if (l3 > 2 * threads * l2) // else what all threads have is in their L2 caches
-    add(l3, std::min(l3 / 2, 8 * l2), std::max(l3 / 2, 2 * threads * l2));
+  if (l3 > 4 * threads * l2) // else what all threads have is in their L2 caches
+    add(l3, std::min(l3 / 2, 8 * l2), std::clamp(threads * 8 * l2, 2 * threads * l2, l3 / 2));
   int64_t memory = std::max<int64_t>(4 * l3, int64_t(192) << 20);
   add(INT64_MAX, memory, memory);
   // Kernels access memory in other orders than a triad, whose prefetches all arrive in time.
