@@ -7,13 +7,13 @@
 
 namespace gradc {
 
-/// Bytes per second of one thread and of all threads together, among data of at most so many bytes.
+/// A cache, or memory.
 struct MemoryTier {
-  int64_t bytes;
-  double one, all;
+  int64_t bytes;   ///< its capacity
+  double one, all; ///< bytes per second that one thread and all threads together read and write
 };
 
-/// What was measured on a machine.
+/// The rates and cache sizes of a machine, from measurements.
 struct Machine {
   mlir::exec::Level core;        ///< one thread's rates and cache sizes
   int threads = 1;               ///< of a run

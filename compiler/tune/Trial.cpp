@@ -66,7 +66,7 @@ public:
 
   /// The indices of the schedules that code generation takes.
   SmallVector<size_t> compile(ArrayRef<exec::ScheduleAttr> schedules);
-  /// What was compiled, in that order. Runs in the child.
+  /// Times the compiled schedules, in the order of `compile`. Runs in the child process.
   std::vector<Trial> measure(bool isWarm, Clock::time_point deadline);
 
 private:
@@ -270,7 +270,8 @@ std::vector<Trial> Bench::measure(bool isWarm, Clock::time_point deadline) {
   return trials;
 }
 
-/// What `body` returns, computed in a child process; zeros if that does not end well.
+/// Calls `body` in a child process and returns its trials; `count` empty trials if the child
+/// crashes.
 std::vector<Trial> inChild(size_t count, llvm::function_ref<std::vector<Trial>()> body) {
   std::vector<Trial> trials(count);
   size_t bytes = count * sizeof(Trial);

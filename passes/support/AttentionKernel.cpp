@@ -23,20 +23,21 @@ AttentionOpInterface gradc::findAttention(exec::KernelOp kernel) {
   return attentions.empty() ? AttentionOpInterface() : *attentions.begin();
 }
 
-/// A multiple of register tiles of `level`, in their columns and in their rows.
-static int64_t tileStep(int64_t lanes, const exec::Level &level) {
+int64_t gradc::attentionStep(int64_t lanes, const exec::Level &level) {
   return std::lcm(lanes * level.tileVectors, level.tileRows);
 }
 
 /// At least `least`, but not much more than there are `available`.
 static int64_t blockOf(int64_t least, int64_t available, int64_t lanes, const exec::Level &level) {
-  return llvm::alignTo(std::max<int64_t>(std::min(least, available), 1), tileStep(lanes, level));
+  return llvm::alignTo(std::max<int64_t>(std::min(least, available), 1),
+                       gradc::attentionStep(lanes, level));
 }
 
 /// Keys of a gradient. Another block for less than a vector of them would add to memory once more.
 static int64_t blockOfKeys(int64_t keys, int64_t lanes, const exec::Level &level) {
   int64_t block = blockOf(2 * lanes * level.tileVectors, keys, lanes, level), rest = keys % block;
-  return keys > block && rest > 0 && rest < lanes ? block + tileStep(lanes, level) : block;
+  return keys > block && rest > 0 && rest < lanes ? block + gradc::attentionStep(lanes, level)
+                                                  : block;
 }
 
 // The side along the lanes is one register tile, or two for a gradient, so that adding to memory

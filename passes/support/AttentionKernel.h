@@ -18,6 +18,8 @@ mlir::grad::AttentionOpInterface findAttention(mlir::exec::KernelOp kernel);
 struct AttentionBlock {
   int64_t queries, keys;
 };
+/// Blocks along the lanes are multiples of this: whole register tiles in columns and in rows.
+int64_t attentionStep(int64_t lanes, const mlir::exec::Level &level);
 /// The block in a schedule: for an attention `tile` has the queries and `block` the keys; for a
 /// gradient `block` has both.
 AttentionBlock attentionBlock(const mlir::grad::AttentionForm &form,

@@ -35,6 +35,14 @@ int64_t widestElement(Operation *kernel) {
   return widest;
 }
 
+bool movesLanes(Operation *op) {
+  auto movement = dyn_cast<MovementOpInterface>(op);
+  if (!movement)
+    return false;
+  SmallVector<int64_t> dims = movement.getResultDims();
+  return !dims.empty() && llvm::is_contained(ArrayRef(dims).drop_back(), typeOf(op).getRank() - 1);
+}
+
 bool isFree(Operation *op) {
   return isPure(op) && loopKind(op) != LoopKind::view && loopKind(op) != LoopKind::assembly &&
          (op->getNumOperands() == 0 ||

@@ -14,6 +14,9 @@ struct Cluster {
 /// How kernels form around `op`; ops without loops count as views: never inside a kernel.
 mlir::grad::LoopKind loopKind(mlir::Operation *op);
 
+/// Whether the op moves elements so that lanes along its result's last dim read an operand along
+/// another dim.
+bool movesLanes(mlir::Operation *op);
 /// Whether an op is repeated wherever it is needed: constants and broadcasts.
 bool isFree(mlir::Operation *op);
 

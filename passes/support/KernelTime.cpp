@@ -6,8 +6,6 @@
 #include "passes/support/AttentionKernel.h"
 #include "passes/support/Clusters.h"
 #include "passes/support/FactorPanels.h"
-#include "passes/support/OperandLayout.h"
-#include "passes/support/Winograd.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -60,20 +58,14 @@ private:
     case LoopKind::reduction:
       return loop(padded(typeOf(op->getOperand(0))));
     case LoopKind::movement:
-      return isTransposed(op) ? loop(padded(typeOf(op->getResult(0))) * 5) : 0;
+      return gradc::movesLanes(op) ? loop(padded(typeOf(op->getResult(0))) * 5) : 0;
     default:
       return 0;
     }
   }
 
-  static bool isTransposed(Operation *op) {
-    auto movement = dyn_cast<MovementOpInterface>(op);
-    if (!movement)
-      return false;
-    SmallVector<int64_t> dims = movement.getResultDims();
-    int64_t last = typeOf(op->getResult(0)).getRank() - 1;
-    return !dims.empty() && llvm::is_contained(ArrayRef(dims).drop_back(), last);
-  }
+  /// Multiply-adds per second of the kernel's element type, of 32 bits or more.
+  double peak() const { return core.f32Flops * double(4 * lanes) / double(core.vectorBytes); }
 
   double productSeconds(ContractionOpInterface op) {
     double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
@@ -81,11 +73,9 @@ private:
     if (schedule.isWinograd()) // a gradient adds its windows to memory
       return flops / 2.25 / (core.f32Flops * (schedule.getBlock().empty() ? 0.6 : 0.45));
     bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
-    double peak =
-        isBf16 ? core.bf16Flops : core.f32Flops * double(4 * lanes) / double(core.vectorBytes);
     if (result.getRank() > 0 && result.getShape().back() > 0)
       flops *= padded(result) / double(result.getNumElements());
-    return flops / (peak * streamShare(op) * tileShare(op));
+    return flops / ((isBf16 ? core.bf16Flops : peak()) * streamShare(op) * tileShare(op));
   }
 
   /// The part of the peak that a product with a full tile reaches, by where its factors stay.
@@ -114,8 +104,7 @@ private:
     double whole = double(llvm::alignTo(across, core.tileRows)) *
                    double(llvm::alignTo(along, panel)) / double(sizes.queries * sizes.keys);
     double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
-    double peak = core.f32Flops * double(4 * lanes) / double(core.vectorBytes);
-    return whole * (flops / (peak * attentionShare) + loop(double(sizes.pairs()) * exponential));
+    return whole * (flops / (peak() * attentionShare) + loop(double(sizes.pairs()) * exponential));
   }
 
   /// The part of a tile's cycles in which it multiplies: a tile loads its columns and one number,

@@ -179,9 +179,5 @@ bool LoopSchedule::searchesUpdates() {
 }
 
 bool LoopSchedule::isTransposed() {
-  return llvm::any_of(kernel.getBlock().getOps<MovementOpInterface>(), [](auto movement) {
-    SmallVector<int64_t> dims = movement.getResultDims();
-    int64_t last = shapeOf(movement->getResult(0)).size() - 1;
-    return !dims.empty() && llvm::is_contained(ArrayRef(dims).drop_back(), last);
-  });
+  return llvm::any_of(kernel.getBlock(), [](Operation &op) { return movesLanes(&op); });
 }

@@ -9,8 +9,6 @@
 #include "passes/support/OperandLayout.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace gradc;
 using grad::AttentionSizes;
@@ -108,7 +106,7 @@ private:
   void varyAttention() {
     grad::AttentionForm form = findAttention(kernel).getAttention();
     AttentionSizes sizes(form);
-    int64_t step = std::lcm(lanes * level.tileVectors, level.tileRows); // whole register tiles
+    int64_t step = attentionStep(lanes, level);
     if (form.isGradient())
       return varyBlock({level.tileRows, step}, {sizes.queries, sizes.keys});
     varyBlock({level.tileRows}, {sizes.keys});

@@ -295,7 +295,7 @@ typedef struct gradc_artifact_level {
   gradc_range image;   /* an ELF shared object; for CUDA, an image for cuModuleLoadData */
   gradc_range buffers, kernels, entries;
   gradc_range cuts;    /* gradc_artifact_cut */
-  uint64_t tuning_hash; /* XXH64 of the tuning file with the schedules of kernels; 0: there was none */
+  uint64_t tuning_hash; /* XXH64 of the tuning file; 0: no kernel has a schedule of one */
 } gradc_artifact_level;
 
 /* The job: the training spec as a tree of named values. A message is a GROUP with its set fields as children, in order;
