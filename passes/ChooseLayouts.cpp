@@ -8,6 +8,7 @@
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/NodeOrder.h"
 #include "passes/support/StateForms.h"
+#include "passes/support/TurnedPanels.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -143,18 +144,46 @@ private:
                                  storage.buffers[i].getSymName());
       return loads[i];
     };
+    llvm::MapVector<PanelAttr, SmallVector<OpOperand *>> packing;
     for (OpOperand &use : llvm::make_early_inc_range(read.getResult().getUses())) {
       auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
       Type narrow = launch ? states.narrowedState(launch) : Type();
       if (!narrow) {
-        use.set(load({states.wantedBy(use), nullptr}));
+        CopyForm form{states.wantedBy(use), nullptr};
+        use.set(load(form));
+        if (form.layout && !llvm::is_contained(storage.forms, form) &&
+            !turns(use, form.layout, storage.forms[0].layout))
+          packing[form.layout].push_back(&use);
         continue;
       }
       for (OpOperand &reader : llvm::make_early_inc_range(launch.getResult(0).getUses()))
         reader.set(load({states.wantedBy(reader), narrow}));
       launch.erase();
     }
+    for (auto &[layout, uses] : packing)
+      packForReaders(layout, uses);
     read.erase();
+  }
+
+  /// Whether the kernel of a launch turns the panels of a state itself.
+  bool turns(OpOperand &use, PanelAttr wanted, PanelAttr stored) {
+    auto launch = cast<exec::LaunchOp>(use.getOwner());
+    return paysTurning(symbols.lookup<exec::KernelOp>(launch.getKernel()), use.getOperandNumber(),
+                       wanted, stored, states.getLevel());
+  }
+
+  /// Packs the state that launches of one block read, before the first of them.
+  void packForReaders(PanelAttr layout, ArrayRef<OpOperand *> uses) {
+    Operation *first = uses.front()->getOwner();
+    for (OpOperand *use : uses)
+      if (use->getOwner()->isBeforeInBlock(first))
+        first = use->getOwner();
+    OpBuilder builder(first);
+    Value state = uses.front()->get();
+    Value panels = copy(builder, first->getLoc(), state, layoutOfValue(state), layout);
+    packed[panels] = layout;
+    for (OpOperand *use : uses)
+      use->set(panels);
   }
 
   /// Stores to the primary, and refreshes the mirrors from it.
@@ -358,8 +387,8 @@ private:
   SymbolTable symbols;
   KernelTable kernels;
   StateForms states;
-  /// Values in panels that are no states: what loops read, outside of and in them, and gradients
-  /// that ranks scatter.
+  /// Values in panels that are no states: what loops read, outside of and in them, states packed
+  /// for their readers, and gradients that ranks scatter.
   llvm::DenseMap<Value, PanelAttr> packed;
   /// In one function: who has to wait for a launch, because it overwrites what that one reads.
   llvm::DenseMap<Operation *, SmallVector<Operation *>> writersAfter;

@@ -13,6 +13,7 @@
 #include "passes/support/ScheduleBlocks.h"
 #include "passes/support/ScheduleCandidates.h"
 #include "passes/support/Tuning.h"
+#include "passes/support/TurnedPanels.h"
 #include "passes/support/Winograd.h"
 
 using namespace mlir;
@@ -151,9 +152,18 @@ private:
       // With 16-bit factors in pairs, twice as many steps fit in cache.
       block =
           blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (readsPairs(kernel) ? 2 : 1));
+    } else if (gradc::turnedFactor(kernel)) {
+      columnsFirst();
     } else if (tiles(order.front()) == 1) {
       divideUnits();
     }
+  }
+
+  /// A thread turns the panels of its column tiles once, for all rows.
+  void columnsFirst() {
+    int64_t n = root.getRank() - 1;
+    order.erase(llvm::find(order, n));
+    order.insert(order.begin(), n);
   }
 
   /// The same tile as for products: several pictures, or several positions of few pictures, by
@@ -182,8 +192,9 @@ private:
         order.insert(order.begin(), order.pop_back_val());
       block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)),
                       level.blockSteps);
-    } else if (exec::layoutBytes(filter, nullptr) > level.cachedBytes() && tiles(n) >= 4) {
-      order.insert(order.begin(), order.pop_back_val());
+    } else if (gradc::turnedFactor(kernel) ||
+               (exec::layoutBytes(filter, nullptr) > level.cachedBytes() && tiles(n) >= 4)) {
+      columnsFirst();
     } else {
       // Columns are the loop directly outside the rows.
       int64_t rows = rowDims.empty() ? n - 1 : rowDims.front();

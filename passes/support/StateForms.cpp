@@ -14,12 +14,17 @@ StateForms::StateForms(ModuleOp module, const SymbolTable &symbols, const exec::
     : symbols(symbols), level(level) {
   for (auto state : module.getOps<StateOp>()) {
     index[state.getSymName()] = storages.size();
-    storages.push_back({state, {}, {}});
+    storages.emplace_back().state = state;
   }
   for (auto function : module.getOps<func::FuncOp>())
+    for (auto write : function.getOps<WriteOp>())
+      written.insert({function, write.getStateAttr()});
+  for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](Operation *op) { note(op); });
-  for (StateStorage &storage : storages)
+  for (StateStorage &storage : storages) {
     putPrimaryFirst(storage);
+    dropMirrorsOfOneRun(storage);
+  }
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
 }
@@ -70,9 +75,17 @@ void StateForms::noteLaunch(exec::LaunchOp launch) {
     PanelAttr wanted = wantedBy(operand);
     auto read = v.getDefiningOp<ReadOp>();
     if (CopyForm form{wanted, narrow}; read && (wanted || narrow))
-      if (auto &forms = of(read.getState()).forms; !llvm::is_contained(forms, form))
-        forms.push_back(form);
+      noteForm(launch, read, form);
   }
+}
+
+void StateForms::noteForm(exec::LaunchOp reader, ReadOp read, CopyForm form) {
+  StateStorage &storage = of(read.getState());
+  if (!llvm::is_contained(storage.forms, form))
+    storage.forms.push_back(form);
+  Operation *entry = reader->getParentOp();
+  if (!written.contains({entry, read.getStateAttr()}) && !llvm::is_contained(storage.lasting, form))
+    storage.lasting.push_back(form);
 }
 
 /// Whether the padding of the panels is more than ranks should send each other for it.
@@ -96,6 +109,19 @@ void StateForms::putPrimaryFirst(StateStorage &storage) {
   }
   if (storage.isDivided && !forms.empty() && forms[0].layout && !forms[0].layout.isWinograd())
     storage.fixed |= padsMuch(storage.state, forms[0].layout);
+}
+
+/// Panels are packed for a reader as fast as for a mirror, and need memory only until they are
+/// read. A mirror of fewer digits serves the forward, too, and a transformed filter is not packed
+/// by rows.
+void StateForms::dropMirrorsOfOneRun(StateStorage &storage) {
+  auto lasts = [&](const CopyForm &form) {
+    return form.element || form.layout.isWinograd() || llvm::is_contained(storage.lasting, form);
+  };
+  if (!storage.forms.empty())
+    storage.forms.erase(std::remove_if(storage.forms.begin() + 1, storage.forms.end(),
+                                       [&](const CopyForm &form) { return !lasts(form); }),
+                        storage.forms.end());
 }
 
 void StateForms::alignUpdates(exec::LaunchOp launch) {

@@ -1,34 +1,30 @@
 // RUN: gradc-opt %s -split-input-file -gradc-choose-layouts | FileCheck %s
 
-// A weight is stored in the panels that its forward reads. The backward reads the transpose from a
-// mirror, which is recomputed after each write. Kernels use the layouts of the states that they load
-// and store, so an update runs in place. The runtime reads and writes through two more entries.
+// A weight is stored in the panels that its forward reads. The backward reads the transpose, packed right before it, since the entry
+// that reads it writes the weight anew. Kernels use the layouts of the states that they load and store, so an update runs in place. The
+// runtime reads and writes through two more entries.
 
 // CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 1, width = 16>, unit]
 // CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 0, width = 16>, unit]
 // CHECK-DAG: exec.kernel @[[UPDATE:update.*]](%{{.*}}layouts = [unit, unit, #exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]
-// CHECK-DAG: exec.kernel @[[REFRESH:pack]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]{{.*}}
-// CHECK: %[[TURNED:.*]] = grad.transpose %{{.*}} permutation [1, 0]
-// CHECK-NEXT: exec.yield %[[TURNED]] : tensor<40x24xf32>
+// CHECK-DAG: exec.kernel @[[PACK:pack]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 0, width = 16>]
 // CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 4608
-// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 16> : 5120
+// CHECK-NOT: mirror
 // CHECK: exec.buffer primary @b.primary of @b : 160
 // CHECK-NOT: exec.kernel
 // CHECK-LABEL: func.func @step
-// CHECK-DAG: %[[W:.*]] = exec.load @w.primary : tensor<24x40xf32>
-// CHECK-DAG: %[[TRANSPOSED:.*]] = exec.load @w.mirror1 : tensor<24x40xf32>
+// CHECK: %[[W:.*]] = exec.load @w.primary : tensor<24x40xf32>
 // CHECK: %[[Y:.*]] = exec.launch @[[FORWARD]](%arg0, %[[W]])
-// CHECK: exec.launch @[[BACKWARD]](%[[Y]], %[[TRANSPOSED]])
+// CHECK-NEXT: %[[TRANSPOSED:.*]] = exec.launch @[[PACK]](%[[W]]) {exec.nodes = []}
+// CHECK-NEXT: exec.launch @[[BACKWARD]](%[[Y]], %[[TRANSPOSED]])
+// CHECK-NEXT: exec.launch @[[BACKWARD]](%arg1, %[[TRANSPOSED]])
 // CHECK: %[[NEW:.*]] = exec.launch @[[UPDATE]](%arg0, %[[Y]], %[[W]])
-// CHECK: exec.store @w.primary, %[[NEW]]
-// CHECK: %[[MIRRORED:.*]] = exec.launch @[[REFRESH]](%[[NEW]]) {exec.nodes = []}
-// CHECK: exec.store @w.mirror1, %[[MIRRORED]]
+// CHECK-NEXT: exec.store @w.primary, %[[NEW]]
+// CHECK-NEXT: return
 // CHECK-LABEL: func.func @"pack:w"(
 // CHECK-SAME: %[[VALUE:.*]]: tensor<24x40xf32> {grad.name = "value"}) attributes {grad.entry = "pack:w"}
 // CHECK: %[[PACKED:.*]] = exec.launch @{{pack.*}}(%[[VALUE]])
 // CHECK: exec.store @w.primary, %[[PACKED]]
-// CHECK: %[[MIRRORED:.*]] = exec.launch @[[REFRESH]](%[[PACKED]])
-// CHECK: exec.store @w.mirror1, %[[MIRRORED]]
 // CHECK-LABEL: func.func @"unpack:w"() -> (tensor<24x40xf32> {grad.name = "value"}) attributes {grad.entry = "unpack:w"}
 // CHECK: %[[PACKED:.*]] = exec.load @w.primary
 // CHECK: %[[VALUE:.*]] = exec.launch @unpack(%[[PACKED]])
@@ -51,12 +47,68 @@ exec.kernel @update(%x: tensor<8x24xf32>, %d: tensor<8x40xf32>, %w: tensor<24x40
   %1 = grad.sub %w, %0 : tensor<24x40xf32>
   exec.yield %1 : tensor<24x40xf32>
 }
+func.func @step(%x: tensor<8x24xf32>, %d: tensor<8x40xf32>) -> (tensor<8x24xf32>, tensor<8x24xf32>) {
+  %w = grad.read @w : tensor<24x40xf32>
+  %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<24x40xf32>) -> tensor<8x40xf32>
+  %dx = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x40xf32>, tensor<24x40xf32>) -> tensor<8x24xf32>
+  %dd = exec.launch @backward(%d, %w) {exec.nodes = []} : (tensor<8x40xf32>, tensor<24x40xf32>) -> tensor<8x24xf32>
+  %new = exec.launch @update(%x, %y, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<8x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
+  grad.write @w, %new : tensor<24x40xf32>
+  return %dx, %dd : tensor<8x24xf32>, tensor<8x24xf32>
+}
+}
+
+// -----
+
+// An entry that does not write the weight reads the transpose from a mirror, which is recomputed after each write, and so do others then.
+
+// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 0, width = 16>, unit]
+// CHECK-DAG: exec.kernel @[[REFRESH:pack]](%{{.*}}layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]{{.*}}
+// CHECK: %[[TURNED:.*]] = grad.transpose %{{.*}} permutation [1, 0]
+// CHECK-NEXT: exec.yield %[[TURNED]] : tensor<40x24xf32>
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 16> : 4608
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 16> : 5120
+// CHECK-LABEL: func.func @step
+// CHECK-DAG: %[[W:.*]] = exec.load @w.primary : tensor<24x40xf32>
+// CHECK-DAG: %[[TRANSPOSED:.*]] = exec.load @w.mirror1 : tensor<24x40xf32>
+// CHECK: exec.launch @[[BACKWARD]](%{{.*}}, %[[TRANSPOSED]])
+// CHECK: %[[NEW:.*]] = exec.launch @{{update.*}}(%[[W]])
+// CHECK: exec.store @w.primary, %[[NEW]]
+// CHECK: %[[MIRRORED:.*]] = exec.launch @[[REFRESH]](%[[NEW]]) {exec.nodes = []}
+// CHECK: exec.store @w.mirror1, %[[MIRRORED]]
+// CHECK-LABEL: func.func @attack
+// CHECK: %[[TRANSPOSED:.*]] = exec.load @w.mirror1 : tensor<24x40xf32>
+// CHECK: exec.launch @[[BACKWARD]](%{{.*}}, %[[TRANSPOSED]])
+// CHECK-LABEL: func.func @"pack:w"(
+// CHECK: %[[PACKED:.*]] = exec.launch @{{pack.*}}(
+// CHECK: exec.store @w.primary, %[[PACKED]]
+// CHECK: %[[MIRRORED:.*]] = exec.launch @[[REFRESH]](%[[PACKED]])
+// CHECK: exec.store @w.mirror1, %[[MIRRORED]]
+module attributes {exec.level = "x86-64-v3"} {
+grad.state parameter @w : tensor<24x40xf32> = dense<1.0> : tensor<24x40xf32>
+exec.kernel @forward(%x: tensor<8x24xf32>, %w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<8x24xf32>, tensor<24x40xf32>
+  exec.yield %0 : tensor<8x40xf32>
+}
+exec.kernel @backward(%d: tensor<8x40xf32>, %w: tensor<24x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %d, %w transpose_rhs : tensor<8x40xf32>, tensor<24x40xf32>
+  exec.yield %0 : tensor<8x24xf32>
+}
+exec.kernel @update(%w: tensor<24x40xf32>) attributes {inplace = array<i64: 0>} {
+  %0 = grad.exp %w : tensor<24x40xf32>
+  exec.yield %0 : tensor<24x40xf32>
+}
 func.func @step(%x: tensor<8x24xf32>) -> tensor<8x24xf32> {
   %w = grad.read @w : tensor<24x40xf32>
   %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<24x40xf32>) -> tensor<8x40xf32>
   %dx = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x40xf32>, tensor<24x40xf32>) -> tensor<8x24xf32>
-  %new = exec.launch @update(%x, %y, %w) {exec.nodes = []} : (tensor<8x24xf32>, tensor<8x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
+  %new = exec.launch @update(%w) {exec.nodes = []} : (tensor<24x40xf32>) -> tensor<24x40xf32>
   grad.write @w, %new : tensor<24x40xf32>
+  return %dx : tensor<8x24xf32>
+}
+func.func @attack(%d: tensor<8x40xf32>) -> tensor<8x24xf32> {
+  %w = grad.read @w : tensor<24x40xf32>
+  %dx = exec.launch @backward(%d, %w) {exec.nodes = []} : (tensor<8x40xf32>, tensor<24x40xf32>) -> tensor<8x24xf32>
   return %dx : tensor<8x24xf32>
 }
 }
@@ -232,6 +284,11 @@ func.func @aside(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %d = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
   %new = exec.launch @update(%w) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
   grad.write @w, %new : tensor<16x16xf32>
+  return %d : tensor<8x16xf32>
+}
+func.func @attack(%y: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %w = grad.read @w : tensor<16x16xf32>
+  %d = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
   return %d : tensor<8x16xf32>
 }
 }

@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/BlockWalk.h"
 #include "compiler/codegen/cpu/Patch.h"
 #include "compiler/codegen/cpu/SpaceEmitter.h"
+#include "compiler/codegen/cpu/TurnedCopies.h"
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/support/FactorPanels.h"
@@ -76,8 +77,8 @@ Steps stepsOf(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles) {
 /// Emits the loops over the root, and those of results that are not stored along its outermost
 /// ones.
 LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                        ArrayRef<int64_t> rows, PanelCopies copies, ArrayRef<Memory> results,
-                        Value begin, Value end) {
+                        ArrayRef<int64_t> rows, PanelCopies copies, TurnedCopies turned,
+                        ArrayRef<Memory> results, Value begin, Value end) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   SpaceEmitter root(nest, tiles, kernel.getRoot(), rows, schedule.getTile(), schedule.getOrder());
   SmallVector<std::pair<Value, Memory>> apart;
@@ -87,7 +88,12 @@ LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tile
   FailureOr<bool> areCopied = copies.areWanted();
   if (failed(areCopied))
     return failure();
-  if (!*areCopied) {
+  if (turned.areWanted()) {
+    forGroups(nest, begin, end, turned.unitsTogether(), [&](Value from, Value to) {
+      turned.copy(from, to);
+      root.emitUnits(from, to);
+    });
+  } else if (!*areCopied) {
     root.emitUnits(begin, end);
   } else {
     Steps steps = stepsOf(kernel, nest, tiles);
@@ -180,5 +186,6 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   SmallVector<Memory> results;
   for (Value result : kernel.getYielded())
     results.push_back(slice(slot++, result));
-  return finish(emitSpace(kernel, nest, tiles, *rows, copies, results, begin, end));
+  TurnedCopies turned(kernel, nest, tiles, operands, scratch);
+  return finish(emitSpace(kernel, nest, tiles, *rows, copies, turned, results, begin, end));
 }

@@ -37,8 +37,7 @@ BlockArgument PanelCopies::operandOf(unsigned factor) const {
   return cast<BlockArgument>(gradc::productOf(kernel)->getOperand(factor));
 }
 
-/// Whether results take the value at their own index: through elementwise ops alone.
-static bool isReadAtItsIndex(Value value) {
+bool gradc::cpu::isReadAtItsIndex(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     if (isa<exec::YieldOp>(use.getOwner()))
       return true;

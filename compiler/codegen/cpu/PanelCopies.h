@@ -9,6 +9,9 @@ namespace gradc::cpu {
 /// Steps [first, second) of a sum.
 using Steps = std::pair<tile::LinearExpr, tile::LinearExpr>;
 
+/// Whether results take the value at their own index: through elementwise ops alone.
+bool isReadAtItsIndex(mlir::Value value);
+
 /// The units [begin, end) in groups of at most `together`, all about equally large.
 void forGroups(tile::LoopNest &nest, mlir::Value begin, mlir::Value end, int64_t together,
                llvm::function_ref<void(mlir::Value, mlir::Value)> body);

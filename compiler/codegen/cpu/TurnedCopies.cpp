@@ -1,0 +1,90 @@
+// Squares of the weight go through registers: rows along its panels are loaded, those along the
+// lanes are stored.
+#include "compiler/codegen/cpu/TurnedCopies.h"
+
+#include "compiler/codegen/cpu/PanelCopies.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/support/FactorPanels.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+using namespace gradc::tile;
+
+TurnedCopies::TurnedCopies(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                           ArrayRef<Memory> operands, Value scratch)
+    : kernel(kernel), nest(nest), tiles(tiles), operands(operands), scratch(scratch),
+      factor(gradc::turnedFactor(kernel)) {
+  if (!factor || factor->from.getWidth() % nest.lanes != 0 ||
+      !isReadAtItsIndex(gradc::productOf(kernel)->getResult(0))) {
+    factor.reset();
+    return;
+  }
+  width = kernel.getScheduleAttr().getTile().back();
+  columns = kernel.getRoot().getShape().back();
+}
+
+void TurnedCopies::copy(Value begin, Value end) {
+  const Memory &from = operands[factor->operand.getArgNumber()];
+  RankedTensorType type = gradc::turnedType(kernel, nest.level);
+  SmallVector<LinearExpr> origin(type.getRank());
+  origin[factor->laneDim] = nest.variable(begin) * width;
+  auto layout = exec::PanelAttr::get(nest.builder.getContext(), factor->laneDim, width);
+  Memory to(scratch, type, layout, origin);
+  tiles.bind(factor->operand, to);
+
+  // The taps, and other dims in between, one after another; then the panels.
+  SmallVector<LinearExpr> place(type.getRank());
+  std::function<void(int64_t)> walk = [&](int64_t dim) {
+    if (dim == type.getRank())
+      return copyStrip(from, to, place, begin, end);
+    if (dim == factor->laneDim)
+      return walk(dim + 1);
+    bool isAlong = dim == factor->from.getDim();
+    int64_t step = isAlong ? factor->from.getWidth() : 1;
+    nest.again(type.getDimSize(dim) / step, [&](LinearExpr i) {
+      place[dim] = i * step;
+      walk(dim + 1);
+    });
+  };
+  walk(0);
+}
+
+/// Copies what the units read of one panel, at one place of the other dims.
+void TurnedCopies::copyStrip(const Memory &from, const Memory &to, ArrayRef<LinearExpr> place,
+                             Value begin, Value end) {
+  OpBuilder &b = nest.builder;
+  SmallVector<LinearExpr> at(place);
+  Value full = nest.constant(columns / width);
+  Value fullEnd = arith::MinSIOp::create(b, nest.location, end, full);
+  nest.loop(begin, fullEnd, {}, [&](LinearExpr unit, ValueRange) {
+    at[factor->laneDim] = unit * width;
+    copySquares(from, to, at, width);
+    return SmallVector<Value>();
+  });
+  if (columns % width == 0)
+    return;
+  Value isLast = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, full);
+  nest.when(isLast, [&] {
+    at[factor->laneDim] = LinearExpr(columns / width * width);
+    copySquares(from, to, at, columns % width);
+  });
+}
+
+void TurnedCopies::copySquares(const Memory &from, const Memory &to, ArrayRef<LinearExpr> place,
+                               int64_t columns) {
+  // Rows are read to their ends first, so that memory is read line by line.
+  for (int64_t column = 0; column < columns; column += nest.lanes)
+    for (int64_t row = 0; row < factor->from.getWidth(); row += nest.lanes) {
+      SmallVector<Point> square(nest.lanes);
+      for (auto [i, p] : llvm::enumerate(square)) {
+        p.coordinates.assign(place.begin(), place.end());
+        p.coordinates[factor->from.getDim()] += LinearExpr(row + int64_t(i));
+        p.coordinates[factor->laneDim] += LinearExpr(column);
+        p.coordinates[factor->laneDim].lane = 1;
+        p.valid = std::min(nest.lanes, columns - column);
+      }
+      auto values = from.loadTransposed(nest, square);
+      for (auto [i, p] : llvm::enumerate(square))
+        to.store(nest, p, values ? (*values)[i] : from.load(nest, p));
+    }
+}
