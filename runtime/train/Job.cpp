@@ -160,6 +160,13 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
 
 bool isPipeline(Config spec) { return spec.child("distribution").string("strategy") == "PIPELINE"; }
 
+int modelRanksOf(Config spec) {
+  Config distribution = spec.child("distribution");
+  if (isPipeline(spec))
+    return int(distribution.integer("stages", 2));
+  return distribution.string("strategy") == "TENSOR" ? int(distribution.integer("ranks", 1)) : 1;
+}
+
 Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, bool writes) {
   Config spec = Config::job(artifact);
   if (!spec || !spec.child("data"))

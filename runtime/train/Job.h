@@ -68,6 +68,8 @@ Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_v
 
 /// Whether the spec's ranks are the stages of a pipeline.
 bool isPipeline(Config spec);
+/// The number of ranks that have one replica of the model: stages of a pipeline, or shards.
+int modelRanksOf(Config spec);
 
 /// The folder that paths of data are relative to.
 std::string dataFolderOf(Config spec, const TrainOptions &options);

@@ -41,19 +41,11 @@ static int serversOf(const Artifact &artifact) {
              : 0;
 }
 
-/// The number of ranks that have one replica of the model: stages of a pipeline, or shards.
-static int modelRanksOf(const Artifact &artifact) {
-  Config spec = Config::job(artifact), distribution = spec.child("distribution");
-  if (isPipeline(spec))
-    return int(distribution.integer("stages", 2));
-  return distribution.string("strategy") == "TENSOR" ? int(distribution.integer("ranks", 1)) : 1;
-}
-
 /// Checks that the model can be divided among `ranks` ranks. A single process can train a pipeline,
 /// but no shards.
 static Status expectModel(const Artifact &artifact, int ranks) {
   Config spec = Config::job(artifact);
-  int each = modelRanksOf(artifact);
+  int each = modelRanksOf(spec);
   bool isTensor = spec.child("distribution").string("strategy") == "TENSOR";
   bool isReplicated = spec.child("distribution").boolean("data_parallel", false);
   bool fits = isReplicated ? ranks % each == 0 : ranks == each;
@@ -92,7 +84,7 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
                   launched ? "option '--elastic' goes with '--ranks', which starts ranks again; "
                              "mpirun does not"
                            : "option '--elastic' goes with '--ranks', found one process");
-  if (line.isElastic && modelRanksOf(artifact) > 1)
+  if (line.isElastic && modelRanksOf(Config::job(artifact)) > 1)
     return Status(Code::usage,
                   text("option '--elastic' goes with strategies that any number of ranks can train "
                        "with, found strategy: ",
@@ -144,7 +136,7 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
   line.options.ranks = ranks.get();
   line.options.servers = servers;
   ranks->setServers(servers);
-  if (Status grouped = ranks->setModelRanks(modelRanksOf(artifact)); !grouped.ok())
+  if (Status grouped = ranks->setModelRanks(modelRanksOf(Config::job(artifact))); !grouped.ok())
     return grouped;
   if (int64_t staleness = Config::job(artifact).child("distribution").integer("staleness", 0))
     ranks->setStaleness(staleness);

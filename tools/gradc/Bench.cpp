@@ -312,7 +312,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   if (!artifact)
     return artifact.status();
   int64_t opened = Trace::now();
-  auto session = Session::create(*artifact, {result.threads, ""});
+  auto session = Session::create(*artifact, {result.threads, "", options.ranks});
   if (!session)
     return session.status();
   int64_t created = Trace::now();

@@ -3,6 +3,7 @@
 #define TOOLS_GRADC_BENCH_H
 
 #include "runtime/core/Artifact.h"
+#include "runtime/ranks/Communicator.h"
 #include "tools/gradc/Inputs.h"
 #include "tools/gradc/Peaks.h"
 
@@ -11,8 +12,9 @@ namespace gradc {
 struct BenchOptions {
   int threads = 0; ///< 0: one per CPU
   double seconds = 2;
-  int64_t rows = 0;  ///< of a step; 0: a whole batch
-  std::string trace; ///< of the first profiled steps; "": none
+  int64_t rows = 0;                       ///< of a step; 0: a whole batch
+  runtime::Communicator *ranks = nullptr; ///< with which steps are run, or null
+  std::string trace;                      ///< of the first profiled steps; "": none
   NamedTensors inputs;
 };
 

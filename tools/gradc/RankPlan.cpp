@@ -5,6 +5,7 @@
 #include "runtime/core/Config.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/ranks/Division.h"
+#include "runtime/train/Job.h"
 
 #include <algorithm>
 
@@ -46,11 +47,12 @@ RankPlan::RankPlan(const Artifact &artifact, std::string_view levelName, std::st
   Config distribution = Config::job(artifact).child("distribution");
   if (distribution.string("strategy") == "PARAMETER_SERVER")
     serverCount = distribution.integer("servers", 1);
+  modelRanks = modelRanksOf(Config::job(artifact));
   findExchanges();
 }
 
 int64_t RankPlan::rowsOf(int64_t ranks) const {
-  return RankShare{0, int(ranks - serversOf(ranks)), rowUnit}.most(entry->batch);
+  return RankShare{0, int((ranks - serversOf(ranks)) / modelRanks), rowUnit}.most(entry->batch);
 }
 
 static bool overlap(const gradc_artifact_slice &a, const gradc_artifact_slice &b) {
@@ -90,6 +92,11 @@ void RankPlan::findExchanges() {
   }
 }
 
+/// The number of ranks that take part. Ranks with the same part of the model sum over rows.
+int64_t RankPlan::membersOf(const Exchange &exchange, int64_t ranks) const {
+  return exchange.kind == GRADC_COLLECTIVE_SUM_SHARDS ? modelRanks : ranks / modelRanks;
+}
+
 Division RankPlan::divide(int64_t ranks) const {
   auto cuts = artifact.elements<gradc_artifact_cut>(level->cuts);
   return {0, int(ranks), divideCuts(cuts, ranks, serversOf(ranks) ? ranks - serversOf(ranks) : 0)};
@@ -105,10 +112,10 @@ double RankPlan::portion(const Division &division, uint32_t cut, int rank) const
 /// summed from all ranks and written, and written again for others to read.
 RankPlan::Load RankPlan::loadOf(const Exchange &exchange, const Division &division,
                                 int rank) const {
-  double n = division.ranks, all = double(exchange.bytes), own = 0;
+  double n = double(membersOf(exchange, division.ranks)), all = double(exchange.bytes), own = 0;
   for (auto [cut, bytes] : exchange.cuts)
     own += double(bytes) * portion(division, cut, rank);
-  if (exchange.kind == GRADC_COLLECTIVE_SUM)
+  if (exchange.isSum())
     own = all / n;
   bool scatters = exchange.kind != GRADC_COLLECTIVE_GATHER;
   bool gathers = exchange.kind != GRADC_COLLECTIVE_SCATTER;
@@ -175,7 +182,7 @@ RankPlan::forecast(const Division &division, int rank, const BenchResult &share,
       seconds = 0; // it has no rows
     result.compute += seconds;
     now += seconds;
-    if (exchanges[i] && division.ranks > 1) {
+    if (exchanges[i] && membersOf(*exchanges[i], division.ranks) > 1) {
       Load load = loadOf(*exchanges[i], division, rank);
       Cost cost = costOf(*exchanges[i], load);
       sent += load.sent;
@@ -219,7 +226,7 @@ RankForecast RankPlan::onThisHost(int64_t ranks, const BenchResult &share) const
 RankForecast RankPlan::over(const RankLink &link, int64_t ranks, const BenchResult &share) const {
   double rate = measureCopies(1, totalSummed);
   RankForecast result = forecast(ranks, share, [&](const Exchange &exchange, const Load &load) {
-    int rounds = exchange.kind == GRADC_COLLECTIVE_SUM ? 2 : 1;
+    int rounds = exchange.isSum() ? 2 : 1;
     return Cost{load.copied / rate,
                 std::max(load.sent, load.received) / link.bandwidth + rounds * link.latency};
   });

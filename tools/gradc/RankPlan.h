@@ -45,8 +45,8 @@ public:
 
   /// Whether the step sums over ranks at all.
   bool isShared() const { return totalSummed > 0; }
-  /// Whether each rank updates its part of the parameters.
-  bool isDivided() const { return level->cuts.count > 0; }
+  /// Whether each rank updates its part of the parameters, or has its shards of them.
+  bool isDivided() const { return level->cuts.count > 0 || modelRanks > 1; }
   /// The number of ranks that own the parameters and take no rows.
   int64_t serversOf(int64_t ranks) const { return ranks > 1 ? serverCount : 0; }
   /// The rows of the largest share.
@@ -58,13 +58,17 @@ public:
   RankForecast over(const RankLink &link, int64_t ranks, const BenchResult &share) const;
 
 private:
-  /// An exchange between all ranks.
+  /// An exchange between all ranks, or between those of one replica of the model.
   struct Exchange {
     uint32_t kind = GRADC_COLLECTIVE_SUM;
     double width = 1;                               ///< bytes on the wire of one in memory
     int64_t bytes = 0;                              ///< in memory
     size_t awaitedBy = 0;                           ///< the node that first touches it, or the end
     std::vector<std::pair<uint32_t, int64_t>> cuts; ///< of each operand, and its bytes
+
+    bool isSum() const {
+      return kind == GRADC_COLLECTIVE_SUM || kind == GRADC_COLLECTIVE_SUM_SHARDS;
+    }
   };
   /// The bytes of an exchange for one rank.
   struct Load {
@@ -77,6 +81,7 @@ private:
   };
 
   void findExchanges();
+  int64_t membersOf(const Exchange &exchange, int64_t ranks) const;
   runtime::Division divide(int64_t ranks) const;
   double portion(const runtime::Division &division, uint32_t cut, int rank) const;
   Load loadOf(const Exchange &exchange, const runtime::Division &division, int rank) const;
@@ -93,6 +98,7 @@ private:
   const gradc_artifact_level *level = nullptr;
   std::vector<std::optional<Exchange>> exchanges; ///< [node]
   int64_t totalSummed = 0, rowUnit = 1, serverCount = 0;
+  int64_t modelRanks = 1; ///< that have one replica of the model
 };
 
 } // namespace gradc

@@ -1,11 +1,14 @@
 // gradc plan --ranks: what a step costs that several processes share, before they exist.
 #include "tools/gradc/RankPlanCommand.h"
 
+#include "tools/gradc/LoneRank.h"
 #include "tools/gradc/RankPlan.h"
 #include "tools/gradc/StagePlan.h"
 
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/core/Config.h"
 #include "runtime/core/Shards.h"
+#include "runtime/train/Job.h"
 
 #include <fmt/core.h>
 #include <map>
@@ -20,9 +23,12 @@ namespace {
 
 constexpr int64_t mostRanks = 4096;
 
-void print(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecasts) {
-  fmt::print("{}, batch {}, {}, predicted from {:.2f} ms of one process of one thread ({})\n",
-             measured.entry, measured.batch, measured.level, measured.median * 1e3, measured.data);
+/// `shards`: as of shardsOf.
+void print(const BenchResult &measured, uint64_t shards, llvm::ArrayRef<RankForecast> forecasts) {
+  std::string from = shards > 1 ? fmt::format("one of {} ranks, without sums", shards)
+                                : "one process of one thread";
+  fmt::print("{}, batch {}, {}, predicted from {:.2f} ms of {} ({})\n", measured.entry,
+             measured.batch, measured.level, measured.median * 1e3, from, measured.data);
   fmt::print("  {:>5}  {:17}  {:>6}  {:>10}  {:>10}  {:>6}  {:>10}  {:>10}  {:>10}  {:>10}\n",
              "ranks", "strategy", "rows", "kernels ms", "sums ms", "hidden", "step ms", "samples/s",
              "sent", "memory");
@@ -34,7 +40,8 @@ void print(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecasts) 
                bytesText(f.memoryBytes));
 }
 
-void printJson(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecasts) {
+void printJson(const BenchResult &measured, uint64_t shards,
+               llvm::ArrayRef<RankForecast> forecasts) {
   json all = json::array();
   for (const RankForecast &f : forecasts)
     all.push_back({{"ranks", f.ranks},
@@ -49,7 +56,7 @@ void printJson(const BenchResult &measured, llvm::ArrayRef<RankForecast> forecas
   json result = {{"entry", measured.entry},
                  {"level", measured.level},
                  {"batch", measured.batch},
-                 {"one_process_ms", measured.median * 1e3},
+                 {shards > 1 ? "one_rank_ms" : "one_process_ms", measured.median * 1e3},
                  {"forecasts", all}};
   fmt::print("{}\n", result.dump(2));
 }
@@ -87,15 +94,24 @@ json printStages(const StagePlan &plan, const BenchResult &measured, bool asJson
   return stages;
 }
 
-/// Each replica of a pipeline has as many ranks as there are stages.
-Status expectStages(const StagePlan &plan, llvm::ArrayRef<int64_t> ranks) {
-  auto count = int64_t(plan.stages().size());
+/// Where ranks divide the model, each replica of it has as many ranks as the artifact is for.
+Status expectReplicas(Config spec, llvm::ArrayRef<int64_t> ranks) {
+  Config distribution = spec.child("distribution");
+  bool isTensor = distribution.string("strategy") == "TENSOR";
+  if (!isTensor && !isPipeline(spec))
+    return {};
+  bool isReplicated = distribution.boolean("data_parallel", false);
+  int64_t each = modelRanksOf(spec);
   for (int64_t asked : ranks)
-    if (plan.isReplicated() ? asked % count : asked != count)
+    if (isReplicated ? asked % each : asked != each)
       return Status(Code::usage,
-                    fmt::format("expected {}{} ranks, one for each of the stages of the spec's "
-                                "distribution {{ stages }}, found {}",
-                                plan.isReplicated() ? "a multiple of " : "", count, asked));
+                    fmt::format("expected {}{} ranks, {}, found {}",
+                                isReplicated ? "a multiple of " : "", each,
+                                isTensor ? "for which the spec's distribution { ranks } shards the "
+                                           "parameters"
+                                         : "one for each of the stages of the spec's distribution "
+                                           "{ stages }",
+                                asked));
   return {};
 }
 
@@ -133,7 +149,8 @@ void printStageForecasts(const StagePlan &plan, const BenchResult &measured, con
     fmt::print("{}\n", result.dump(2));
 }
 
-/// Steps of some rows, each number of rows measured once.
+/// Steps of some rows, each number of rows measured once. If the parameters are in shards, the
+/// steps are those of one rank without its exchanges.
 class Shares {
 public:
   Shares(mlir::MLIRContext &context, std::shared_ptr<Artifact> artifact)
@@ -150,7 +167,9 @@ public:
     context.enableMultithreading(); // each session creates types in it
     for (auto &result : results)
       threads.emplace_back([&, rows] {
+        LoneRank rank{int(shardsOf(*artifact))};
         BenchOptions options;
+        options.ranks = &rank;
         options.threads = 1;
         options.rows = rows;
         result = measure(context, [&] { return artifact; }, options);
@@ -171,8 +190,6 @@ private:
 /// Replicas sum their gradients when the last part has left the pipeline.
 int planStages(const StagePlan &plan, const BenchResult &whole, Shares &shares,
                const RankPlanArguments &arguments, bool asJson) {
-  if (Status fits = expectStages(plan, arguments.ranks); !fits.ok())
-    return fail(fits);
   std::optional<RankLink> link = RankLink::parse(arguments.link);
   std::vector<ReplicaForecast> forecasts;
   for (int64_t ranks : arguments.ranks) {
@@ -191,6 +208,14 @@ int planStages(const StagePlan &plan, const BenchResult &whole, Shares &shares,
   json stages = printStages(plan, whole, asJson);
   printStageForecasts(plan, whole, stages, forecasts, asJson);
   return exitCode(Code::ok);
+}
+
+/// Why no step has an exchange between ranks.
+std::string whyUnshared(Config spec) {
+  if (spec.child("distribution").string("strategy") != "TENSOR")
+    return "add distribution { } to the training spec";
+  return modelRanksOf(spec) == 1 ? "its distribution { ranks: 1 } shards no parameters"
+                                 : "gradc check says why no parameters are in shards";
 }
 
 } // namespace
@@ -220,11 +245,8 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
   auto artifact = Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));
   if (!artifact)
     return fail(artifact.status());
-  if (shardsOf(**artifact) > 1)
-    return fail(
-        Code::invalid,
-        "steps of ranks that share products (strategy: TENSOR) are not predicted: gradc plan "
-        "without --ranks says what each of them computes, stores and sums");
+  if (Status fits = expectReplicas(Config::job(**artifact), arguments.ranks); !fits.ok())
+    return fail(fits);
   Shares shares(compilation.context(), *artifact);
   auto whole = shares.measured(/*rows=*/0, /*copies=*/1);
   if (!whole)
@@ -234,8 +256,8 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
     return planStages(stages, *whole, shares, arguments, asJson);
   RankPlan plan(**artifact, whole->level, whole->entry);
   if (!plan.isShared())
-    return fail(Code::invalid, "ranks share no step of " + compile.file +
-                                   ": add distribution { } to the training spec");
+    return fail(Code::invalid, "ranks share no step of " + compile.file + ": " +
+                                   whyUnshared(Config::job(**artifact)));
   for (int64_t ranks : arguments.ranks)
     if (ranks > 1 && ranks <= plan.serversOf(ranks))
       return fail(Code::usage,
@@ -260,8 +282,8 @@ int planRanks(const CompileArguments &compile, const RankPlanArguments &argument
       forecasts.push_back(plan.over(*link, ranks, *share));
     }
   }
-  const BenchResult *measured = &*whole;
-  asJson ? printJson(*measured, forecasts) : print(*measured, forecasts);
+  uint64_t shards = shardsOf(**artifact);
+  asJson ? printJson(*whole, shards, forecasts) : print(*whole, shards, forecasts);
   return exitCode(Code::ok);
 }
 

@@ -35,9 +35,7 @@ static PlannedStage describe(const Artifact &artifact, const gradc_artifact_leve
 }
 
 StagePlan::StagePlan(const Artifact &artifact, std::string_view levelName, std::string_view name) {
-  Config spec = Config::job(artifact);
-  partCount = spec.integer("micro_batches", 1);
-  replicated = spec.child("distribution").boolean("data_parallel", false);
+  partCount = Config::job(artifact).integer("micro_batches", 1);
   std::string prefix = std::string(name) + GRADC_STAGE_INFIX;
   for (const gradc_artifact_level &level : artifact.levels())
     if (artifact.string(level.name) == levelName)

@@ -25,8 +25,6 @@ public:
   /// Empty: the step is no pipeline.
   const std::vector<PlannedStage> &stages() const { return all; }
   int64_t parts() const { return partCount; }
-  /// Whether replicas of the pipeline may share each batch.
-  bool isReplicated() const { return replicated; }
   /// The number of rows of a batch in the largest share of `replicas`.
   int64_t rowsOf(int64_t replicas) const;
   /// The seconds of a stage, if one process takes `whole` for the step. Stages take as much of it
@@ -42,7 +40,6 @@ public:
 private:
   std::vector<PlannedStage> all;
   int64_t partCount = 1, batch = 0;
-  bool replicated = false;
 };
 
 } // namespace gradc
