@@ -1,6 +1,8 @@
 // Builds, runs and compares the trainings.
 #include "test/unit/compiler/RanksTesting.h"
 
+#include "runtime/core/Shards.h"
+
 #include <regex>
 #include <sstream>
 
@@ -11,7 +13,8 @@ const int gradc::test::steps =
     std::getenv("GRADC_TEST_STEPS") ? std::atoi(std::getenv("GRADC_TEST_STEPS")) : 3;
 
 std::string gradc::test::specOf(const Case &wanted) {
-  std::string folder = GRADC_EXAMPLES "/" + wanted.example;
+  bool isPath = wanted.example.front() == '/';
+  std::string folder = (isPath ? "" : GRADC_EXAMPLES "/") + wanted.example;
   std::ifstream file(folder + "/train.textproto");
   std::stringstream text;
   text << file.rdbuf();
@@ -58,13 +61,17 @@ void gradc::test::expectTheSame(const Case &alone, const Case &wanted,
   auto artifact = open(compiled), one = open(single);
   ASSERT_TRUE(artifact);
   ASSERT_TRUE(one);
+  ASSERT_EQ(shardsOf(*artifact), uint64_t(wanted.modelRanks));
   for (const std::vector<int64_t> &rows : splits) {
     Rank whole(one, 1);
+    whole.learningRate = alone.learningRate;
     std::vector<std::unique_ptr<Rank>> parts;
     ThreadRanks world(int(rows.size()) * wanted.modelRanks, wanted.servers, wanted.modelRanks);
     for (int i = 0; i < int(rows.size()) * wanted.modelRanks; ++i)
       parts.push_back(std::make_unique<Rank>(
           artifact, 1 + i % 2, wanted.modelRanks > 1 ? world.communicator(i) : nullptr));
+    for (const std::unique_ptr<Rank> &part : parts)
+      part->learningRate = wanted.learningRate;
     for (int step = 1; step <= steps; ++step) {
       ASSERT_EQ(whole.run(step, 0, whole.batch(), nullptr).message(), "");
       world.run([&](int rank) {

@@ -23,8 +23,8 @@ using gradc::runtime::test::ThreadRanks;
 /// The number of steps of each training; GRADC_TEST_STEPS sets it.
 extern const int steps;
 
-/// An example's spec, from which text that matches `drop` is removed, and to which `add` is
-/// appended.
+/// The spec of an example, or of another folder, from which text that matches `drop` is removed,
+/// and to which `add` is appended.
 struct Case {
   std::string example, drop, add;
   std::pair<std::string, std::string> edit = {}; ///< a pattern and its replacement
@@ -32,6 +32,7 @@ struct Case {
   int servers = 0; ///< number of servers, which are the last ranks
   int modelRanks =
       1; ///< number of ranks that have one replica of the model; a split is then over replicas
+  double learningRate = 0.125; ///< of all steps
 };
 
 /// The spec of a case, with absolute paths.
@@ -88,7 +89,8 @@ public:
   }
 
   int64_t batch() const { return entry->batch; }
-  int64_t wrongIndex = -1; ///< in place of all integers, unless it is negative
+  int64_t wrongIndex = -1;     ///< in place of all integers, unless it is negative
+  double learningRate = 0.125; ///< in place of the spec's
 
   /// Runs step `number` on rows [begin, end) of a batch that depends on the number alone.
   Status run(int number, int64_t begin, int64_t end, Communicator *ranks) {
@@ -159,7 +161,7 @@ private:
         set([&] { return float(value()); });
     };
     if (port.role == GRADC_ROLE_LEARNING_RATE)
-      setReal([] { return 0.125; });
+      setReal([&] { return learningRate; });
     else if (port.role == GRADC_ROLE_STEP)
       setReal([&] { return step; });
     else if (port.role == GRADC_ROLE_COUNTER || port.role == GRADC_ROLE_SEED)

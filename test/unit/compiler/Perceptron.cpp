@@ -1,0 +1,101 @@
+// Writes ONNX, NumPy's format and a spec.
+#include "test/unit/compiler/Perceptron.h"
+
+#include "compiler/import/onnx/onnx.pb.h"
+#include "runtime/include/gradc/artifact.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+using namespace gradc;
+
+/// Adds an initializer of random numbers around 0.
+static void addInitializer(onnx::GraphProto &graph, const std::string &name,
+                           const std::vector<int64_t> &shape, double deviation,
+                           std::mt19937 &random) {
+  onnx::TensorProto &tensor = *graph.add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(GRADC_F32);
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    tensor.add_dims(size);
+    count *= size;
+  }
+  std::normal_distribution<float> normal(0, float(deviation));
+  for (int64_t i = 0; i < count; ++i) {
+    float value = deviation > 0 ? normal(random) : 0;
+    tensor.mutable_raw_data()->append(reinterpret_cast<const char *>(&value), sizeof value);
+  }
+}
+
+/// Describes a graph input or output [N, `columns`].
+static void describe(onnx::ValueInfoProto &value, const std::string &name, int64_t columns) {
+  value.set_name(name);
+  auto &type = *value.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(GRADC_F32);
+  type.mutable_shape()->add_dim()->set_dim_param("N");
+  type.mutable_shape()->add_dim()->set_dim_value(columns);
+}
+
+/// Writes zeros as a .npy file.
+static void writeZeros(const std::string &path, const std::string &type, int width,
+                       const std::vector<int64_t> &shape) {
+  std::string dims;
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    dims += std::to_string(size) + ", ";
+    count *= size;
+  }
+  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + dims + ")}";
+  header.resize((header.size() + 11 + 63) / 64 * 64 - 11, ' ');
+  header += '\n';
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += {char(header.size() & 255), char(header.size() >> 8)};
+  std::ofstream(path, std::ios::binary) << bytes + header + std::string(size_t(count * width), 0);
+}
+
+void gradc::test::writePerceptron(const std::string &folder, const std::vector<int64_t> &widths,
+                                  int64_t batch) {
+  std::filesystem::create_directories(folder);
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  onnx::GraphProto &graph = *model.mutable_graph();
+  graph.set_name("perceptron");
+  describe(*graph.add_input(), "x", widths.front());
+  describe(*graph.add_output(), "logits", widths.back());
+  std::mt19937 random{1};
+  std::string value = "x";
+  for (size_t layer = 1; layer < widths.size(); ++layer) {
+    bool isLast = layer + 1 == widths.size();
+    std::string name = "fc" + std::to_string(layer), sums = isLast ? "logits" : name + ".out";
+    addInitializer(graph, name + ".weight", {widths[layer - 1], widths[layer]},
+                   std::sqrt(2.0 / double(widths[layer - 1])), random);
+    addInitializer(graph, name + ".bias", {widths[layer]}, 0, random);
+    auto add = [&](const std::string &op, const std::vector<std::string> &inputs,
+                   const std::string &output) {
+      onnx::NodeProto &node = *graph.add_node();
+      node.set_op_type(op);
+      node.set_name(output);
+      for (const std::string &input : inputs)
+        node.add_input(input);
+      node.add_output(output);
+    };
+    add("Gemm", {value, name + ".weight", name + ".bias"}, sums);
+    value = name + ".relu";
+    if (!isLast)
+      add("Relu", {sums}, value);
+  }
+  std::ofstream(folder + "/perceptron.onnx", std::ios::binary) << model.SerializeAsString();
+  writeZeros(folder + "/x.npy", "<f4", 4, {batch, widths.front()});
+  writeZeros(folder + "/labels.npy", "<i8", 8, {batch});
+  std::ofstream(folder + "/train.textproto")
+      << "model: \"perceptron.onnx\"\n"
+         "loss { softmax_cross_entropy { logits: \"logits\"  labels: \"labels\" } }\n"
+         "data {\n  source { npy { field { name: \"x\"  path: \"x.npy\" } "
+         "field { name: \"labels\"  path: \"labels.npy\" } } }\n"
+         "  stage { batch { size: "
+      << batch << "  drop_remainder: true } }\n}\n";
+}
