@@ -367,6 +367,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       }
       kernel.setScheduleAttr(Scheduler(kernel, *level).run());
       kernel.setScheduleAttr(withPanels(kernel, *level));
+      countWinograd(kernel);
       if (measured && failed(takeMeasured(kernel, *level)))
         return signalPassFailure();
     }
@@ -375,6 +376,17 @@ struct Schedule : impl::ScheduleBase<Schedule> {
                                    llvm::APInt(64, measured->hash()));
       getOperation()->setAttr(tuningAttribute, hash);
     }
+  }
+
+  /// Winograd's algorithm multiplies 16 times where the definition does 36 times. (Its transforms
+  /// are not counted.)
+  void countWinograd(exec::KernelOp kernel) {
+    if (!kernel.getScheduleAttr().isWinograd() || !kernel.getFlops())
+      return;
+    int64_t direct = 0;
+    for (auto op : kernel.getBlock().getOps<ContractionOpInterface>())
+      direct += cast<CostOpInterface>(op.getOperation()).getFlops();
+    kernel.setFlops(*kernel.getFlops() - direct + direct * 16 / 36);
   }
 
   LogicalResult takeMeasured(exec::KernelOp kernel, const exec::Level &level) {

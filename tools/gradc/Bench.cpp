@@ -344,11 +344,18 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   result.peakBytes = memory.bytes();
   result.peaks = measurePeaks(result.level, result.threads,
                               result.arenaBytes + result.stateBytes + (*workload)->inputBytes());
+  auto share = [&](double flops, double bytes, int threads, double seconds) {
+    double least =
+        std::max(flops / result.peaks.flops.at(threads), bytes / result.peaks.bytes.at(threads));
+    return seconds > 0 ? least / seconds : 0;
+  };
+  double flops = 0;
   for (KernelTime &kernel : result.kernels) {
-    double least = std::max(double(kernel.flops) / result.peaks.flops.at(kernel.threads),
-                            double(kernel.bytes) / result.peaks.bytes.at(kernel.threads));
-    kernel.roof = kernel.seconds > 0 ? least / kernel.seconds : 0;
+    flops += double(kernel.flops);
+    kernel.roof = share(double(kernel.flops), double(kernel.bytes), kernel.threads, kernel.seconds);
   }
+  result.roof = share(flops, double(result.stateBytes + (*workload)->inputBytes()), result.threads,
+                      result.median);
   return result;
 }
 

@@ -35,6 +35,8 @@ struct BenchResult {
   double open = 0, create = 0, first = 0; ///< seconds: artifact, session, first step
   int64_t peakBytes = 0;                  ///< of memory, beyond what was used before
   int64_t arenaBytes = 0, stateBytes = 0;
+  double roof = 0; ///< fraction of the machine's limit of a step: its arithmetic at the peak, or
+                   ///< one pass over states and inputs at the bandwidth
   std::vector<KernelTime> kernels; ///< longest first
   std::vector<double> nodeSeconds; ///< of each node of the entry, in all iterations
   Peaks peaks;

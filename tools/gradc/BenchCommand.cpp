@@ -49,7 +49,8 @@ void printTable(const BenchResult &result) {
              timeText(result.p10), timeText(result.p90), result.steps);
   if (result.batch)
     fmt::print("; {:.0f} samples/s", double(result.batch) / result.median);
-  fmt::print("; {:.1f} GFLOP/s\n", totalFlops(result) / result.median / 1e9);
+  fmt::print("; {:.1f} GFLOP/s, {:.0f}% of the roof\n", totalFlops(result) / result.median / 1e9,
+             100 * result.roof);
   fmt::print("  start-up  {}: artifact {}, session {}, first step {}\n",
              timeText(result.open + result.create + result.first), timeText(result.open),
              timeText(result.create), timeText(result.first));
@@ -90,6 +91,7 @@ void printJson(const BenchResult &result) {
       {"ms",
        {{"median", result.median * 1e3}, {"p10", result.p10 * 1e3}, {"p90", result.p90 * 1e3}}},
       {"gflops", totalFlops(result) / result.median / 1e9},
+      {"roof", result.roof},
       {"start_up_ms",
        {{"artifact", result.open * 1e3},
         {"session", result.create * 1e3},
