@@ -46,11 +46,8 @@ public:
 
 private:
   void createBuffers(StateStorage &storage) {
-    // A row-major state that a contraction reads is still mirrored in panels. Updates need values,
-    // so what is kept transformed is a mirror.
-    if (storage.forms.empty() ||
-        (storage.forms[0].layout && (storage.fixed || storage.forms[0].layout.isWinograd())))
-      storage.forms.insert(storage.forms.begin(), CopyForm());
+    if (storage.forms.empty())
+      storage.forms.push_back(CopyForm());
     OpBuilder builder(storage.state);
     builder.setInsertionPointAfter(storage.state);
     auto type = cast<RankedTensorType>(storage.state.getType());
@@ -151,8 +148,7 @@ private:
       if (!narrow) {
         CopyForm form{states.wantedBy(use), nullptr};
         use.set(load(form));
-        if (form.layout && !llvm::is_contained(storage.forms, form) &&
-            !turns(use, form.layout, storage.forms[0].layout))
+        if (form.layout && !llvm::is_contained(storage.forms, form))
           packing[form.layout].push_back(&use);
         continue;
       }
@@ -160,16 +156,20 @@ private:
         reader.set(load({states.wantedBy(reader), narrow}));
       launch.erase();
     }
+    constexpr size_t fewReaders = 2; // that turn it faster than one launch packs it for all
     for (auto &[layout, uses] : packing)
-      packForReaders(layout, uses);
+      if (uses.size() > fewReaders ||
+          !llvm::all_of(uses, [&](OpOperand *use) { return turns(*use, storage.forms[0].layout); }))
+        packForReaders(layout, uses);
     read.erase();
   }
 
   /// Whether the kernel of a launch turns the panels of a state itself.
-  bool turns(OpOperand &use, PanelAttr wanted, PanelAttr stored) {
+  bool turns(OpOperand &use, PanelAttr stored) {
     auto launch = cast<exec::LaunchOp>(use.getOwner());
-    return paysTurning(symbols.lookup<exec::KernelOp>(launch.getKernel()), use.getOperandNumber(),
-                       wanted, stored, states.getLevel());
+    auto factor =
+        turnedFactor(symbols.lookup<exec::KernelOp>(launch.getKernel()), stored, states.getLevel());
+    return factor && factor->operand == use.getOperandNumber();
   }
 
   /// Packs the state that launches of one block read, before the first of them.

@@ -46,7 +46,7 @@ public:
         scheduleLoops();
     }
     return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain(), block,
-                                   /*panels=*/{}, algorithm);
+                                   /*panels=*/{}, turned, algorithm);
   }
 
 private:
@@ -152,14 +152,20 @@ private:
       // With 16-bit factors in pairs, twice as many steps fit in cache.
       block =
           blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (readsPairs(kernel) ? 2 : 1));
-    } else if (gradc::turnedFactor(kernel)) {
+    } else if (turns()) {
       columnsFirst();
     } else if (tiles(order.front()) == 1) {
       divideUnits();
     }
   }
 
-  /// A thread turns the panels of its column tiles once, for all rows.
+  /// Whether the kernel turns the panels of a factor: those of its column tiles, once for all rows.
+  bool turns() {
+    if (auto factor = turnedFactor(kernel, level))
+      turned = turnedTiles(kernel, *factor, tile.back(), level);
+    return bool(turned);
+  }
+
   void columnsFirst() {
     int64_t n = root.getRank() - 1;
     order.erase(llvm::find(order, n));
@@ -192,7 +198,7 @@ private:
         order.insert(order.begin(), order.pop_back_val());
       block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)),
                       level.blockSteps);
-    } else if (gradc::turnedFactor(kernel) ||
+    } else if (turns() ||
                (exec::layoutBytes(filter, nullptr) > level.cachedBytes() && tiles(n) >= 4)) {
       columnsFirst();
     } else {
@@ -337,6 +343,7 @@ private:
   }
 
   SmallVector<int64_t> block;
+  exec::TurnedAttr turned;
   exec::Algorithm algorithm = exec::Algorithm::direct;
 };
 

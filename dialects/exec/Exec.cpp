@@ -41,14 +41,20 @@ static void printPanelKind(AsmPrinter &printer, PanelKind kind, int64_t paired) 
     printer << ", winograd";
 }
 
-// Any of ", block = [1, 2]", ", panels = [0, 8]" and the name of an algorithm.
+// Any of ", block = [1, 2]", ", panels = [0, 8]", ", turned = <..>" and the name of an algorithm.
 static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block,
-                             SmallVector<int64_t> &panels, Algorithm &algorithm) {
+                             SmallVector<int64_t> &panels, TurnedAttr &turned,
+                             Algorithm &algorithm) {
   algorithm = Algorithm::direct;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef word;
     if (succeeded(parser.parseOptionalKeyword(&word, {"winograd", "attention"}))) {
       algorithm = *symbolizeAlgorithm(word);
+      continue;
+    }
+    if (succeeded(parser.parseOptionalKeyword("turned"))) {
+      if (parser.parseEqual() || parser.parseCustomAttributeWithFallback(turned))
+        return failure();
       continue;
     }
     bool arePanels = succeeded(parser.parseOptionalKeyword("panels"));
@@ -59,12 +65,16 @@ static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block,
   return success();
 }
 static void printWalk(AsmPrinter &printer, ArrayRef<int64_t> block, ArrayRef<int64_t> panels,
-                      Algorithm algorithm) {
+                      TurnedAttr turned, Algorithm algorithm) {
   for (auto [name, dims] : {std::pair("block", block), {"panels", panels}})
     if (!dims.empty()) {
       printer << ", " << name << " = ";
       printDims(printer, dims);
     }
+  if (turned) {
+    printer << ", turned = ";
+    printer.printStrippedAttrOrType(turned);
+  }
   if (algorithm != Algorithm::direct)
     printer << ", " << stringifyAlgorithm(algorithm);
 }
@@ -225,6 +235,30 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// Whether the operand is stored in panels of values along another dim than the turned one, whose
+/// columns are the outermost loop of direct sums.
+static LogicalResult verifyTurned(KernelOp kernel, ScheduleAttr schedule) {
+  TurnedAttr turned = schedule.getTurned();
+  int64_t operand = turned.getOperand(), dim = turned.getDim(), rank = kernel.getRoot().getRank();
+  if (operand < 0 || operand >= int64_t(kernel.getBlock().getNumArguments()))
+    return kernel.emitOpError("expected an operand to turn, found ") << turned;
+  auto type = cast<RankedTensorType>(kernel.getBlock().getArgument(operand).getType());
+  PanelAttr layout = kernel.getLayout(operand);
+  if (!layout || layout.getKind() != PanelKind::values || dim < 0 || dim >= type.getRank() ||
+      dim == layout.getDim() || turned.getTiles() < 1 || rank == 0 ||
+      type.getDimSize(dim) != kernel.getRoot().getDimSize(rank - 1) ||
+      layout.getWidth() % schedule.getLanes() != 0)
+    return kernel.emitOpError("expected an operand in panels of whole vectors along another dim "
+                              "than the turned one, which has the root's columns, found ")
+           << turned;
+  if (schedule.getOrder().front() != rank - 1 || !schedule.getBlock().empty() ||
+      !schedule.getPanels().empty() || schedule.getAlgorithm() != Algorithm::direct)
+    return kernel.emitOpError("expected column tiles as units of whole sums where an operand is "
+                              "turned, found ")
+           << schedule;
+  return success();
+}
+
 static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, BlocksAttr blocks,
                                     RankedTensorType root) {
   int64_t rank = root.getRank();
@@ -241,6 +275,8 @@ static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, Bloc
     if (blocks || schedule.getAlgorithm() != Algorithm::direct || kernel.getPatchAttr())
       return kernel.emitOpError("expected panels on a CPU, of a direct product");
   }
+  if (schedule && schedule.getTurned() && failed(verifyTurned(kernel, schedule)))
+    return failure();
   if (blocks && (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||
                  blocks.getRows() < 0 || blocks.getRows() > rank))
     return kernel.emitOpError("expected blocks of whole teams over at most ")

@@ -65,6 +65,16 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   }];
 }
 
+def Exec_Turned : Exec_Attr<"Turned", "turned"> {
+  let summary = "an operand whose panels a kernel turns";
+  let description = [{
+    The operand is stored in panels along another dim than `dim`, which runs along the last dim of the kernel's root. Before the tiles of
+    `tiles` columns, a thread copies what they read of it to scratch memory, in panels along `dim` as wide as the tile.
+  }];
+  let parameters = (ins "int64_t":$operand, "int64_t":$dim, "int64_t":$tiles);
+  let assemblyFormat = "`<` `operand` `=` $operand `,` `dim` `=` $dim `,` `tiles` `=` $tiles `>`";
+}
+
 def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
   let summary = "how one kernel runs on one level";
   let description = [{
@@ -77,7 +87,8 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     that a tile would otherwise stream whole are then read in pieces that stay in cache. On a GPU, one extent: the
     reduction steps whose operands a thread block stages in shared memory together. `panels`, for a product of two
     matrices: the number of panels of each factor, as wide as the tile, that a thread copies to scratch memory together, with the steps
-    of a block or of the whole sum; 0: that factor is read in place. That of the inner loop's dim is 0 or 1. `algorithm`: `winograd` computes a 3x3
+    of a block or of the whole sum; 0: that factor is read in place. That of the inner loop's dim is 0 or 1. `turned`: an operand that
+    is copied; columns are the outermost loop then. `algorithm`: `winograd` computes a 3x3
     convolution, or the gradient of its filter, by F(2x2, 3x3); `tile`, or `block`, then is the extent transformed together.
     `attention` computes one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
     all dims, the last dim in `order` fastest.
@@ -85,12 +96,17 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
                         OptionalArrayRefParameter<"int64_t">:$block,
-                        OptionalArrayRefParameter<"int64_t">:$panels,
+                        OptionalArrayRefParameter<"int64_t">:$panels, OptionalParameter<"TurnedAttr">:$turned,
                         EnumParameter<Exec_AlgorithmEnum>:$algorithm);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
-    `grain` `=` $grain `` custom<Walk>($block, $panels, $algorithm) `>`
+    `grain` `=` $grain `` custom<Walk>($block, $panels, $turned, $algorithm) `>`
   }];
+  // Without a turned operand.
+  let builders = [AttrBuilder<(ins "int64_t":$lanes, "::llvm::ArrayRef<int64_t>":$tile, "::llvm::ArrayRef<int64_t>":$order,
+                                   "int64_t":$grain, "::llvm::ArrayRef<int64_t>":$block,
+                                   "::llvm::ArrayRef<int64_t>":$panels, "Algorithm":$algorithm),
+                              "return $_get($_ctxt, lanes, tile, order, grain, block, panels, TurnedAttr(), algorithm);">];
   let extraClassDeclaration = [{
     bool isWinograd() const { return getAlgorithm() == Algorithm::winograd; }
     bool isAttention() const { return getAlgorithm() == Algorithm::attention; }

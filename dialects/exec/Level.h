@@ -15,15 +15,17 @@ struct KernelLimits {
   int64_t maxTensors;           ///< read and written by one kernel
   int64_t maxTensorsSideBySide; ///< of a kernel whose results have only a scalar in common
   int64_t maxSmallElements;     ///< a kernel with this many elements costs no more than its launch
-  int64_t maxRepeatedElements;  ///< summed by a reduction that may be recomputed inside another
-  int64_t repeatedOpsPerByte;   ///< repeated in place of a byte written or read; 0: never
-  int64_t minBlockedSum;        ///< min sum length to block a filter gradient ...
-  int64_t minBlockedProduct;    ///< ... or a product whose operands both stride across the sum
-  int64_t minAttentionQueries;  ///< min queries to compute an attention in one kernel ...
-  int64_t minAttentionKeys;     ///< ... and min keys
-  int64_t minSplitSum;          ///< min elements per column to split a column sum in two steps ...
-  int64_t maxSplitColumns;      ///< ... with at most this many columns ...
-  int64_t minSplitPieces;       ///< ... and at least this many pieces per column
+  int64_t
+      minProlongedBytes; ///< of a tensor for which an op keeps out of a kernel that would hold it
+  int64_t maxRepeatedElements; ///< summed by a reduction that may be recomputed inside another
+  int64_t repeatedOpsPerByte;  ///< repeated in place of a byte written or read; 0: never
+  int64_t minBlockedSum;       ///< min sum length to block a filter gradient ...
+  int64_t minBlockedProduct;   ///< ... or a product whose operands both stride across the sum
+  int64_t minAttentionQueries; ///< min queries to compute an attention in one kernel ...
+  int64_t minAttentionKeys;    ///< ... and min keys
+  int64_t minSplitSum;         ///< min elements per column to split a column sum in two steps ...
+  int64_t maxSplitColumns;     ///< ... with at most this many columns ...
+  int64_t minSplitPieces;      ///< ... and at least this many pieces per column
 };
 
 /// Numbers that only GPUs have.

@@ -4,6 +4,7 @@
 
 #include "dialects/grad/Count.h"
 #include "passes/support/GroupGraph.h"
+#include "passes/support/TensorLife.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -124,7 +125,8 @@ bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
 
 class Former {
 public:
-  Former(Block &block, const exec::KernelLimits &limits) : block(block), limits(limits) {}
+  Former(Block &block, const exec::KernelLimits &limits)
+      : block(block), limits(limits), life(graph, limits) {}
 
   std::vector<Cluster> run() {
     cloneRepeatedOps();
@@ -160,6 +162,7 @@ private:
   void number() {
     for (auto [i, op] : llvm::enumerate(block))
       order[&op] = int64_t(i);
+    life.number(block);
   }
 
   /// How `group` reads the result of `op`, over all of its users there.
@@ -266,40 +269,6 @@ private:
             isPrefix(type.getShape(), group->root.getShape()));
   }
 
-  /// Whether an operand of `op` would live longer inside `group`, which waits for later values,
-  /// while the result of `op` needs a fraction of its memory: an example is the loss of a label
-  /// among many, which is added up with the norm of the gradients.
-  bool prolongsLife(Operation *op, Group *group) const {
-    constexpr int64_t largeBytes = 1 << 20, fraction = 16;
-    int64_t ready = -1;
-    for (Value v : op->getOperands()) {
-      Operation *producer = v.getDefiningOp();
-      auto type = dyn_cast<RankedTensorType>(v.getType());
-      if (!producer || !type || isFree(producer) || isa<ReadOp>(producer) ||
-          exec::layoutBytes(type, nullptr) < largeBytes ||
-          type.getNumElements() < fraction * typeOf(op).getNumElements())
-        continue;
-      int64_t last = order.lookup(op);
-      for (Operation *user : v.getUsers())
-        last = std::max(last, graph.of(user) == group ? int64_t(order.size()) : order.lookup(user));
-      if (ready < 0)
-        ready = readyAfter(group);
-      if (ready > last)
-        return true;
-    }
-    return false;
-  }
-
-  /// The last op, in program order, that a group waits for.
-  int64_t readyAfter(Group *group) const {
-    int64_t last = 0;
-    for (Operation *member : group->ops)
-      for (Value v : member->getOperands())
-        if (Operation *producer = v.getDefiningOp(); producer && graph.of(producer) != group)
-          last = std::max(last, order.lookup(producer));
-    return last;
-  }
-
   void add(Operation *op, Group *group, Access how) {
     graph.add(op, group);
     access[op] = how;
@@ -378,7 +347,7 @@ private:
         continue;
       Access how = accessOf(op, group);
       if (!mayJoin(op, group, how) || (shared && !mayBeResult(op, group, how)) ||
-          prolongsLife(op, group))
+          life.isProlonged(op, group))
         continue;
       if (!isFree(op) && countTensors(group, op) > limits.maxTensors)
         continue;
@@ -432,6 +401,7 @@ private:
   Block &block;
   const exec::KernelLimits &limits;
   GroupGraph graph;
+  TensorLife life;
   llvm::DenseMap<Operation *, Access> access;
   llvm::DenseMap<Operation *, int64_t> order;
 };

@@ -30,6 +30,12 @@ Operation *gradc::productOf(exec::KernelOp kernel) {
   return nullptr;
 }
 
+bool gradc::isPerElement(exec::KernelOp kernel, Operation *product) {
+  return llvm::all_of(kernel.getBlock().without_terminator(), [&](Operation &op) {
+    return &op == product || isFree(&op) || loopKind(&op) == grad::LoopKind::elementwise;
+  });
+}
+
 /// Whether the rows of a factor are pages apart, or many of their lines share a cache set.
 static bool readsBadly(RankedTensorType factor) {
   constexpr int64_t wide = 2048, aliasing = 1024;
@@ -100,15 +106,11 @@ private:
   }
 
   bool isProductOfMatrices() {
-    auto isOnePerElement = [&](Operation &op) {
-      return &op == product || gradc::isFree(&op) ||
-             gradc::loopKind(&op) == grad::LoopKind::elementwise;
-    };
     auto isRoot = [&](Value v) { return cast<RankedTensorType>(v.getType()) == root; };
     return !level.isCuda() && product && !product.getLetters().window && root.getRank() == 2 &&
            schedule.getAlgorithm() == exec::Algorithm::direct && schedule.getBlock().size() <= 1 &&
-           isRoot(product->getResult(0)) && llvm::all_of(kernel.getYielded(), isRoot) &&
-           llvm::all_of(kernel.getBlock().without_terminator(), isOnePerElement) &&
+           !schedule.getTurned() && isRoot(product->getResult(0)) &&
+           llvm::all_of(kernel.getYielded(), isRoot) && gradc::isPerElement(kernel, product) &&
            !hasRows(kernel);
   }
 

@@ -24,6 +24,9 @@ mlir::exec::ScheduleAttr withPanels(mlir::exec::KernelOp kernel, const mlir::exe
 /// no other reduction beside a product.
 mlir::Operation *productOf(mlir::exec::KernelOp kernel);
 
+/// Whether all other ops of a kernel, not yet lowered, compute element by element.
+bool isPerElement(mlir::exec::KernelOp kernel, mlir::Operation *product);
+
 /// The panels of one factor in scratch memory; null if it is read in place.
 mlir::RankedTensorType panelsType(mlir::exec::KernelOp kernel, unsigned factor);
 /// The first byte of a factor's panels there: those before it take whole cache lines.

@@ -12,7 +12,7 @@ namespace gradc {
 /// Scratch bytes per thread of a scheduled kernel; 0 if it works in registers only.
 inline int64_t kernelScratch(mlir::exec::KernelOp kernel, const mlir::exec::Level &level) {
   return std::max({winogradScratch(kernel, level), attentionScratchBytes(kernel, level),
-                   panelsScratch(kernel, level), turnedScratch(kernel, level)});
+                   panelsScratch(kernel, level), turnedScratch(kernel)});
 }
 
 } // namespace gradc

@@ -19,7 +19,7 @@ public:
   }
 
   double run() {
-    double seconds = 0;
+    double seconds = turningSeconds();
     for (Operation &op : kernel.getBlock().without_terminator())
       seconds += secondsOf(&op);
     return seconds;
@@ -66,6 +66,16 @@ private:
 
   /// Multiply-adds per second of the kernel's element type, of 32 bits or more.
   double peak() const { return core.f32Flops * double(4 * lanes) / double(core.vectorBytes); }
+
+  /// A vector of a weight is loaded, goes through a shuffle per halving of the square, and is
+  /// stored; pages are far apart.
+  double turningSeconds() {
+    constexpr double instructions = 8;
+    if (!schedule || !schedule.getTurned())
+      return 0;
+    Value operand = kernel.getBlock().getArgument(schedule.getTurned().getOperand());
+    return loop(instructions * padded(typeOf(operand)));
+  }
 
   double productSeconds(ContractionOpInterface op) {
     double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());

@@ -13,8 +13,7 @@ using exec::PanelAttr;
 /// The steps of a sum that AMX takes together: a row of a tile register.
 static constexpr int64_t amxSteps = 32;
 
-/// The dim of a contraction's rhs that runs along the result's last one: the lanes.
-static std::optional<int64_t> laneDim(ContractionOpInterface op) {
+std::optional<int64_t> gradc::laneDim(ContractionOpInterface op) {
   ContractionLetters letters = op.getLetters();
   if (letters.result.empty() || !letters.isColumn(letters.result.back()))
     return std::nullopt;

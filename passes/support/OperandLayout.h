@@ -4,8 +4,12 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
+#include "dialects/grad/Grad.h"
 
 namespace gradc {
+
+/// The dim of a contraction's rhs that runs along the result's last one: the lanes.
+std::optional<int64_t> laneDim(mlir::grad::ContractionOpInterface op);
 
 /// The panel layout of `operand` if the vectors of the kernel's contraction are loaded from it;
 /// null: row-major suffices. Factors of dot products whose sum runs across rows also need panels of

@@ -7,6 +7,7 @@
 #include "passes/support/FactorPanels.h"
 #include "passes/support/LoopSchedule.h"
 #include "passes/support/OperandLayout.h"
+#include "passes/support/TurnedPanels.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -64,7 +65,13 @@ private:
     if (llvm::any_of(panels, [](int64_t n) { return n > 0; }))
       grain = std::max(grain, standard.getGrain());
     found.insert(exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain, block,
-                                         panels, standard.getAlgorithm()));
+                                         panels, turned(tile, order), standard.getAlgorithm()));
+  }
+  /// Only column tiles as units turn panels; others read them in place.
+  exec::TurnedAttr turned(const Dims &tile, const Dims &order) {
+    auto factor = standard.getTurned() ? turnedFactor(kernel, level) : std::nullopt;
+    return factor && order.front() == last() ? turnedTiles(kernel, *factor, tile.back(), level)
+                                             : exec::TurnedAttr();
   }
   void addTile(const Dims &tile) { add(tile, order, block(), panels()); }
   void addBlock(const Dims &block) { add(tile, order, block, panels()); }

@@ -96,7 +96,8 @@ static bool padsMuch(StateOp state, PanelAttr layout) {
   return exec::layoutBytes(type, layout) - bytes > bytes / padding;
 }
 
-/// A mirror of fewer digits makes no primary.
+/// A mirror of fewer digits makes no primary, nor does a transformed filter, because updates need
+/// values. A row-major state that a contraction reads has panels beside it.
 void StateForms::putPrimaryFirst(StateStorage &storage) {
   auto &forms = storage.forms;
   if (!forms.empty() && forms[0].element) {
@@ -109,6 +110,8 @@ void StateForms::putPrimaryFirst(StateStorage &storage) {
   }
   if (storage.isDivided && !forms.empty() && forms[0].layout && !forms[0].layout.isWinograd())
     storage.fixed |= padsMuch(storage.state, forms[0].layout);
+  if (!forms.empty() && forms[0].layout && (storage.fixed || forms[0].layout.isWinograd()))
+    forms.insert(forms.begin(), CopyForm());
 }
 
 /// Panels are packed for a reader as fast as for a mirror, and need memory only until they are

@@ -18,7 +18,8 @@ struct StateStorage {
   llvm::SmallVector<mlir::exec::BufferOp> buffers; ///< filled in once the forms are known
   bool fixed = false;     ///< the primary is row-major: something outside kernels touches it
   bool isDivided = false; ///< ranks divide it
-  llvm::SmallVector<CopyForm> lasting; ///< that a loop reads, or an entry that does not write it
+  llvm::SmallVector<CopyForm>
+      lasting; ///< forms that a loop or branch reads, or an entry that does not write the state
 };
 
 /// 1. Each contraction asks for the panels that it reads a state in, the forward's first.

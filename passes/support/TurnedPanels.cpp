@@ -1,114 +1,89 @@
-// Recognizes such a factor by its layout, which code generation follows.
+// The schedule records the choice, which code and scratch memory follow.
 #include "passes/support/TurnedPanels.h"
 
 #include "dialects/grad/Grad.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "passes/support/Clusters.h"
 #include "passes/support/FactorPanels.h"
+#include "passes/support/OperandLayout.h"
 
 using namespace mlir;
+using grad::ContractionOpInterface;
 
-/// The dim of a product's rhs along the last dim of its result; none if there is no such dim.
-static std::optional<int64_t> laneDim(Operation *product) {
-  if (auto contraction = dyn_cast<grad::ContractionOpInterface>(product)) {
-    grad::ContractionLetters letters = contraction.getLetters();
-    if (letters.result.empty() || !letters.isColumn(letters.result.back()))
-      return std::nullopt;
-    return letters.dimOf(letters.rhs, letters.result.back());
-  }
-  auto loops = cast<linalg::GenericOp>(product);
-  SmallVector<AffineMap> maps = loops.getIndexingMapsArray();
-  if (loops.getNumDpsInputs() != 2 || maps[2].getNumResults() == 0)
-    return std::nullopt;
-  ArrayRef<AffineExpr> dims = maps[1].getResults();
-  const auto *found = llvm::find(dims, maps[2].getResults().back());
-  return found == dims.end() ? std::nullopt : std::optional<int64_t>(found - dims.begin());
+static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// The product of a kernel that otherwise computes element by element.
+static ContractionOpInterface plainProduct(exec::KernelOp kernel) {
+  auto product = dyn_cast_or_null<ContractionOpInterface>(gradc::productOf(kernel));
+  return product && product->getResult(0).getType() == kernel.getRoot() &&
+                 gradc::isPerElement(kernel, product)
+             ? product
+             : ContractionOpInterface();
 }
 
-/// The operand that a product's rhs is, or whose taps it is in the opposite order.
-static BlockArgument rhsOf(Operation *product) {
-  Value rhs = product->getOperand(1);
-  auto taps = rhs.getDefiningOp<linalg::GenericOp>();
-  if (taps && taps.getNumDpsInputs() == 1 && taps.getNumReductionLoops() == 0 && rhs.hasOneUse())
-    rhs = taps.getDpsInputs()[0];
-  auto operand = dyn_cast<BlockArgument>(rhs);
-  return operand && operand.hasOneUse() ? operand : BlockArgument();
+/// The bytes of the factor that `columns` read, with the padding of its panels.
+static int64_t bytesOf(RankedTensorType factor, exec::PanelAttr stored, int64_t dim,
+                       int64_t columns) {
+  SmallVector<int64_t> shape(factor.getShape());
+  shape[stored.getDim()] = llvm::alignTo(shape[stored.getDim()], stored.getWidth());
+  shape[dim] = columns;
+  return exec::layoutBytes(factor.clone(shape), /*layout=*/nullptr);
 }
 
-/// Whether units are column tiles that compute whole sums.
-static bool allowsCopies(exec::KernelOp kernel) {
-  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  return !schedule || (schedule.getAlgorithm() == exec::Algorithm::direct &&
-                       schedule.getBlock().empty() && schedule.getPanels().empty() &&
-                       schedule.getOrder().front() + 1 == kernel.getRoot().getRank());
-}
-
-std::optional<gradc::TurnedFactor> gradc::turnedFactor(exec::KernelOp kernel) {
-  Operation *product =
-      kernel.getParts() || kernel.getRoot().getRank() == 0 ? nullptr : productOf(kernel);
-  if (!product || product->getNumOperands() < 2 || !allowsCopies(kernel))
-    return std::nullopt;
-  BlockArgument operand = rhsOf(product);
-  exec::PanelAttr from = operand ? kernel.getLayout(operand.getArgNumber()) : exec::PanelAttr();
-  if (!from || from.getKind() != exec::PanelKind::values)
-    return std::nullopt;
-  std::optional<int64_t> lanes = laneDim(product);
-  if (!lanes || *lanes == from.getDim())
-    return std::nullopt;
-  return TurnedFactor{operand, *lanes, from};
-}
-
-bool gradc::paysTurning(exec::KernelOp kernel, unsigned operand, exec::PanelAttr wanted,
-                        exec::PanelAttr stored, const exec::Level &level) {
+std::optional<gradc::TurnedFactor>
+gradc::turnedFactor(exec::KernelOp kernel, exec::PanelAttr stored, const exec::Level &level) {
   constexpr int64_t someTiles = 4;
-  auto product = dyn_cast_or_null<grad::ContractionOpInterface>(productOf(kernel));
+  ContractionOpInterface product = level.isCuda() ? ContractionOpInterface() : plainProduct(kernel);
   if (!product || !stored || stored.getKind() != exec::PanelKind::values ||
-      wanted.getKind() != exec::PanelKind::values || wanted.getDim() == stored.getDim())
-    return false;
-  RankedTensorType root = kernel.getRoot();
-  auto factor = cast<RankedTensorType>(kernel.getBlock().getArgument(operand).getType());
-  auto isOnePerElement = [&](Operation &op) {
-    return &op == product || isFree(&op) || loopKind(&op) == grad::LoopKind::elementwise;
-  };
+      walksBlocks(product, *level.kernels))
+    return std::nullopt;
+  auto rhs = dyn_cast<BlockArgument>(product->getOperand(1));
+  std::optional<int64_t> dim = laneDim(product);
   grad::ContractionLetters letters = product.getLetters();
   bool hasBatch = llvm::any_of(letters.rhs, [&](char letter) { return letters.isBatch(letter); });
+  if (!rhs || !rhs.hasOneUse() || !dim || *dim == stored.getDim() || hasBatch)
+    return std::nullopt;
+  RankedTensorType root = kernel.getRoot(), factor = typeOf(rhs);
+  int64_t width = level.vectorBytes / widestElement(kernel) * level.tileVectors;
+  // Smaller factors are packed whole, and row tiles are the units then.
   int64_t cache = letters.window ? level.cachedBytes() : level.cachedBytes() / 4;
-  return product->getOperand(1) == kernel.getBlock().getArgument(operand) && !hasBatch &&
-         product->getResult(0).getType() == root &&
-         llvm::all_of(kernel.getBlock().without_terminator(), isOnePerElement) &&
-         factor.getElementType() == root.getElementType() &&
-         exec::layoutBytes(factor, nullptr) > cache &&
-         root.getShape().back() >= someTiles * wanted.getWidth();
+  bool pays = exec::layoutBytes(factor, nullptr) > cache &&
+              bytesOf(factor, stored, *dim, width) <= level.l2Bytes &&
+              root.getShape().back() >= someTiles * width;
+  bool fits = factor.getElementType() == root.getElementType() &&
+              stored.getWidth() % (level.vectorBytes / widestElement(kernel)) == 0;
+  return pays && fits ? std::optional<TurnedFactor>({rhs.getArgNumber(), *dim}) : std::nullopt;
 }
 
-/// The bytes of the factor that one column tile reads.
-static int64_t panelBytes(exec::KernelOp kernel, const gradc::TurnedFactor &factor) {
-  auto type = cast<RankedTensorType>(factor.operand.getType());
-  int64_t padded = llvm::alignTo(type.getDimSize(factor.from.getDim()), factor.from.getWidth());
-  return type.getNumElements() / type.getDimSize(factor.from.getDim()) * padded /
-         type.getDimSize(factor.laneDim) * kernel.getScheduleAttr().getTile().back() *
-         grad::elementBytes(type.getElementType());
+std::optional<gradc::TurnedFactor> gradc::turnedFactor(exec::KernelOp kernel,
+                                                       const exec::Level &level) {
+  auto product = dyn_cast_or_null<ContractionOpInterface>(productOf(kernel));
+  auto rhs = product ? dyn_cast<BlockArgument>(product->getOperand(1)) : BlockArgument();
+  return rhs ? turnedFactor(kernel, kernel.getLayout(rhs.getArgNumber()), level) : std::nullopt;
 }
 
-int64_t gradc::unitsTurnedTogether(exec::KernelOp kernel, const exec::Level &level) {
+exec::TurnedAttr gradc::turnedTiles(exec::KernelOp kernel, const TurnedFactor &factor,
+                                    int64_t columns, const exec::Level &level) {
   constexpr int64_t most = 4;
-  return std::clamp<int64_t>(level.cachedBytes() / panelBytes(kernel, *turnedFactor(kernel)), 1,
-                             most);
+  int64_t tile = bytesOf(typeOf(kernel.getBlock().getArgument(factor.operand)),
+                         kernel.getLayout(factor.operand), factor.dim, columns);
+  return exec::TurnedAttr::get(kernel.getContext(), factor.operand, factor.dim,
+                               std::clamp<int64_t>(level.cachedBytes() / tile, 1, most));
 }
 
-RankedTensorType gradc::turnedType(exec::KernelOp kernel, const exec::Level &level) {
-  TurnedFactor factor = *turnedFactor(kernel);
-  auto type = cast<RankedTensorType>(factor.operand.getType());
+RankedTensorType gradc::turnedType(exec::KernelOp kernel) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  exec::TurnedAttr turned = schedule ? schedule.getTurned() : exec::TurnedAttr();
+  if (!turned)
+    return {};
+  RankedTensorType type = typeOf(kernel.getBlock().getArgument(turned.getOperand()));
+  exec::PanelAttr stored = kernel.getLayout(turned.getOperand());
   SmallVector<int64_t> shape(type.getShape());
-  int64_t &across = shape[factor.from.getDim()];
-  across = llvm::alignTo(across, factor.from.getWidth()); // its padding is copied, too
-  shape[factor.laneDim] =
-      unitsTurnedTogether(kernel, level) * kernel.getScheduleAttr().getTile().back();
+  shape[stored.getDim()] = llvm::alignTo(shape[stored.getDim()], stored.getWidth());
+  shape[turned.getDim()] = turned.getTiles() * schedule.getTile().back();
   return type.clone(shape);
 }
 
-int64_t gradc::turnedScratch(exec::KernelOp kernel, const exec::Level &level) {
-  return kernel.getScheduleAttr() && turnedFactor(kernel)
-             ? exec::layoutBytes(turnedType(kernel, level), nullptr)
-             : 0;
+int64_t gradc::turnedScratch(exec::KernelOp kernel) {
+  RankedTensorType type = turnedType(kernel);
+  return type ? exec::layoutBytes(type, /*layout=*/nullptr) : 0;
 }

@@ -1,5 +1,4 @@
-// Weights that a product reads across their panels: a thread turns what it reads into scratch
-// memory.
+// Weights that a product reads across their panels, which it turns into scratch memory.
 #ifndef PASSES_TURNEDPANELS_H
 #define PASSES_TURNEDPANELS_H
 
@@ -8,31 +7,31 @@
 
 namespace gradc {
 
-/// The rhs of a product or convolution that is stored in panels along another dim than its lanes.
-/// Before the tiles of some columns, a thread copies the part of it that they read, in panels along
-/// the lanes.
+/// The rhs of a product or convolution, by its number among the kernel's operands, and its dim
+/// along the lanes of the result.
 struct TurnedFactor {
-  mlir::BlockArgument operand;
-  int64_t laneDim;            ///< of the factor, along the columns of the kernel's root
-  mlir::exec::PanelAttr from; ///< its layout
+  unsigned operand;
+  int64_t dim;
 };
 
-/// That of a kernel, before or after its lowering to loops; none if the kernel reads all factors as
-/// they are stored, or its schedule does not allow copies.
-std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel);
+/// The factor that the kernel, not yet lowered to loops, turns itself if it is stored in panels
+/// `stored`: if these run along another dim, and it does not stay in cache as a whole, but what a
+/// column tile reads does, and there are some column tiles. None: it is read in place, and others
+/// may pack it.
+std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel, mlir::exec::PanelAttr stored,
+                                         const mlir::exec::Level &level);
+/// The same of a kernel whose operands have their layouts.
+std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel,
+                                         const mlir::exec::Level &level);
 
-/// Whether it pays to let the kernel turn operand number `operand`, which it wants in panels
-/// `wanted` and which is stored in panels `stored`, instead of storing turned panels elsewhere: the
-/// factor does not stay in cache, so column tiles are its units, and there are some.
-bool paysTurning(mlir::exec::KernelOp kernel, unsigned operand, mlir::exec::PanelAttr wanted,
-                 mlir::exec::PanelAttr stored, const mlir::exec::Level &level);
+/// The attribute of a schedule whose tiles have these columns.
+mlir::exec::TurnedAttr turnedTiles(mlir::exec::KernelOp kernel, const TurnedFactor &factor,
+                                   int64_t columns, const mlir::exec::Level &level);
 
-/// The column tiles whose panels a thread turns together.
-int64_t unitsTurnedTogether(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
-/// Their part of the factor.
-mlir::RankedTensorType turnedType(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
-/// The bytes of their panels in scratch memory; 0 for other kernels.
-int64_t turnedScratch(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
+/// What tiles read together of the operand that a scheduled kernel turns; null: it turns none.
+mlir::RankedTensorType turnedType(mlir::exec::KernelOp kernel);
+/// The bytes of its panels in scratch memory.
+int64_t turnedScratch(mlir::exec::KernelOp kernel);
 
 } // namespace gradc
 

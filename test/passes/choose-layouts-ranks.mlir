@@ -63,15 +63,16 @@ func.func @watched(%x: tensor<8x24xf32>, %y: tensor<8x32xf32>) -> tensor<24x32xf
 
 // -----
 
-// If more than 1/32 of the panels would be padding, they are a mirror, because ranks would send the padding as well.
+// If more than 1/32 of the panels would be padding, the reader packs them, because ranks would send the padding as well.
 
 // CHECK: exec.buffer primary @w.primary of @w : 960
-// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 1, width = 16> : 1536
+// CHECK-NOT: mirror
 // CHECK-LABEL: func.func @step
+// CHECK: %[[W:.*]] = exec.load @w.primary
+// CHECK: %[[PACKED:.*]] = exec.launch @pack{{.*}}(%[[W]])
+// CHECK: exec.launch @{{forward.*}}(%{{.*}}, %[[PACKED]])
 // CHECK: %[[ALL:.*]] = grad.all_gather %{{.*}} of [@w] : tensor<24x10xf32>
 // CHECK: exec.store @w.primary, %[[ALL]]
-// CHECK: %[[PACKED:.*]] = exec.launch @pack{{.*}}(%[[ALL]])
-// CHECK: exec.store @w.mirror1, %[[PACKED]]
 module attributes {exec.level = "x86-64-v3"} {
 grad.state parameter @w : tensor<24x10xf32> = dense<1.0> : tensor<24x10xf32>
 exec.kernel @forward(%x: tensor<8x24xf32>, %w: tensor<24x10xf32>) attributes {inplace = array<i64>} {

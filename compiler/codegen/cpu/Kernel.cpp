@@ -85,10 +85,10 @@ LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tile
   for (auto [result, memory] : llvm::zip_equal(kernel.getYielded(), results))
     if (!root.add(result, memory))
       apart.push_back({result, memory});
-  FailureOr<bool> areCopied = copies.areWanted();
-  if (failed(areCopied))
+  FailureOr<bool> areCopied = copies.areWanted(), isTurned = turned.areWanted();
+  if (failed(areCopied) || failed(isTurned))
     return failure();
-  if (turned.areWanted()) {
+  if (*isTurned) {
     forGroups(nest, begin, end, turned.unitsTogether(), [&](Value from, Value to) {
       turned.copy(from, to);
       root.emitUnits(from, to);

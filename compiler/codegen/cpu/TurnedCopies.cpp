@@ -13,34 +13,36 @@ using namespace gradc::tile;
 TurnedCopies::TurnedCopies(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                            ArrayRef<Memory> operands, Value scratch)
     : kernel(kernel), nest(nest), tiles(tiles), operands(operands), scratch(scratch),
-      factor(gradc::turnedFactor(kernel)) {
-  if (!factor || factor->from.getWidth() % nest.lanes != 0 ||
-      !isReadAtItsIndex(gradc::productOf(kernel)->getResult(0))) {
-    factor.reset();
-    return;
-  }
-  width = kernel.getScheduleAttr().getTile().back();
-  columns = kernel.getRoot().getShape().back();
+      schedule(kernel.getScheduleAttr()), turned(schedule.getTurned()) {}
+
+FailureOr<bool> TurnedCopies::areWanted() {
+  if (!turned)
+    return false;
+  Operation *product = gradc::productOf(kernel);
+  if (!product || !isReadAtItsIndex(product->getResult(0)))
+    return kernel.emitOpError("expected a product and elementwise ops on it, to turn an operand");
+  return true;
 }
 
 void TurnedCopies::copy(Value begin, Value end) {
-  const Memory &from = operands[factor->operand.getArgNumber()];
-  RankedTensorType type = gradc::turnedType(kernel, nest.level);
+  const Memory &from = operands[turned.getOperand()];
+  RankedTensorType type = gradc::turnedType(kernel);
+  int64_t width = schedule.getTile().back();
+  exec::PanelAttr stored = kernel.getLayout(turned.getOperand());
   SmallVector<LinearExpr> origin(type.getRank());
-  origin[factor->laneDim] = nest.variable(begin) * width;
-  auto layout = exec::PanelAttr::get(nest.builder.getContext(), factor->laneDim, width);
+  origin[turned.getDim()] = nest.variable(begin) * width;
+  auto layout = exec::PanelAttr::get(nest.builder.getContext(), turned.getDim(), width);
   Memory to(scratch, type, layout, origin);
-  tiles.bind(factor->operand, to);
+  tiles.bind(kernel.getBlock().getArgument(turned.getOperand()), to);
 
   // The taps, and other dims in between, one after another; then the panels.
   SmallVector<LinearExpr> place(type.getRank());
   std::function<void(int64_t)> walk = [&](int64_t dim) {
     if (dim == type.getRank())
       return copyStrip(from, to, place, begin, end);
-    if (dim == factor->laneDim)
+    if (dim == turned.getDim())
       return walk(dim + 1);
-    bool isAlong = dim == factor->from.getDim();
-    int64_t step = isAlong ? factor->from.getWidth() : 1;
+    int64_t step = dim == stored.getDim() ? stored.getWidth() : 1;
     nest.again(type.getDimSize(dim) / step, [&](LinearExpr i) {
       place[dim] = i * step;
       walk(dim + 1);
@@ -53,11 +55,12 @@ void TurnedCopies::copy(Value begin, Value end) {
 void TurnedCopies::copyStrip(const Memory &from, const Memory &to, ArrayRef<LinearExpr> place,
                              Value begin, Value end) {
   OpBuilder &b = nest.builder;
+  int64_t width = schedule.getTile().back(), columns = kernel.getRoot().getShape().back();
   SmallVector<LinearExpr> at(place);
   Value full = nest.constant(columns / width);
   Value fullEnd = arith::MinSIOp::create(b, nest.location, end, full);
   nest.loop(begin, fullEnd, {}, [&](LinearExpr unit, ValueRange) {
-    at[factor->laneDim] = unit * width;
+    at[turned.getDim()] = unit * width;
     copySquares(from, to, at, width);
     return SmallVector<Value>();
   });
@@ -65,22 +68,23 @@ void TurnedCopies::copyStrip(const Memory &from, const Memory &to, ArrayRef<Line
     return;
   Value isLast = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, full);
   nest.when(isLast, [&] {
-    at[factor->laneDim] = LinearExpr(columns / width * width);
+    at[turned.getDim()] = LinearExpr(columns / width * width);
     copySquares(from, to, at, columns % width);
   });
 }
 
 void TurnedCopies::copySquares(const Memory &from, const Memory &to, ArrayRef<LinearExpr> place,
                                int64_t columns) {
+  exec::PanelAttr stored = kernel.getLayout(turned.getOperand());
   // Rows are read to their ends first, so that memory is read line by line.
   for (int64_t column = 0; column < columns; column += nest.lanes)
-    for (int64_t row = 0; row < factor->from.getWidth(); row += nest.lanes) {
+    for (int64_t row = 0; row < stored.getWidth(); row += nest.lanes) {
       SmallVector<Point> square(nest.lanes);
       for (auto [i, p] : llvm::enumerate(square)) {
         p.coordinates.assign(place.begin(), place.end());
-        p.coordinates[factor->from.getDim()] += LinearExpr(row + int64_t(i));
-        p.coordinates[factor->laneDim] += LinearExpr(column);
-        p.coordinates[factor->laneDim].lane = 1;
+        p.coordinates[stored.getDim()] += LinearExpr(row + int64_t(i));
+        p.coordinates[turned.getDim()] += LinearExpr(column);
+        p.coordinates[turned.getDim()].lane = 1;
         p.valid = std::min(nest.lanes, columns - column);
       }
       auto values = from.loadTransposed(nest, square);

@@ -9,14 +9,16 @@ namespace gradc::cpu {
 
 class TurnedCopies {
 public:
-  /// `operands`: where the kernel's operands are. `scratch`: of `turnedScratch` bytes.
+  /// `operands`: where the operands of the scheduled kernel are. `scratch`: of `turnedScratch`
+  /// bytes.
   TurnedCopies(mlir::exec::KernelOp kernel, tile::LoopNest &nest, tile::TileEmitter &tiles,
                llvm::ArrayRef<tile::Memory> operands, mlir::Value scratch);
 
-  /// Whether the kernel has such a factor, and reads its product at the root's own index.
-  bool areWanted() const { return bool(factor); }
+  /// Whether the schedule turns an operand. Fails if the kernel has no product, or reads it
+  /// elsewhere than at the root's own index.
+  mlir::FailureOr<bool> areWanted();
   /// The number of units whose panels are copied together. Only if copies are wanted.
-  int64_t unitsTogether() const { return gradc::unitsTurnedTogether(kernel, nest.level); }
+  int64_t unitsTogether() const { return turned.getTiles(); }
   /// Copies the panels of the units [begin, end), where tiles read them from now on.
   void copy(mlir::Value begin, mlir::Value end);
 
@@ -31,8 +33,8 @@ private:
   tile::TileEmitter &tiles;
   llvm::ArrayRef<tile::Memory> operands;
   mlir::Value scratch;
-  std::optional<gradc::TurnedFactor> factor;
-  int64_t width, columns; ///< of a unit, and of all
+  mlir::exec::ScheduleAttr schedule;
+  mlir::exec::TurnedAttr turned;
 };
 
 } // namespace gradc::cpu

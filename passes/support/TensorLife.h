@@ -1,0 +1,37 @@
+// How long tensors of a block are kept for the kernels that form in it.
+#ifndef PASSES_TENSORLIFE_H
+#define PASSES_TENSORLIFE_H
+
+#include "dialects/exec/Level.h"
+#include "passes/support/GroupGraph.h"
+
+namespace gradc {
+
+class TensorLife {
+public:
+  TensorLife(const GroupGraph &graph, const mlir::exec::KernelLimits &limits)
+      : graph(graph), limits(limits) {}
+
+  /// Numbers the ops of a block in program order.
+  void number(mlir::Block &block);
+  /// Whether a large tensor that `op` reads would live longer if `op` joined `group`, which waits
+  /// for values computed after the tensor's last other reader, while the result of `op` needs a
+  /// fraction of its memory. An example is the loss of a label among many, which is added up with
+  /// the norm of the gradients.
+  bool isProlonged(mlir::Operation *op, Group *group) const;
+
+private:
+  int64_t lastReader(mlir::Value storage, Group *group) const;
+  int64_t lastAwaited(Group *group) const;
+
+  const GroupGraph &graph;
+  const mlir::exec::KernelLimits &limits;
+  llvm::DenseMap<mlir::Operation *, int64_t> order;
+  /// The last op that computes a tensor among those that an op depends on, itself included; -1:
+  /// none.
+  llvm::DenseMap<mlir::Operation *, int64_t> ready;
+};
+
+} // namespace gradc
+
+#endif
