@@ -126,7 +126,7 @@ bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
 class Former {
 public:
   Former(Block &block, const exec::KernelLimits &limits)
-      : block(block), limits(limits), life(graph, limits) {}
+      : block(block), limits(limits), life(graph, limits, order) {}
 
   std::vector<Cluster> run() {
     cloneRepeatedOps();
@@ -162,7 +162,7 @@ private:
   void number() {
     for (auto [i, op] : llvm::enumerate(block))
       order[&op] = int64_t(i);
-    life.number(block);
+    life.analyze(block);
   }
 
   /// How `group` reads the result of `op`, over all of its users there.

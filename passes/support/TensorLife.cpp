@@ -13,9 +13,8 @@ using namespace gradc;
 
 static RankedTensorType tensorOf(Value v) { return dyn_cast<RankedTensorType>(v.getType()); }
 
-void TensorLife::number(Block &block) {
-  for (auto [i, op] : llvm::enumerate(block)) {
-    order[&op] = int64_t(i);
+void TensorLife::analyze(Block &block) {
+  for (Operation &op : block) {
     int64_t last = -1;
     for (Value v : op.getOperands())
       if (Operation *producer = v.getDefiningOp())
@@ -23,7 +22,7 @@ void TensorLife::number(Block &block) {
     bool computesTensor =
         !isa<ReadOp>(op) && !isFree(&op) && loopKind(&op) != LoopKind::view &&
         llvm::any_of(op.getResults(), [](Value v) { return tensorOf(v) && tensorOf(v).getRank(); });
-    ready[&op] = computesTensor ? int64_t(i) : last;
+    ready[&op] = computesTensor ? order.lookup(&op) : last;
   }
 }
 

@@ -9,11 +9,13 @@ namespace gradc {
 
 class TensorLife {
 public:
-  TensorLife(const GroupGraph &graph, const mlir::exec::KernelLimits &limits)
-      : graph(graph), limits(limits) {}
+  /// `order`: the number of each op of the block, in program order.
+  TensorLife(const GroupGraph &graph, const mlir::exec::KernelLimits &limits,
+             const llvm::DenseMap<mlir::Operation *, int64_t> &order)
+      : graph(graph), limits(limits), order(order) {}
 
-  /// Numbers the ops of a block in program order.
-  void number(mlir::Block &block);
+  /// Finds what the ops of a block depend on, once they are numbered.
+  void analyze(mlir::Block &block);
   /// Whether a large tensor that `op` reads would live longer if `op` joined `group`, which waits
   /// for values computed after the tensor's last other reader, while the result of `op` needs a
   /// fraction of its memory. An example is the loss of a label among many, which is added up with
@@ -26,7 +28,7 @@ private:
 
   const GroupGraph &graph;
   const mlir::exec::KernelLimits &limits;
-  llvm::DenseMap<mlir::Operation *, int64_t> order;
+  const llvm::DenseMap<mlir::Operation *, int64_t> &order;
   /// The last op that computes a tensor among those that an op depends on, itself included; -1:
   /// none.
   llvm::DenseMap<mlir::Operation *, int64_t> ready;

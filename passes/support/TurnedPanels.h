@@ -28,7 +28,8 @@ std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel,
 mlir::exec::TurnedAttr turnedTiles(mlir::exec::KernelOp kernel, const TurnedFactor &factor,
                                    int64_t columns, const mlir::exec::Level &level);
 
-/// What tiles read together of the operand that a scheduled kernel turns; null: it turns none.
+/// The part of the turned operand that lies in scratch memory at one time; null if the kernel's
+/// schedule turns no operand.
 mlir::RankedTensorType turnedType(mlir::exec::KernelOp kernel);
 /// The bytes of its panels in scratch memory.
 int64_t turnedScratch(mlir::exec::KernelOp kernel);

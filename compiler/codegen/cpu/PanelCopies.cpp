@@ -24,6 +24,21 @@ void gradc::cpu::forGroups(LoopNest &nest, Value begin, Value end, int64_t toget
   });
 }
 
+void gradc::cpu::forColumns(LoopNest &nest, Value begin, Value end, int64_t all, int64_t width,
+                            llvm::function_ref<void(const LinearExpr &, int64_t)> body) {
+  OpBuilder &b = nest.builder;
+  Value full = nest.constant(all / width);
+  Value fullEnd = arith::MinSIOp::create(b, nest.location, end, full);
+  nest.loop(begin, fullEnd, {}, [&](LinearExpr unit, ValueRange) {
+    body(unit * width, width);
+    return SmallVector<Value>();
+  });
+  if (all % width == 0)
+    return;
+  Value isLast = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, full);
+  nest.when(isLast, [&] { body(LinearExpr(all / width * width), all % width); });
+}
+
 PanelCopies::PanelCopies(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                          ArrayRef<Memory> operands, Value scratch)
     : kernel(kernel), nest(nest), tiles(tiles), operands(operands), scratch(scratch),
@@ -106,8 +121,7 @@ void PanelCopies::copyUnits(Value begin, Value end, const Steps &steps) {
   OpBuilder &b = nest.builder;
   int64_t width = schedule.getTile()[outer], size = kernel.getRoot().getDimSize(outer);
   Memory to = panelsAt(outer, nest.variable(begin) * width, steps.first);
-  Value full = nest.constant(size / width);
-  Value fullEnd = arith::MinSIOp::create(b, nest.location, end, full);
+  Value fullEnd = arith::MinSIOp::create(b, nest.location, end, nest.constant(size / width));
   Value count = arith::SubIOp::create(b, nest.location, fullEnd, begin);
   Value groups = arith::DivSIOp::create(b, nest.location, count, nest.constant(atOnce));
   nest.again(groups, [&](LinearExpr i) {
@@ -115,16 +129,10 @@ void PanelCopies::copyUnits(Value begin, Value end, const Steps &steps) {
     copyPanels(outer, to, first * width, atOnce * width, steps);
   });
   LinearExpr rest = nest.variable(begin) + nest.variable(groups) * atOnce;
-  nest.loop(nest.index(rest), fullEnd, {}, [&](LinearExpr i, ValueRange) {
-    copyPanels(outer, to, i * width, width, steps);
-    return SmallVector<Value>();
-  });
-  if (size % width != 0) {
-    Value isLast = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, full);
-    nest.when(isLast, [&] {
-      copyPanels(outer, to, LinearExpr(size / width * width), size % width, steps);
-    });
-  }
+  forColumns(nest, nest.index(rest), end, size, width,
+             [&](const LinearExpr &column, int64_t columns) {
+               copyPanels(outer, to, column, columns, steps);
+             });
 }
 
 /// Copies `width` columns of the steps, the first of a panel; from now on tiles read them there.

@@ -16,6 +16,11 @@ bool isReadAtItsIndex(mlir::Value value);
 void forGroups(tile::LoopNest &nest, mlir::Value begin, mlir::Value end, int64_t together,
                llvm::function_ref<void(mlir::Value, mlir::Value)> body);
 
+/// Calls `body` with the first column and the number of columns of each of the units [begin, end),
+/// which have `width` columns of `all`; the last unit may have fewer.
+void forColumns(tile::LoopNest &nest, mlir::Value begin, mlir::Value end, int64_t all,
+                int64_t width, llvm::function_ref<void(const tile::LinearExpr &, int64_t)> body);
+
 /// Copies the factors of a kernel's product, and emits the tiles that read the copies.
 class PanelCopies {
 public:

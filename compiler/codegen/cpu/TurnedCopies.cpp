@@ -3,7 +3,6 @@
 #include "compiler/codegen/cpu/TurnedCopies.h"
 
 #include "compiler/codegen/cpu/PanelCopies.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/support/FactorPanels.h"
 
 using namespace mlir;
@@ -54,23 +53,12 @@ void TurnedCopies::copy(Value begin, Value end) {
 /// Copies what the units read of one panel, at one place of the other dims.
 void TurnedCopies::copyStrip(const Memory &from, const Memory &to, ArrayRef<LinearExpr> place,
                              Value begin, Value end) {
-  OpBuilder &b = nest.builder;
-  int64_t width = schedule.getTile().back(), columns = kernel.getRoot().getShape().back();
   SmallVector<LinearExpr> at(place);
-  Value full = nest.constant(columns / width);
-  Value fullEnd = arith::MinSIOp::create(b, nest.location, end, full);
-  nest.loop(begin, fullEnd, {}, [&](LinearExpr unit, ValueRange) {
-    at[turned.getDim()] = unit * width;
-    copySquares(from, to, at, width);
-    return SmallVector<Value>();
-  });
-  if (columns % width == 0)
-    return;
-  Value isLast = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::sgt, end, full);
-  nest.when(isLast, [&] {
-    at[turned.getDim()] = LinearExpr(columns / width * width);
-    copySquares(from, to, at, columns % width);
-  });
+  forColumns(nest, begin, end, kernel.getRoot().getShape().back(), schedule.getTile().back(),
+             [&](const LinearExpr &column, int64_t columns) {
+               at[turned.getDim()] = column;
+               copySquares(from, to, at, columns);
+             });
 }
 
 void TurnedCopies::copySquares(const Memory &from, const Memory &to, ArrayRef<LinearExpr> place,
