@@ -108,6 +108,8 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {
+  // Before layouts, which then follow the code of one row.
+  pm.addPass(createSeparateRows());
   // Layouts consider all entries: a weight has one layout for forward, backward, and update.
   pm.addPass(createChooseLayouts());
   // After layouts: lists of elements follow the stored order.

@@ -261,6 +261,8 @@ ProgramPlan describePlan(ModuleOp level, const Machine *machine) {
   for (auto entry : level.getOps<exec::EntryOp>()) {
     EntryPlan e;
     e.name = entry.getSymName().str();
+    if (auto eachRow = entry.getEachRow())
+      e.eachRow = eachRow->str();
     e.arenaBytes = entry.getArena();
     e.flops = describeBody(entry.getBody(), e, entry, tables);
     ArenaPlan(entry, tables).find(e);

@@ -4,6 +4,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SeparateRows : Pass<"gradc-separate-rows", "::mlir::ModuleOp"> {
+  let summary = "Run the rows of a batch one by one, where their values then stay in the cache";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let description = [{
+    Threads share the rows of such an entry, and each row runs on one of them with the code of the bucket for one row. All values of one row fit into
+    a cache where those of a batch do not, but each row reads the weights anew: an entry is separated if the values that a batch would write to memory
+    and read again take longer than the weights that do not hide behind arithmetic. Its rows must be independent of each other, and its outputs must be
+    rows. GPUs run whole batches.
+
+    ```mlir
+    func.func @forward(%x: tensor<64x3x224x224xf32>) -> tensor<64x1000xf32> {...}
+    ```
+    becomes
+    ```mlir
+    exec.entry @forward arena 0 each_row @forward.rows.1 inputs [...] outputs [...] {}
+    ```
+  }];
+}
+
 def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
   let summary = "Keep weights in the panel layout that their contractions need";
   let dependentDialects = ["::mlir::exec::ExecDialect"];

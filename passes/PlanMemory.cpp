@@ -5,7 +5,7 @@
 #include "passes/support/CutStates.h"
 #include "passes/support/Outline.h"
 #include "passes/support/Placement.h"
-#include "passes/support/Ports.h"
+#include "passes/support/PlannedEntry.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -31,40 +31,10 @@ public:
   }
 
 private:
-  /// Name, type, role, field and so on, from the function's argument or result attributes.
-  DictionaryAttr port(Type type, DictionaryAttr attributes, SliceAttr slice) {
-    Builder b(function.getContext());
-    NamedAttrList list;
-    list.set("type", TypeAttr::get(type));
-    if (slice)
-      list.set("slice", slice);
-    if (attributes)
-      for (NamedAttribute a : attributes)
-        if (a.getName().getValue().starts_with("grad."))
-          list.set(a.getName().getValue().drop_front(5), a.getValue());
-    return list.getDictionary(function.getContext());
-  }
-
   void emitEntry() {
-    SmallVector<Attribute> inputs, outputs;
-    Block &block = function.getBody().front();
-    for (BlockArgument a : block.getArguments())
-      inputs.push_back(port(a.getType(), function.getArgAttrDict(a.getArgNumber()), nullptr));
-    for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
-      outputs.push_back(port(v.getType(), function.getResultAttrDict(i), placement.sliceOf(v)));
-    auto entry = exec::EntryOp::create(builder, function.getLoc(), function.getSymName(),
-                                       placement.getArenaBytes(), builder.getArrayAttr(inputs),
-                                       builder.getArrayAttr(outputs));
-    if (std::optional<int64_t> batch = batchOf(function))
-      entry->setAttr("batch", builder.getI64IntegerAttr(*batch * rowUnitOf(function)));
-    if (int64_t unit = rowUnitOf(function); unit > 1)
-      entry->setAttr("row_unit", builder.getI64IntegerAttr(unit));
-    if (function->hasAttr("grad.rows"))
-      entry->setAttr("any_rows", builder.getUnitAttr());
-    for (StringRef name : {"least_rows", "least_rows_node", "coupling_node"})
-      if (auto value = function->getAttr(("grad." + name).str()))
-        entry->setAttr(name, value);
-    builder.createBlock(&entry.getBody());
+    createEntry(builder, function, placement.getArenaBytes(),
+                llvm::map_to_vector(function.front().getTerminator()->getOperands(),
+                                    [&](Value v) { return placement.sliceOf(v); }));
     emit(placement.getNodes());
     function.erase();
   }

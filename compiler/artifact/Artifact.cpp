@@ -412,6 +412,7 @@ private:
     writeBody(op.getBody(), nodes);
     entry.nodes = blob.append(ArrayRef(nodes));
     entry.arena = op.getArena();
+    entry.each_row = op.getEachRowAttr() != nullptr;
     return entry;
   }
 

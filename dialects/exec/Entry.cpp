@@ -254,6 +254,8 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
 LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(verifyPorts(*this, getInputs())) || failed(verifyPorts(*this, getOutputs())))
     return failure();
+  if (getEachRowAttr() && !getBody().front().empty())
+    return emitOpError("expected no nodes beside each_row ") << getEachRowAttr();
   SliceVerifier slices(*this, tables);
   for (auto output : getOutputs().getAsRange<DictionaryAttr>())
     if (auto slice = output.getAs<SliceAttr>("slice"))

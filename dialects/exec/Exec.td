@@ -325,12 +325,13 @@ def Exec_EntryOp : Exec_Op<"entry", [IsolatedFromAbove, Symbol, NoTerminator, Si
   let description = [{
     `inputs` and `outputs` are dictionaries with `name`, `type`, `role` and, for data, `field`.
     An output's `slice` holds its value after the last node. Every slice lies within its space in every iteration.
+    An entry `each_row @other` has no nodes: it runs the other one, whose batch is 1, for each of its rows.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, ArrayAttr:$inputs,
-      ArrayAttr:$outputs);
+      ArrayAttr:$outputs, OptionalAttr<FlatSymbolRefAttr>:$each_row);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `arena` $arena `inputs` $inputs `outputs` $outputs attr-dict-with-keyword $body
+    $sym_name `arena` $arena (`each_row` $each_row^)? `inputs` $inputs `outputs` $outputs attr-dict-with-keyword $body
   }];
 }
 

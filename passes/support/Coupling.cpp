@@ -17,7 +17,8 @@ static bool visitState(gradc::ExtentAnalysis &analysis, Operation &op) {
 }
 
 Operation *gradc::findCoupling(Block &block, int64_t batch,
-                               llvm::function_ref<bool(BlockArgument)> isBatched) {
+                               llvm::function_ref<bool(BlockArgument)> isBatched,
+                               ValueRange checks) {
   if (llvm::none_of(block.getArguments(), isBatched))
     return nullptr;
   ExtentAnalysis analysis(batch);
@@ -28,7 +29,8 @@ Operation *gradc::findCoupling(Block &block, int64_t batch,
     analysis.set(argument, extents);
   }
   for (Operation &op : block) {
-    if (op.hasTrait<OpTrait::IsTerminator>() || visitState(analysis, op))
+    bool isCheck = op.getNumResults() == 1 && llvm::is_contained(checks, op.getResult(0));
+    if (isCheck || op.hasTrait<OpTrait::IsTerminator>() || visitState(analysis, op))
       continue;
     // A count of rows depends on all rows.
     if (auto count = dyn_cast<CountOp>(op)) {

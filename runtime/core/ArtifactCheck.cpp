@@ -1,6 +1,8 @@
 // Checks an artifact top down: earlier checks prove that what later checks read exists.
 #include "runtime/core/ArtifactCheck.h"
 #include "runtime/base/DataType.h"
+#include "runtime/core/EntryRows.h"
+#include "runtime/core/IndexCheck.h"
 #include "runtime/core/ScheduleCheck.h"
 #include "runtime/core/Shards.h"
 #include "runtime/include/gradc/hash.h"
@@ -44,6 +46,7 @@ private:
   bool checkPort(const gradc_artifact_port &port);
   bool checkRows(const CheckedEntry &entry);
   bool checkBuckets(const Level &level, const CheckedEntry &entry);
+  bool checkEachRow(const Level &level, const CheckedEntry &entry);
   bool checkEntry(const Level &level, const gradc_artifact_entry &entry);
   bool checkPackEntries(const Level &level);
 
@@ -377,12 +380,34 @@ bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
     if (!checkPort(port))
       return false;
   for (const gradc_artifact_port &port : entry.outputs) {
-    if (!checkPort(port) || !checkSlice(*this, entry, port.slice))
+    if (!checkPort(port))
+      return false;
+    if (raw.each_row)
+      continue;
+    if (!checkSlice(*this, entry, port.slice))
       return false;
     if (port.slice.bytes != port.tensor.bytes)
       return failCount("an output slice", port.tensor.bytes, port.slice.bytes);
   }
-  return checkRows(entry) && checkBuckets(level, entry) && checkSchedule(*this, entry);
+  return checkRows(entry) && checkBuckets(level, entry) && checkEachRow(level, entry) &&
+         checkSchedule(*this, entry);
+}
+
+/// After the buckets. What runs for each row must have nodes itself, so that no run is endless.
+bool Checker::checkEachRow(const Level &level, const CheckedEntry &entry) {
+  const gradc_artifact_entry &raw = entry.entry;
+  if (!raw.each_row)
+    return true;
+  std::span<const uint32_t> buckets;
+  bool areBatched = view(raw.buckets, "buckets", buckets) &&
+                    std::ranges::all_of(entry.outputs, [](const gradc_artifact_port &port) {
+                      return port.batched || !isGiven(port);
+                    });
+  bool isWhole =
+      areBatched && raw.any_rows && raw.nodes.count == 0 && !buckets.empty() && unitOf(raw) == 1;
+  const gradc_artifact_entry *one = isWhole ? &level.entries[buckets.front()] : nullptr;
+  return (one && one->batch == 1 && !one->each_row) ||
+         fail("expected entry ", string(raw.name), " to run a bucket of one row for each row");
 }
 
 /// States that are stored twice or not row-major need entries that convert them.

@@ -155,10 +155,11 @@ gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,
                                   gradc_entry_info *info) {
   return cCall([&] {
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
+      const gradc_artifact_entry &run = scheduleOf(*session->artifact, session->entries, e);
       return deliver(
           {0, session->artifact->string(e.name).data(), e.batch, uint32_t(e.inputs.count),
            uint32_t(countGiven(session->artifact->elements<gradc_artifact_port>(e.outputs))),
-           uint32_t(e.nodes.count), e.arena, e.any_rows, e.least_rows,
+           uint32_t(run.nodes.count), session->session->arenaOf(e), e.any_rows, e.least_rows,
            session->artifact->string(e.coupling_node).data()},
           info);
     });

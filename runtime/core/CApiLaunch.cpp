@@ -6,7 +6,8 @@ using namespace gradc::runtime;
 
 static Result<const gradc_artifact_node *>
 nodeOf(const gradc_session &session, const gradc_artifact_entry &entry, uint32_t launch) {
-  auto nodes = session.artifact->elements<gradc_artifact_node>(entry.nodes);
+  const gradc_artifact_entry &run = scheduleOf(*session.artifact, session.entries, entry);
+  auto nodes = session.artifact->elements<gradc_artifact_node>(run.nodes);
   if (launch >= nodes.size())
     return usage(text("launch ", launch, " of ", nodes.size()));
   return &nodes[launch];

@@ -14,6 +14,20 @@ gradc::runtime::entryOfRows(const Artifact &artifact, std::span<const gradc_arti
   return entry;
 }
 
+const gradc_artifact_entry &
+gradc::runtime::scheduleOf(const Artifact &artifact, std::span<const gradc_artifact_entry> entries,
+                           const gradc_artifact_entry &entry) {
+  return entry.each_row ? entries[artifact.elements<uint32_t>(entry.buckets).front()] : entry;
+}
+
+Status gradc::runtime::checkCount(const Artifact &artifact, const gradc_artifact_entry &entry,
+                                  const char *what, size_t expected, size_t found) {
+  return expected == found
+             ? Status()
+             : Status(Code::usage, text("entry ", artifact.string(entry.name), ": expected ",
+                                        expected, ' ', what, ", found ", found));
+}
+
 Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_entry &entry,
                                  int64_t rows, bool isShare) {
   if (isShare && rows == 0 && entry.any_rows)

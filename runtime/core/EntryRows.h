@@ -27,6 +27,15 @@ const gradc_artifact_entry &entryOfRows(const Artifact &artifact,
                                         std::span<const gradc_artifact_entry> entries,
                                         const gradc_artifact_entry &entry, int64_t rows);
 
+/// The entry whose nodes a run of this one executes, perhaps once for each row.
+const gradc_artifact_entry &scheduleOf(const Artifact &artifact,
+                                       std::span<const gradc_artifact_entry> entries,
+                                       const gradc_artifact_entry &entry);
+
+/// Fails unless as many inputs or outputs are given as the entry has.
+Status checkCount(const Artifact &artifact, const gradc_artifact_entry &entry, const char *what,
+                  size_t expected, size_t found);
+
 /// Fails unless the entry can run on that number of rows. `isShare`: other ranks have rows of the
 /// same batch, so this rank may have none.
 Status checkRows(const Artifact &artifact, const gradc_artifact_entry &entry, int64_t rows,

@@ -1,8 +1,9 @@
 // A session on any device: chooses the level, binds entries to memory, and runs them.
 #include "runtime/core/Session.h"
 #include "runtime/base/Text.h"
+#include "runtime/core/BoundEntry.h"
+#include "runtime/core/EachRow.h"
 #include "runtime/core/IndexCheck.h"
-#include "runtime/core/InputCopies.h"
 #include "runtime/core/Placement.h"
 #include "runtime/core/Program.h"
 #include "runtime/core/Replay.h"
@@ -53,6 +54,7 @@ public:
   std::unique_ptr<Program> bindBeside(const gradc_artifact_entry &entry,
                                       std::byte *arena) const override;
   uint64_t arenaBeside(const gradc_artifact_entry &entry) const override;
+  uint64_t arenaOf(const gradc_artifact_entry &entry) const override;
   Status readState(uint32_t state, void *out) override { return states.read(state, out); }
   bool dividesStates() const override { return states.division(); }
   bool dividesState(uint32_t state) const override { return states.isDivided(state); }
@@ -76,33 +78,24 @@ public:
   }
 
 private:
-  /// An entry bound to memory.
-  struct Bound {
-    Program program;
-    InputCopies inputs;                      ///< of those that kernels cannot read in place
-    std::vector<Device::Piece> results = {}; ///< of a run, in its output block
-    std::vector<uint64_t> indices = {};      ///< of its ports of role INDICES, in their order
-  };
-
   Status loadKernels();
   Status prepareCalls(uint64_t maxWorkspace);
   Status allocateArena();
-  Status copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
-                     std::span<void *const> outputs, int64_t rows);
-  Result<Bound *> bind(const gradc_artifact_entry &entry);
+  Spaces spaces() const;
+  Result<BoundEntry *> bind(const gradc_artifact_entry &entry);
   /// Binds an entry for a run; states that the entry writes become this session's own.
-  Result<Bound *> bindToRun(const gradc_artifact_entry &entry);
+  Result<BoundEntry *> bindToRun(const gradc_artifact_entry &entry);
+  Status runEachRow(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                    std::span<void *const> outputs, int64_t rows);
   Status ownStates();
   void unbind() {
     replay.end();
     programs.clear();
+    separate.clear();
   }
   /// Runs an entry once and drops its binding, which would occupy as much memory as a state.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
-  Status bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                    std::span<const void *const> inputs, int64_t rows, PrefetchedInputs prefetched,
-                    bool inPlace);
   std::string_view string(gradc_string offset) const { return theArtifact->string(offset); }
   std::span<const gradc_artifact_entry> entries() const {
     return theArtifact->elements<gradc_artifact_entry>(theLevel.entries);
@@ -122,15 +115,16 @@ private:
   bool librariesAreMissing = false;
   StateMemory states;
   DeviceMemory arena;
-  uint64_t scratchAt = 0;                                 ///< in the arena
-  std::map<const gradc_artifact_entry *, Bound> programs; // destroyed before `image`
-  const gradc_artifact_entry *running = nullptr;          // between `start` and `finish`
-  uint64_t prefetches = 0;                                // so far
+  uint64_t scratchAt = 0; ///< in the arena
+  // Both are destroyed before `image`.
+  std::map<const gradc_artifact_entry *, std::unique_ptr<BoundEntry>> programs;
+  std::map<const gradc_artifact_entry *, EachRow> separate; // entries that run for each row
+  const gradc_artifact_entry *running = nullptr;            // between `start` and `finish`
+  uint64_t prefetches = 0;                                  // so far
   Replay replay;
   bool profiled = false;
   Profile profiledRun;
-  Communicator *ranks = nullptr; // null if there is a single rank
-  OwnInputs own;
+  Communicator *ranks = nullptr;           // null if there is a single rank
   std::unique_ptr<DeviceSession> hostSide; // created by `onHost`
   mutable std::mutex besideMutex;          // guards moving the states and binding to them
   mutable bool boundBeside = false;
@@ -201,6 +195,13 @@ static uint64_t scratchOffset(const gradc_artifact_entry &entry) {
 
 uint64_t DeviceSession::arenaBeside(const gradc_artifact_entry &entry) const {
   return scratchOffset(entry) + theLevel.scratch;
+}
+
+uint64_t DeviceSession::arenaOf(const gradc_artifact_entry &entry) const {
+  if (!entry.each_row)
+    return entry.arena;
+  auto lanes = uint64_t(std::min<int64_t>(device->threads(), entry.batch));
+  return lanes * scheduleOf(*theArtifact, entries(), entry).arena;
 }
 
 std::unique_ptr<Program> DeviceSession::bindBeside(const gradc_artifact_entry &entry,
@@ -274,55 +275,27 @@ const gradc_artifact_entry *DeviceSession::findEntry(std::string_view name) cons
   return nullptr;
 }
 
-Result<DeviceSession::Bound *> DeviceSession::bind(const gradc_artifact_entry &entry) {
-  auto found = programs.find(&entry);
-  if (found == programs.end()) {
-    Program program(*theArtifact, theLevel, entry,
-                    {arena.data(), states.buffers(), kernels, libraries.calls,
-                     arena.data() + scratchAt, states.division()},
-                    *device);
-    if (!program.ok())
-      return Status(Code::doesNotFit,
-                    text("no memory for the outputs of entry ", string(entry.name)));
-    Bound bound{std::move(program), InputCopies(*device, ports(entry.inputs))};
-    found = programs.emplace(&entry, std::move(bound)).first;
-  }
-  return &found->second;
+Spaces DeviceSession::spaces() const {
+  return {arena.data(),    states.buffers(),         kernels,
+          libraries.calls, arena.data() + scratchAt, states.division()};
 }
 
-Result<DeviceSession::Bound *> DeviceSession::bindToRun(const gradc_artifact_entry &entry) {
+Result<BoundEntry *> DeviceSession::bind(const gradc_artifact_entry &entry) {
+  std::unique_ptr<BoundEntry> &bound = programs[&entry];
+  if (!bound)
+    bound = std::make_unique<BoundEntry>(*theArtifact, theLevel, entry, spaces(), *device);
+  if (bound->ok())
+    return bound.get();
+  programs.erase(&entry);
+  return Status(Code::doesNotFit, text("no memory for the outputs of entry ", string(entry.name)));
+}
+
+Result<BoundEntry *> DeviceSession::bindToRun(const gradc_artifact_entry &entry) {
   auto bound = bind(entry);
-  if (!bound || !(*bound)->program.writesStates())
+  if (!bound || !(*bound)->program().writesStates())
     return bound;
   Status owned = ownStates();
   return owned.ok() ? bind(entry) : owned;
-}
-
-Status DeviceSession::bindInputs(const gradc_artifact_entry &entry, Bound &bound,
-                                 std::span<const void *const> inputs, int64_t rows,
-                                 PrefetchedInputs prefetched, bool inPlace) {
-  if (Status fits = checkRows(*theArtifact, entry, rows, /*isShare=*/ranks); !fits.ok())
-    return fits;
-  auto expected = ports(entry.inputs);
-  if (inputs.size() != expected.size())
-    return Status(Code::usage, text("entry ", string(entry.name), ": expected ", expected.size(),
-                                    " inputs, found ", inputs.size()));
-  int64_t units = rows / unitOf(entry);
-  bound.program.setRows(units);
-  own.setRows(units);
-  Communicator *sharedBy = bound.program.hasCollectives() ? ranks : nullptr;
-  for (uint32_t i = 0; i < inputs.size(); ++i) {
-    const void *input = own.inPlaceOf(inputs[i], expected[i].role, sharedBy);
-    if (inPlace && reinterpret_cast<uintptr_t>(input) % 64 == 0) {
-      bound.program.bindInput(i, input);
-      continue;
-    }
-    auto copy = bound.inputs.copy(i, input, bytesOfRows(entry, expected[i], rows), prefetched);
-    if (!copy)
-      return copy.status();
-    bound.program.bindInput(i, *copy);
-  }
-  return bound.inputs.copySmall();
 }
 
 Result<PrefetchedInputs> DeviceSession::prefetch(const gradc_artifact_entry &entry,
@@ -333,34 +306,30 @@ Result<PrefetchedInputs> DeviceSession::prefetch(const gradc_artifact_entry &ent
   auto bound = bind(entry);
   if (!bound)
     return bound.status();
-  if (Status fits = checkRows(*theArtifact, entry, rows); !fits.ok())
-    return fits;
   PrefetchedInputs prefetched{++prefetches};
-  for (uint32_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i])
-      if (uint64_t bytes = bytesOfRows(entry, ports(entry.inputs)[i], rows))
-        if (Status copied = (*bound)->inputs.copyAhead(i, inputs[i], bytes, prefetched);
-            !copied.ok())
-          return copied;
-  return prefetched;
+  Status copied = (*bound)->prefetch(inputs, rows, prefetched);
+  return copied.ok() ? Result<PrefetchedInputs>(prefetched) : copied;
 }
 
 Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                             std::span<void *const> outputs, int64_t rows,
                             PrefetchedInputs prefetched) {
+  size_t results = countGiven(ports(entry.outputs));
+  if (Status count = checkCount(*theArtifact, entry, "outputs", results, outputs.size());
+      !count.ok())
+    return count;
+  if (entry.each_row)
+    return runEachRow(entry, inputs, outputs, rows);
   auto bound = bindToRun(entry);
   if (!bound)
     return bound.status();
-  if (size_t results = countGiven(ports(entry.outputs)); outputs.size() != results)
-    return Status(Code::usage, text("entry ", string(entry.name), ": expected ", results,
-                                    " outputs, found ", outputs.size()));
-  Program &program = (*bound)->program;
+  const Program &program = (*bound)->program();
   bool isHere = device->sharesHostMemory();
   if (ranks && program.hasCollectives() && !isHere)
     return Status(Code::usage, text("entry ", string(entry.name), " is shared by ", ranks->size(),
                                     " ranks, which this version does on CPUs only; it runs on ",
                                     string(theLevel.name)));
-  if (Status s = bindInputs(entry, **bound, inputs, rows, prefetched, isHere); !s.ok())
+  if (Status s = (*bound)->bindInputs(inputs, rows, prefetched, isHere, ranks); !s.ok())
     return s;
   profiledRun.clear();
   Schedule schedule = program.schedule();
@@ -368,42 +337,36 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
   Status launched = device->launch(schedule, profiled ? &profiledRun : nullptr);
   if (launched.ok() && ranks && program.hasCollectives())
     launched = ranks->settle();
-  Status copied = launched.ok() ? copyOutputs(entry, **bound, outputs, rows) : launched;
+  Status copied = launched.ok() ? (*bound)->copyOutputs(outputs, rows) : launched;
   running = &entry;
   if (!copied.ok())
     (void)device->synchronize(); // outputs must outlive pending copies
   return copied;
 }
 
+Status DeviceSession::runEachRow(const gradc_artifact_entry &entry,
+                                 std::span<const void *const> inputs,
+                                 std::span<void *const> outputs, int64_t rows) {
+  if (Status fits = checkRows(*theArtifact, entry, rows); !fits.ok())
+    return fits;
+  if (Status count = checkCount(*theArtifact, entry, "inputs", entry.inputs.count, inputs.size());
+      !count.ok())
+    return count;
+  const gradc_artifact_entry &oneRow = scheduleOf(*theArtifact, entries(), entry);
+  EachRow &each = separate
+                      .try_emplace(&entry, *theArtifact, theLevel, entry, oneRow, spaces(),
+                                   arenaBeside(oneRow), scratchOffset(oneRow), *device)
+                      .first->second;
+  profiledRun.clear();
+  running = nullptr; // indices have been checked
+  return each.run(inputs, outputs, rows, profiled ? &profiledRun : nullptr);
+}
+
 Status DeviceSession::finish() {
   if (Status ended = device->synchronize(); !ended.ok())
     return ended;
   auto bound = running ? programs.find(running) : programs.end();
-  return bound == programs.end() ? Status()
-                                 : checkIndices(*theArtifact, *running, bound->second.indices);
-}
-
-Status DeviceSession::copyOutputs(const gradc_artifact_entry &entry, Bound &bound,
-                                  std::span<void *const> outputs, int64_t rows) {
-  std::vector<Device::Piece> &pieces = bound.results;
-  std::span<std::byte> block = bound.program.outputBlock();
-  pieces.clear();
-  auto results = ports(entry.outputs);
-  bound.indices.assign(results.size() - outputs.size(), 0);
-  uint64_t *index = bound.indices.data();
-  auto given = outputs.begin();
-  for (const gradc_artifact_port &port : results) {
-    void *to = isGiven(port) ? *given++ : index++;
-    if (!to)
-      continue;
-    const std::byte *from = bound.program.resolve(port.slice);
-    uint64_t bytes = bytesOfRows(entry, port, rows);
-    if (port.slice.space == GRADC_SPACE_OUTPUT)
-      pieces.push_back({to, uint64_t(from - block.data()), bytes});
-    else if (Status s = device->copyOut(to, from, bytes); !s.ok())
-      return s;
-  }
-  return pieces.empty() ? Status() : device->copyPiecesOut(pieces, block.data(), block.size());
+  return bound == programs.end() ? Status() : bound->second->checkIndices();
 }
 
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
@@ -416,13 +379,18 @@ Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
 
 Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                             int64_t rows) {
+  if (entry.each_row)
+    return Status(Code::usage,
+                  text("entry ", string(entry.name), " runs entry ",
+                       string(scheduleOf(*theArtifact, entries(), entry).name),
+                       " for each row; expected that one, to run it launch by launch"));
   auto bound = bindToRun(entry);
   if (!bound)
     return bound.status();
   // Inputs are copied, so the caller may release them before the last launch.
-  Status begun = bindInputs(entry, **bound, inputs, rows, {}, /*inPlace=*/false);
+  Status begun = (*bound)->bindInputs(inputs, rows, {}, /*inPlace=*/false, ranks);
   if (begun.ok())
-    replay.begin(*theArtifact, entry, (*bound)->program, *device, rows < entry.batch);
+    replay.begin(*theArtifact, entry, (*bound)->program(), *device, rows < entry.batch);
   return begun;
 }
 

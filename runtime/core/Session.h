@@ -107,6 +107,9 @@ public:
                                               std::byte *arena) const = 0;
   virtual uint64_t arenaBeside(const gradc_artifact_entry &entry) const = 0;
 
+  /// The bytes of intermediate values of a run; of all threads, if an entry runs for each row.
+  virtual uint64_t arenaOf(const gradc_artifact_entry &entry) const = 0;
+
   /// Replays an entry launch by launch, for verify and for finding the first non-finite tensor.
   /// `begin` binds the inputs. Then `next` returns the next launch, following the conditions and
   /// counts that earlier launches computed, and `runLaunch` runs it, until `next` returns none. In

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,6 +44,13 @@ struct Profile {
   void clear() {
     paths.clear();
     times.clear();
+  }
+  /// Adds a run that began when this one had ended.
+  void append(const Profile &next) {
+    if (!times.empty())
+      times.pop_back();
+    paths.insert(paths.end(), next.paths.begin(), next.paths.end());
+    times.insert(times.end(), next.times.begin(), next.times.end());
   }
 };
 
@@ -119,6 +127,12 @@ public:
     return this->launch({{&step, 1}, {&launch, 1}, {launch.slices, launch.sliceCount}, {}},
                         nullptr);
   }
+  /// Calls `work(thread, i)` for each i below `count`; on the host, each thread begins with its own
+  /// number, and takes the next i as soon as it has finished one.
+  virtual void forEach(int64_t count, const std::function<void(unsigned, int64_t)> &work) {
+    for (int64_t i = 0; i < count; ++i)
+      work(0, i);
+  }
   /// Releases everything kept for this schedule, which is about to be destroyed.
   virtual void forget(const Schedule &schedule) {}
   /// Unexpected facts about the launches so far, for the user; usually empty.
@@ -159,8 +173,8 @@ private:
 };
 
 /// Runs a schedule on the calling thread of the host. Several threads may do so at the same time,
-/// each with its own schedule.
-Status launchHere(const Schedule &schedule);
+/// each with its own schedule. `profile`, unless null, receives its launches.
+Status launchHere(const Schedule &schedule, Profile *profile = nullptr);
 
 /// The CPUs of this machine as a team of `threads` threads; 0 means one thread per CPU that this
 /// process may use.

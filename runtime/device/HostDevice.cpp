@@ -8,6 +8,7 @@
 #include "runtime/device/WorkShare.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <sys/mman.h>
@@ -127,12 +128,17 @@ int64_t now() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Runs a whole schedule on the calling thread. `note(walk, launch)`: called before each launch.
-template <typename Note> Status runHere(ScheduleWalk &walk, RankSums &sums, Note &&note) {
+/// Runs a whole schedule on the calling thread. `copy`: storage for slices that move.
+Status runHere(const Schedule &schedule, std::vector<void *> &copy, Profile *profile) {
   DefaultFloatingPoint guard;
+  ScheduleWalk walk(schedule, copy);
+  RankSums sums(schedule.ranks);
   while (const Step *piece = walk.next(numberIn, [](const Step &) {})) {
     for (const Launch &launch : piece->launches) {
-      note(launch);
+      if (profile) {
+        profile->paths.push_back(walk.path(launch));
+        profile->times.push_back(now());
+      }
       sums.waitFor(launch.awaits);
       runAlone(launch, walk.slices(launch), sums);
       sums.progress();
@@ -176,6 +182,7 @@ public:
   }
   using Device::launch;
   Status launch(const Schedule &schedule, Profile *profile) override;
+  void forEach(int64_t count, const std::function<void(unsigned, int64_t)> &work) override;
   Status synchronize() override { return {}; }
 
 private:
@@ -236,6 +243,8 @@ void HostDevice::forgetPages(void *memory, uint64_t bytes) {
 
 Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
   const int64_t begin = now(); // the first launch's time includes the wait
+  if (profile)
+    profile->clear();
   bool splits =
       team->size() > 1 && std::any_of(schedule.launches.begin(), schedule.launches.end(),
                                       [](const Launch &launch) { return launch.shares > 1; });
@@ -253,14 +262,7 @@ Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
         status = std::move(walked);
     });
   } else {
-    ScheduleWalk walk(schedule, copies[0]);
-    RankSums sums(schedule.ranks);
-    status = runHere(walk, sums, [&](const Launch &launch) {
-      if (profile) {
-        profile->paths.push_back(walk.path(launch));
-        profile->times.push_back(now());
-      }
-    });
+    status = runHere(schedule, copies[0], profile);
   }
   if (profile) {
     profile->times.push_back(now());
@@ -269,6 +271,14 @@ Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
   if (splits)
     choice.ran(&schedule, now() - begin);
   return status;
+}
+
+void HostDevice::forEach(int64_t count, const std::function<void(unsigned, int64_t)> &work) {
+  std::atomic<int64_t> next{team->size()};
+  team->run([&](unsigned thread) {
+    for (int64_t i = thread; i < count; i = next.fetch_add(1))
+      work(thread, i);
+  });
 }
 
 /// Assigns a thread its initial part of a launch's units.
@@ -342,11 +352,14 @@ void HostDevice::runShare(const Launch &launch, void *const *slices, std::span<W
 
 } // namespace
 
-Status gradc::runtime::launchHere(const Schedule &schedule) {
+Status gradc::runtime::launchHere(const Schedule &schedule, Profile *profile) {
   std::vector<void *> copy;
-  ScheduleWalk walk(schedule, copy);
-  RankSums sums(schedule.ranks);
-  return runHere(walk, sums, [](const Launch &) {});
+  if (profile)
+    profile->clear();
+  Status status = runHere(schedule, copy, profile);
+  if (profile)
+    profile->times.push_back(now());
+  return status;
 }
 
 Result<std::unique_ptr<Device>> gradc::runtime::createHostDevice(int threads) {

@@ -2,6 +2,7 @@
 #include "runtime/train/Trace.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/core/EntryRows.h"
 #include "runtime/device/Device.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -88,7 +89,9 @@ const std::vector<std::string> &Trace::describe(const Session &session,
     return known;
   const Artifact &artifact = session.artifact();
   auto kernels = artifact.elements<gradc_artifact_kernel>(session.level().kernels);
-  for (const auto &node : artifact.elements<gradc_artifact_node>(entry.nodes)) {
+  const gradc_artifact_entry &run =
+      scheduleOf(artifact, artifact.elements<gradc_artifact_entry>(session.level().entries), entry);
+  for (const auto &node : artifact.elements<gradc_artifact_node>(run.nodes)) {
     std::string_view title = nodeTitle(artifact, node, kernels);
     std::string_view source = artifact.string(node.node);
     std::string name = source.empty() ? std::string(title) : text(title, ": ", source);

@@ -25,13 +25,17 @@ def expect(what, holds):
 class Session:
     """A session of a model that was compiled with --emit=so, through the C interface."""
 
-    def __init__(self, library):
+    class Options(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int32), ("level", ctypes.c_char_p)]
+
+    def __init__(self, library, threads=0):
         self.lib = ctypes.CDLL(library)
         self.lib.gradc_last_error.restype = ctypes.c_char_p
         self.lib.gradc_session_level.restype = ctypes.c_char_p
         self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("open", None, ctypes.byref(self.model))
-        self.call("session_create", self.model, None, ctypes.byref(self.session))
+        options = self.Options(ctypes.sizeof(self.Options), threads, None)
+        self.call("session_create", self.model, ctypes.byref(options), ctypes.byref(self.session))
 
     def call(self, name, *arguments, fails=False):
         """Calls gradc_NAME, which must succeed or fail as expected; returns its message."""

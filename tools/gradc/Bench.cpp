@@ -4,6 +4,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
+#include "runtime/core/EntryRows.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/device/Device.h"
 #include "runtime/train/Phase.h"
@@ -60,6 +61,12 @@ public:
                                                 const NamedTensors &given, int64_t rows);
 
   const gradc_artifact_entry &entry() const { return *theEntry; }
+  /// The nodes that a step executes.
+  std::span<const gradc_artifact_node> nodes() const {
+    const Artifact &artifact = session.artifact();
+    auto entries = artifact.elements<gradc_artifact_entry>(session.level().entries);
+    return artifact.elements<gradc_artifact_node>(scheduleOf(artifact, entries, *theEntry).nodes);
+  }
   const std::string &data() const { return origin; }
   /// Advances to the next batch.
   Status step() {
@@ -248,7 +255,7 @@ Status Bench::run(BenchResult &result) {
     if (Status opened = trace.open(options.trace); !opened.ok())
       return opened;
   session.profile(true);
-  launchSeconds.resize(workload.entry().nodes.count);
+  launchSeconds.resize(workload.nodes().size());
   size_t profiled = 0;
   auto note = [&](int64_t begin, int64_t end) {
     const Profile &profile = session.lastProfile();
@@ -277,7 +284,8 @@ Status Bench::run(BenchResult &result) {
 void Bench::describeKernels(BenchResult &result) {
   const Artifact &artifact = session.artifact();
   auto kernels = artifact.elements<gradc_artifact_kernel>(session.level().kernels);
-  auto nodes = artifact.elements<gradc_artifact_node>(workload.entry().nodes);
+  auto nodes = workload.nodes();
+  int threads = workload.entry().each_row ? 1 : result.threads;
   for (size_t i = 0; i < nodes.size(); ++i) {
     result.nodeSeconds.push_back(quantile(launchSeconds[i], 0.5));
     if (nodes[i].kind != GRADC_NODE_LAUNCH)
@@ -290,7 +298,7 @@ void Bench::describeKernels(BenchResult &result) {
     time.flops = int64_t(kernel.flops) * launchesRun[i];
     time.bytes = int64_t(kernel.bytes) * launchesRun[i];
     int64_t shares = kernel.grain > 0 ? kernel.units / kernel.grain : kernel.units;
-    time.threads = int(std::clamp<int64_t>(shares, 1, result.threads));
+    time.threads = int(std::clamp<int64_t>(shares, 1, threads));
     result.kernels.push_back(std::move(time));
   }
   llvm::sort(result.kernels,
@@ -332,7 +340,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   result.level = (*artifact)->string((*session)->level().name);
   result.data = (*workload)->data();
   result.batch = entry.batch;
-  result.arenaBytes = int64_t(entry.arena);
+  result.arenaBytes = int64_t((*session)->arenaOf(entry));
   for (const auto &buffer :
        (*artifact)->elements<gradc_artifact_buffer>((*session)->level().buffers))
     result.stateBytes += int64_t(buffer.bytes);

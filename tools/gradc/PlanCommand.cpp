@@ -25,6 +25,10 @@ std::string nodeText(const PlannedNode &node) {
 }
 
 void print(const EntryPlan &entry) {
+  if (!entry.eachRow.empty()) {
+    fmt::print("\n{}: {} for each row, on one thread\n", entry.name, entry.eachRow);
+    return;
+  }
   std::string sums;
   if (entry.collectives)
     sums =
@@ -132,6 +136,8 @@ json toJson(const EntryPlan &entry) {
                  {"peak", {{"bytes", entry.peakBytes}, {"node", entry.peakNode}}},
                  {"nodes", json::array()},
                  {"tensors", json::array()}};
+  if (!entry.eachRow.empty())
+    result["each_row"] = entry.eachRow;
   for (const PlannedNode &node : entry.nodes) {
     result["nodes"].push_back({{"kernel", node.what},
                                {"nodes", node.node},

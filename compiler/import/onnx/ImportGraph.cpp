@@ -328,8 +328,11 @@ void EntryImport::judgeRows() {
   if (std::exchange(isJudged, true))
     return;
   int64_t rows = function->getAttrOfType<IntegerAttr>("grad.batch").getInt();
-  Operation *op = findCoupling(function.getBody().front(), rows,
-                               [&](BlockArgument argument) { return isBatched(argument); });
+  auto checks =
+      llvm::map_to_vector(indexChecks, [](const IndexCheck &check) { return check.largest; });
+  Operation *op = findCoupling(
+      function.getBody().front(), rows, [&](BlockArgument argument) { return isBatched(argument); },
+      checks);
   if (op)
     function->setAttr("grad.coupling_node", builder.getStringAttr(nodeName(op)));
 }

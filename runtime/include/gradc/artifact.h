@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 16u
+#define GRADC_ARTIFACT_VERSION 17u
 #define GRADC_NONE 0xffffffffu
 
 /* `count` elements (bytes, in the case of raw data) from `offset` on. */
@@ -279,6 +279,8 @@ typedef struct gradc_artifact_entry {
   uint32_t any_rows;            /* 1: also runs on fewer samples */
   gradc_string least_rows_node; /* the node that requires `least_rows` */
   uint32_t row_unit;            /* samples per row of the schedule; runs have a multiple of it; 0 means 1 */
+  uint32_t each_row;            /* 1: a run of more rows than any bucket holds runs the first bucket, which has a batch of 1, for
+                                 * each row; the entry has no nodes of its own, and its outputs no slices */
   int64_t least_rows;           /* the minimum number of rows of the schedule */
   gradc_range buckets;          /* uint32_t: entries of the level with the same ports and smaller batches, in rising order.
                                  * The first one with room for the rows of a run replaces this entry */

@@ -124,7 +124,7 @@ typedef struct gradc_entry_info {
   int64_t batch;        /* samples per call; 0: not batched */
   uint32_t inputs, outputs;
   uint32_t launches;    /* nodes of the schedule: kernels and, with control flow, ifs and loops */
-  uint64_t arena_bytes; /* planned memory for intermediate tensors */
+  uint64_t arena_bytes; /* planned memory for intermediate tensors; of all threads, if rows run one by one */
   uint32_t any_rows;    /* 1: gradc_run_rows also takes fewer samples than `batch` */
   int64_t least_rows;   /* the smallest number of samples */
   const char *coupling_node; /* a node that couples the samples of a call (a mean over the batch, say). "": none, so more
@@ -167,7 +167,8 @@ GRADC_API gradc_status gradc_run(gradc_session *session, uint32_t entry,
  * outputs hold that many rows. Results and states are those of an entry compiled for this number. More rows are refused, and
  * so are fewer if the entry has no `any_rows`. An input of GRADC_ROLE_ROWS or GRADC_ROLE_RANK_ROWS may be NULL. If the entry
  * has buckets (gradc compile --buckets), the smallest that holds the rows runs in its place, "forward.rows.1" for one row.
- * The choice depends only on `rows`; a profile then lists the launches of that entry. */
+ * The choice depends only on `rows`; a profile then lists the launches of that entry. Where the values of a batch do not stay in
+ * the cache, that entry also runs for each row of a batch, threads share the rows, and a profile lists those of the first thread. */
 GRADC_API gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows,
                                       const void *const *inputs, uint32_t input_count,
                                       void *const *outputs, uint32_t output_count);

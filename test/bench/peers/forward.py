@@ -52,10 +52,11 @@ def with_gradc(path, x, threads):
     count = 1  # more inputs are numbers of rows, which the runtime sets itself
     while library.gradc_input_describe(session, entry, count, ctypes.byref(port)) == 0:
         count += 1
+    run, rows = (library.gradc_run, ()) if count == 1 else (library.gradc_run_rows, (ctypes.c_int64(len(x)),))
 
     def call():
         inputs, outputs = (ctypes.c_void_p * count)(x.ctypes.data), (ctypes.c_void_p * 1)(y.ctypes.data)
-        check(library.gradc_run_rows(session, entry, ctypes.c_int64(len(x)), inputs, count, outputs, 1))
+        check(run(session, entry, *rows, inputs, count, outputs, 1))
         return y
 
     return call

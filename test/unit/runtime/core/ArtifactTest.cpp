@@ -75,10 +75,10 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
 TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
-  newer[offsetof(gradc_artifact_header, version)] = std::byte{17};
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{18};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 16, found 17: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 17, found 18: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
@@ -367,6 +367,9 @@ TEST(Artifact, ChecksBuckets) {
   EXPECT_EQ(error([](auto &few, auto &) { few.outputs.offset = few.inputs.offset; }), expected);
   EXPECT_EQ(error([](auto &few, auto &) { few.any_rows = 0; }), expected);
   EXPECT_EQ(error([](auto &few, auto &) { few.batch = 2; }), expected); // of other bytes a row
+  auto eachRow = [](auto &few, auto &) { few.each_row = 1; };
+  EXPECT_EQ(error(eachRow), "corrupt artifact: level x86-64-v3: entry some.rows.4: expected entry "
+                            "some.rows.4 to run a bucket of one row for each row");
 }
 
 TEST(Artifact, ChecksLibraryCalls) {

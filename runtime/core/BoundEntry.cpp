@@ -1,0 +1,73 @@
+// Inputs are read in place if possible; outputs lie in a block of the entry, and are copied out.
+#include "runtime/core/BoundEntry.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/core/IndexCheck.h"
+
+using namespace gradc::runtime;
+
+BoundEntry::BoundEntry(const Artifact &artifact, const gradc_artifact_level &level,
+                       const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
+    : artifact(artifact), entry(entry), device(device),
+      theProgram(artifact, level, entry, spaces, device), copies(device, ports(entry.inputs)) {}
+
+Status BoundEntry::bindInputs(std::span<const void *const> inputs, int64_t rows,
+                              PrefetchedInputs prefetched, bool inPlace, Communicator *ranks) {
+  if (Status fits = checkRows(artifact, entry, rows, /*isShare=*/ranks); !fits.ok())
+    return fits;
+  auto expected = ports(entry.inputs);
+  if (Status count = checkCount(artifact, entry, "inputs", expected.size(), inputs.size());
+      !count.ok())
+    return count;
+  int64_t units = rows / unitOf(entry);
+  theProgram.setRows(units);
+  own.setRows(units);
+  Communicator *sharedBy = theProgram.hasCollectives() ? ranks : nullptr;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const void *input = own.inPlaceOf(inputs[i], expected[i].role, sharedBy);
+    if (inPlace && reinterpret_cast<uintptr_t>(input) % 64 == 0) {
+      theProgram.bindInput(i, input);
+      continue;
+    }
+    auto copy = copies.copy(i, input, bytesOfRows(entry, expected[i], rows), prefetched);
+    if (!copy)
+      return copy.status();
+    theProgram.bindInput(i, *copy);
+  }
+  return copies.copySmall();
+}
+
+Status BoundEntry::prefetch(std::span<const void *const> inputs, int64_t rows,
+                            PrefetchedInputs prefetched) {
+  if (Status fits = checkRows(artifact, entry, rows); !fits.ok())
+    return fits;
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i])
+      if (uint64_t bytes = bytesOfRows(entry, ports(entry.inputs)[i], rows))
+        if (Status copied = copies.copyAhead(i, inputs[i], bytes, prefetched); !copied.ok())
+          return copied;
+  return {};
+}
+
+Status BoundEntry::copyOutputs(std::span<void *const> outputs, int64_t rows) {
+  std::span<std::byte> block = theProgram.outputBlock();
+  results.clear();
+  auto all = ports(entry.outputs);
+  indices.assign(all.size() - outputs.size(), 0);
+  uint64_t *index = indices.data();
+  auto given = outputs.begin();
+  for (const gradc_artifact_port &port : all) {
+    void *to = isGiven(port) ? *given++ : index++;
+    if (!to)
+      continue;
+    const std::byte *from = theProgram.resolve(port.slice);
+    uint64_t bytes = bytesOfRows(entry, port, rows);
+    if (port.slice.space == GRADC_SPACE_OUTPUT)
+      results.push_back({to, uint64_t(from - block.data()), bytes});
+    else if (Status s = device.copyOut(to, from, bytes); !s.ok())
+      return s;
+  }
+  return results.empty() ? Status() : device.copyPiecesOut(results, block.data(), block.size());
+}
+
+Status BoundEntry::checkIndices() const { return runtime::checkIndices(artifact, entry, indices); }
