@@ -30,8 +30,7 @@ struct PlannedTensor {
 
 struct EntryPlan {
   std::string name;
-  std::string
-      eachRow; ///< the entry that runs for each row, if there is one; then there are no nodes
+  std::string eachRow; ///< the entry that runs for each row; then this one has no nodes
   std::vector<PlannedNode> nodes;
   int64_t launches = 0; ///< kernels and copies among the nodes
   int64_t collectives = 0,

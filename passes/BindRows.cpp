@@ -160,7 +160,7 @@ private:
     return llvm::all_of(llvm::seq(ours.getRank()), [&](int64_t d) {
       int64_t size = ours.getDimSize(d), found = theirs.getDimSize(d);
       bool isFixed = found == size, isScaled = found * batch == size * rows;
-      if (!extents || (*extents)[d] == extent::free)
+      if (!extents || extent::isFree((*extents)[d]))
         return isFixed || isScaled;
       return (*extents)[d] > 0 ? isScaled : isFixed;
     });
@@ -178,7 +178,7 @@ private:
       analysis.set(count, {});
       bool hasRows = analysis.isBatched(count.getOperand());
       for (int64_t d : count.getDims())
-        if (!hasRows && (*analysis.find(count.getOperand()))[d] == extent::free &&
+        if (!hasRows && extent::isFree((*analysis.find(count.getOperand()))[d]) &&
             mayHoldBatch(count.getOperand(), d))
           return analysis.fail("it counts what is repeated, perhaps for each row of the batch");
       return success();
@@ -196,7 +196,7 @@ private:
     ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
     for (auto [d, extent] : llvm::enumerate(*analysis.find(value)))
       if ((extent > 0 && llvm::any_of(shape.take_front(d), [](int64_t n) { return n != 1; })) ||
-          (extent == extent::free && mayHoldBatch(value, int64_t(d))))
+          (extent::isFree(extent) && mayHoldBatch(value, int64_t(d))))
         return failure();
     return success();
   }

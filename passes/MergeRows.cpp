@@ -79,7 +79,7 @@ private:
   static bool leadAlike(ArrayRef<Extents> values, size_t count) {
     return llvm::all_of(values, [&](ArrayRef<int64_t> extents) {
       auto isWhole = [](int64_t e) { return e == extent::whole; };
-      return extents[0] != extent::free && extents[0] == values.front()[0] &&
+      return !extent::isFree(extents[0]) && extents[0] == values.front()[0] &&
              llvm::all_of(extents.slice(1, count - 1), isWhole);
     });
   }

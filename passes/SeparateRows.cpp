@@ -6,6 +6,8 @@
 #include "passes/support/PlannedEntry.h"
 #include "passes/support/Ports.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 
@@ -15,15 +17,23 @@ namespace gradc {
 
 namespace {
 
-/// Compares the time of one row's launches, alone, with their share of a run of `rows` rows.
-class RowTime {
+/// What running rows one by one saves and costs, in seconds per row.
+class RowCosts {
 public:
-  RowTime(const SymbolTable &symbols, const exec::Level &level, int64_t rows)
+  RowCosts(const SymbolTable &symbols, const exec::Level &level, int64_t rows)
       : symbols(symbols), level(level), rows(rows) {}
 
-  /// Whether keeping values in the cache saves more than reading the weights for every row costs.
-  bool isShorterAlone(func::FuncOp oneRow) {
-    oneRow.walk([&](exec::LaunchOp launch) { add(launch); });
+  /// Whether keeping the values of a row in the cache saves more than it costs to read the weights,
+  /// and compute what all rows share, for every row. `oneRow`: the entry for one row.
+  bool areLower(func::FuncOp oneRow, ArrayRef<bool> isBatched) {
+    for (auto [argument, holdsRow] : llvm::zip_equal(oneRow.getArguments(), isBatched))
+      if (holdsRow)
+        ofRow.insert(argument);
+    oneRow.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      follow(op);
+      if (auto launch = dyn_cast<exec::LaunchOp>(op))
+        add(launch);
+    });
     return saved > lost;
   }
 
@@ -31,43 +41,71 @@ private:
   static int64_t bytesOf(Value v) {
     return exec::layoutBytes(cast<RankedTensorType>(v.getType()), /*layout=*/nullptr);
   }
+  static double tripsAround(Operation *op) {
+    double trips = 1;
+    for (auto scan = op->getParentOfType<ScanOp>(); scan; scan = scan->getParentOfType<ScanOp>())
+      trips *= double(scan.getTrips());
+    return trips;
+  }
 
-  /// Whether a value is a state, perhaps one that a loop around it reads in every iteration.
-  static bool isState(Value v) {
-    while (auto argument = dyn_cast<BlockArgument>(v)) {
-      auto scan = dyn_cast<ScanOp>(argument.getOwner()->getParentOp());
-      if (!scan || !llvm::is_contained(scan.getInvariantArguments(), argument))
-        return false;
-      v = scan.getInvariants()[argument.getArgNumber() -
-                               scan.getInvariantArguments().front().getArgNumber()];
+  /// Results depend on the row if an operand does, and so do the arguments of regions, except for
+  /// what a loop does not change.
+  void follow(Operation *op) {
+    if (llvm::none_of(op->getOperands(), [&](Value v) { return ofRow.contains(v); }))
+      return;
+    ofRow.insert(op->result_begin(), op->result_end());
+    auto scan = dyn_cast<ScanOp>(op);
+    if (!scan) {
+      for (Region &region : op->getRegions())
+        ofRow.insert(region.args_begin(), region.args_end());
+      return;
     }
-    return v.getDefiningOp<ReadOp>();
+    ofRow.insert(scan.getCarried().begin(), scan.getCarried().end());
+    for (auto [step, stack] : llvm::zip_equal(scan.getSteps(), scan.getStacks()))
+      if (ofRow.contains(stack))
+        ofRow.insert(step);
+    for (auto [argument, v] : llvm::zip_equal(scan.getInvariantArguments(), scan.getInvariants()))
+      if (ofRow.contains(v))
+        ofRow.insert(argument);
   }
 
   void add(exec::LaunchOp launch) {
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
-    double trips = 1;
-    for (auto scan = launch->getParentOfType<ScanOp>(); scan;
-         scan = scan->getParentOfType<ScanOp>())
-      trips *= double(scan.getTrips());
-    int64_t values = 0, weights = 0;
-    for (Value v : launch.getResults())
-      values += bytesOf(v);
-    // Except for products, as much of a state is used as is computed: some rows of a table.
-    bool isProduct = !kernel.getBlock().getOps<ContractionOpInterface>().empty();
-    int64_t most = isProduct ? std::numeric_limits<int64_t>::max() : values;
-    for (Value v : launch.getOperands())
-      isState(v) ? weights += std::min(bytesOf(v), most) : values += bytesOf(v);
     double seconds = double(kernel.getFlops().value_or(0)) / level.f32Flops;
-    lost += trips * std::max(double(weights) / level.memoryBandwidth - seconds, 0.0);
-    if (values * rows > level.l2Bytes)
-      saved += trips * double(values) / level.memoryBandwidth;
+    int64_t values = 0, passedOn = 0, shared = 0, computed = 0;
+    for (Value v : launch.getResults()) {
+      computed += bytesOf(v);
+      passedOn += v.getUsers().empty() || isa<func::ReturnOp>(*v.user_begin()) ? 0 : bytesOf(v);
+    }
+    // Except for products, as much of a shared operand is used as is computed: some rows of a
+    // table.
+    bool isProduct = !kernel.getBlock().getOps<ContractionOpInterface>().empty();
+    int64_t most = isProduct ? std::numeric_limits<int64_t>::max() : computed;
+    for (Value v : launch.getOperands()) {
+      if (!ofRow.contains(v)) {
+        shared += std::min(bytesOf(v), most);
+        continue;
+      }
+      values += bytesOf(v);
+      bool isInput = isa<BlockArgument>(v) && isa<func::FuncOp>(v.getParentBlock()->getParentOp());
+      passedOn += isInput ? 0 : bytesOf(v);
+    }
+    values += computed;
+    double reading = double(shared) / level.memoryBandwidth, trips = tripsAround(launch);
+    if (llvm::none_of(launch.getOperands(), [&](Value v) { return ofRow.contains(v); }))
+      lost += trips * std::max(reading + double(computed) / level.memoryBandwidth, seconds);
+    else
+      lost += trips * std::max(reading - seconds, 0.0);
+    if (values <= level.sharedCacheBytes() && values * rows > level.sharedCacheBytes())
+      saved += trips * double(passedOn) / level.memoryBandwidth;
   }
 
   const SymbolTable &symbols;
   const exec::Level &level;
   int64_t rows;
-  double saved = 0, lost = 0; ///< seconds per row
+  llvm::DenseSet<Value> ofRow; ///< values that depend on the row
+  double saved = 0;
+  double lost = 2e-6; ///< inputs and outputs of a run are bound and copied in about 1 us
 };
 
 struct SeparateRows : impl::SeparateRowsBase<SeparateRows> {
@@ -81,8 +119,12 @@ struct SeparateRows : impl::SeparateRowsBase<SeparateRows> {
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
       std::string name = (function.getSymName() + bucketInfix + "1").str();
       auto oneRow = symbols.lookup<func::FuncOp>(name);
-      if (oneRow && processesRows(function, symbols) &&
-          RowTime(symbols, *level, *batchOf(function)).isShorterAlone(oneRow))
+      if (!oneRow || !processesRows(function, symbols))
+        continue;
+      SmallVector<bool> isBatched;
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        isBatched.push_back(function.getArgAttr(i, "grad.batched") != nullptr);
+      if (RowCosts(symbols, *level, *batchOf(function)).areLower(oneRow, isBatched))
         replace(function, oneRow);
     }
   }
@@ -91,7 +133,9 @@ private:
   /// Whether all that a run does is done for each of its rows, without regard to the others.
   bool processesRows(func::FuncOp function, const SymbolTable &symbols) {
     if (!function->hasAttr("grad.rows") || function->hasAttr("grad.coupling_node") ||
-        function->hasAttr("grad.least_rows") || !function.getOps<WriteOp>().empty())
+        function->hasAttr("grad.numbers_rows") || function->hasAttr("grad.least_rows"))
+      return false;
+    if (function.walk([](WriteOp) { return WalkResult::interrupt(); }).wasInterrupted())
       return false;
     for (BlockArgument argument : function.getArguments()) // such as the number of rows
       if (roleOfArgument(function, argument.getArgNumber()) != gradc_role_name(GRADC_ROLE_DATA) &&
@@ -116,8 +160,10 @@ private:
     exec::EntryOp entry = createEntry(builder, function, /*arena=*/0);
     entry.setEachRowAttr(FlatSymbolRefAttr::get(oneRow));
     function.erase();
+    llvm::StringSet<> launched;
+    getOperation().walk([&](exec::LaunchOp launch) { launched.insert(launch.getKernel()); });
     for (auto kernel : llvm::to_vector(getOperation().getOps<exec::KernelOp>()))
-      if (SymbolTable::symbolKnownUseEmpty(kernel, getOperation()))
+      if (!launched.contains(kernel.getSymName()))
         kernel.erase();
   }
 };

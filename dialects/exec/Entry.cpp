@@ -256,6 +256,8 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   if (getEachRowAttr() && !getBody().front().empty())
     return emitOpError("expected no nodes beside each_row ") << getEachRowAttr();
+  if (getEachRowAttr() && !tables.lookupNearestSymbolFrom(*this, getEachRowAttr()))
+    return emitOpError("expected ") << getEachRowAttr() << " to be an entry";
   SliceVerifier slices(*this, tables);
   for (auto output : getOutputs().getAsRange<DictionaryAttr>())
     if (auto slice = output.getAs<SliceAttr>("slice"))

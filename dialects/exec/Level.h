@@ -113,6 +113,8 @@ struct Level {
   bool hasFastMaskedStores() const { return isCuda() || vectorBytes > 32; }
   /// The part of the L2 cache that a loop may fill and still hit later.
   int64_t cachedBytes() const { return l2Bytes / 2; }
+  /// A core's part of the cache that cores share, as a guess: machines of a level differ.
+  int64_t sharedCacheBytes() const { return 8 * l2Bytes; }
 };
 
 /// All levels, CPUs first, each kind lowest first.

@@ -16,11 +16,11 @@ static bool visitState(gradc::ExtentAnalysis &analysis, Operation &op) {
   return read || isa<WriteOp>(op);
 }
 
-Operation *gradc::findCoupling(Block &block, int64_t batch,
-                               llvm::function_ref<bool(BlockArgument)> isBatched,
-                               ValueRange checks) {
+gradc::RowDependence gradc::findDependence(Block &block, int64_t batch,
+                                           llvm::function_ref<bool(BlockArgument)> isBatched,
+                                           ValueRange checks) {
   if (llvm::none_of(block.getArguments(), isBatched))
-    return nullptr;
+    return {};
   ExtentAnalysis analysis(batch);
   for (BlockArgument argument : block.getArguments()) {
     Extents extents(cast<RankedTensorType>(argument.getType()).getRank(), extent::whole);
@@ -35,11 +35,11 @@ Operation *gradc::findCoupling(Block &block, int64_t batch,
     // A count of rows depends on all rows.
     if (auto count = dyn_cast<CountOp>(op)) {
       if (analysis.isBatched(count.getOperand()))
-        return &op;
+        return {&op, false};
       analysis.set(count, {});
     } else if (failed(analysis.visit(&op)) || analysis.couplesRows()) {
-      return &op;
+      return {&op, false};
     }
   }
-  return nullptr;
+  return {nullptr, analysis.numbersRows()};
 }

@@ -6,13 +6,20 @@
 
 namespace gradc {
 
-/// The first op of an entry's body that couples rows of its batch: a sum over rows, a product of
-/// rows with rows, or an op that cannot be analyzed. Null: each row's results depend on that row
-/// only. `batch`: rows of the largest run; `isBatched`: whether an argument holds rows. `checks`:
-/// values that may depend on all rows, since they only tell whether any of them is wrong.
-mlir::Operation *findCoupling(mlir::Block &block, int64_t batch,
-                              llvm::function_ref<bool(mlir::BlockArgument)> isBatched,
-                              mlir::ValueRange checks = {});
+/// What a row's results depend on besides that row.
+struct RowDependence {
+  /// The first op that couples rows: a sum over rows, a product of rows with rows, or an op that
+  /// cannot be analyzed. Null: each row's results depend on that row only.
+  mlir::Operation *coupling = nullptr;
+  bool onNumber = false; ///< also on its number in the batch
+};
+
+/// Looks for it in an entry's body. `batch`: rows of the largest run; `isBatched`: whether an
+/// argument holds rows. `checks`: values that may depend on all rows, since they only tell whether
+/// any of them is wrong.
+RowDependence findDependence(mlir::Block &block, int64_t batch,
+                             llvm::function_ref<bool(mlir::BlockArgument)> isBatched,
+                             mlir::ValueRange checks);
 
 } // namespace gradc
 

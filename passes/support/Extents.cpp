@@ -14,7 +14,11 @@ const Extents *ExtentAnalysis::find(Value value) const {
 }
 
 SmallVector<Extents> ExtentAnalysis::of(ValueRange values) const {
-  return llvm::map_to_vector(values, [&](Value v) { return *find(v); });
+  return llvm::map_to_vector(values, [&](Value v) {
+    Extents extents = *find(v);
+    llvm::replace(extents, extent::numbered, extent::free);
+    return extents;
+  });
 }
 
 bool ExtentAnalysis::isBatched(Value value) const {
@@ -52,6 +56,11 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
       return *answer;
   if (auto read = dyn_cast<grad::ReadOp>(op)) {
     setAll(read, extent::whole);
+    return success();
+  }
+  if (auto iota = dyn_cast<grad::IotaOp>(op)) {
+    setAll(iota, extent::free);
+    known[iota][size_t(iota.getDim())] = extent::numbered;
     return success();
   }
   // The results of a gradient request have the extents of its targets.
@@ -179,12 +188,11 @@ FailureOr<Extents> ExtentAnalysis::loopsOf(linalg::GenericOp op) {
   Extents loops(op.getNumLoops(), extent::free);
   auto ranges = op.getStaticLoopRanges();
   auto join = [&](unsigned loop, int64_t extent) -> LogicalResult {
-    if (extent == extent::free)
-      return success();
-    if (loops[loop] != extent::free && loops[loop] != extent)
+    std::optional<int64_t> joined = this->join(loops[loop], extent);
+    if (!joined)
       return fail("a dim of " + Twine(ranges[loop]) +
                   " is the batch in one operand and not in another");
-    loops[loop] = extent;
+    loops[loop] = *joined;
     return success();
   };
   for (OpOperand &operand : op->getOpOperands()) {
@@ -236,7 +244,7 @@ LogicalResult ExtentAnalysis::visitGeneric(linalg::GenericOp op) {
   for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
     if ((*loops)[loop] > 0)
       couples |= iterator == utils::IteratorType::reduction || ++loopsOverRows > 1;
-    if (iterator == utils::IteratorType::reduction && (*loops)[loop] == extent::free && !hasRows &&
+    if (iterator == utils::IteratorType::reduction && extent::isFree((*loops)[loop]) && !hasRows &&
         mayHoldRows(ranges[loop]))
       return fail("it sums what is repeated " + Twine(ranges[loop]) +
                   " times, which may be for each row of the batch");
@@ -250,7 +258,7 @@ LogicalResult ExtentAnalysis::visitGeneric(linalg::GenericOp op) {
       if (!dim)
         for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
           if (at.isFunctionOfDim(loop) &&
-              ((*loops)[loop] > 0 || ((*loops)[loop] == extent::free && mayHoldRows(ranges[loop]))))
+              ((*loops)[loop] > 0 || (extent::isFree((*loops)[loop]) && mayHoldRows(ranges[loop]))))
             return fail("it places rows of the batch among others");
       extents.push_back(extent);
     }
@@ -308,10 +316,13 @@ LogicalResult ExtentAnalysis::visitReshape(Value from, Value to) {
   }
   for (const Group &group : matchDims(shape, wanted)) {
     auto batched = llvm::find_if(group.from, [&](int64_t d) { return (*extents)[d] > 0; });
-    bool isFree =
-        llvm::all_of(group.from, [&](int64_t d) { return (*extents)[d] == extent::free; });
+    int64_t repeated = extent::free;
+    for (int64_t d : group.from)
+      repeated = extent::isFree((*extents)[d])
+                     ? join(repeated, (*extents)[d]).value_or(extent::whole)
+                     : extent::whole;
     for (int64_t d : group.to)
-      result[d] = isFree ? extent::free : extent::whole;
+      result[d] = repeated;
     if (batched == group.from.end()) {
       if (group.from.size() == 1 && group.to.size() == 1)
         result[group.to[0]] = (*extents)[group.from[0]];

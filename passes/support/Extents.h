@@ -13,9 +13,11 @@ namespace gradc {
 ///   whole: the dim's size, independent of n
 ///   k > 0: the first k * n elements; the dim's size is k times the largest n
 ///   free:  repeated or constant along the dim, so any extent that the reader needs
+///   numbered: the same, but each element is computed from its number along the dim
 namespace extent {
-constexpr int64_t whole = 0, free = -1;
-}
+constexpr int64_t whole = 0, free = -1, numbered = -2;
+inline bool isFree(int64_t extent) { return extent < 0; }
+} // namespace extent
 using Extents = llvm::SmallVector<int64_t>;
 
 /// Computes extents of the values of a block, op by op in order. It uses indexing maps: those of an
@@ -35,7 +37,7 @@ public:
   void setArguments(mlir::func::FuncOp function);
   /// Null: not known.
   const Extents *find(mlir::Value value) const;
-  /// The extents of values that are all known.
+  /// The extents of values that are all known, with `free` in place of `numbered`.
   llvm::SmallVector<Extents> of(mlir::ValueRange values) const;
   /// Whether a dim's extent depends on the rows.
   bool isBatched(mlir::Value value) const;
@@ -52,6 +54,9 @@ public:
   /// The same for the ops visited since the last call.
   bool takeCoupling() { return std::exchange(couples, false); }
 
+  /// Whether an op visited so far combines rows with their numbers in the batch.
+  bool numbersRows() const { return numbers; }
+
   /// The extents of an op's loops; the extents of its operands must be known.
   mlir::FailureOr<Extents> loopsOf(mlir::linalg::GenericOp op);
 
@@ -60,6 +65,8 @@ private:
   mlir::LogicalResult visitCollective(mlir::Operation *op);
   mlir::LogicalResult visitIf(mlir::grad::IfOp op);
   mlir::LogicalResult visitScan(mlir::grad::ScanOp op);
+  /// The extent of a dim with two sources; none: they differ.
+  std::optional<int64_t> join(int64_t a, int64_t b);
   /// The extents of a value with two sources.
   mlir::FailureOr<Extents> join(const Extents &a, const Extents &b);
   mlir::LogicalResult visitReshape(mlir::Value from, mlir::Value to);
@@ -75,7 +82,7 @@ private:
   Other other;
   llvm::DenseMap<mlir::Value, Extents> known;
   std::string reason;
-  bool couples = false;
+  bool couples = false, numbers = false;
 };
 
 /// The extents of a kernel's values from those of its operands, one list per operand.

@@ -5,12 +5,21 @@
 using namespace mlir;
 using namespace gradc;
 
+std::optional<int64_t> ExtentAnalysis::join(int64_t a, int64_t b) {
+  int64_t least = std::min(a, b), other = std::max(a, b);
+  numbers |= least == extent::numbered && other > 0;
+  if (a != b && !extent::isFree(least))
+    return std::nullopt;
+  return extent::isFree(other) ? least : other;
+}
+
 FailureOr<Extents> ExtentAnalysis::join(const Extents &a, const Extents &b) {
   Extents joined;
   for (auto [x, y] : llvm::zip_equal(a, b)) {
-    if (x != y && x != extent::free && y != extent::free)
+    std::optional<int64_t> both = join(x, y);
+    if (!both)
       return fail("it is the batch in one iteration or branch and not in another");
-    joined.push_back(x == extent::free ? y : x);
+    joined.push_back(*both);
   }
   return joined;
 }

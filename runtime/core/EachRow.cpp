@@ -4,89 +4,129 @@
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
 
+#include <new>
+
 using namespace gradc::runtime;
 
-Status EachRow::addLanes(unsigned count) {
-  while (lanes.size() < count) {
+Status EachRow::addWorkers(unsigned count) {
+  while (workers.size() < count) {
     Spaces own = spaces;
     DeviceMemory memory;
-    if (!lanes.empty()) {
+    if (!workers.empty()) {
       memory = DeviceMemory(device, arenaBytes);
       own.arena = memory.data();
       own.scratch = memory.data() + scratchAt;
     }
-    bool isThere = own.arena != nullptr;
-    if (isThere)
-      lanes.push_back(std::make_unique<Lane>(std::move(memory),
-                                             BoundEntry(artifact, level, oneRow, own, device)));
-    if (!isThere || !lanes.back()->bound.ok())
+    std::unique_ptr<Worker> worker;
+    if (own.arena)
+      worker = std::make_unique<Worker>(std::move(memory),
+                                        BoundEntry(artifact, level, oneRow, own, device));
+    if (!worker || !worker->bound.ok())
       return Status(Code::doesNotFit,
                     text("no memory for the rows of entry ", artifact.string(entry.name), " on ",
                          count, " threads (", arenaBytes, " bytes each)"));
+    workers.push_back(std::move(worker));
+  }
+  return {};
+}
+
+/// Workers would copy an input that is not aligned for each row.
+Status EachRow::alignShared(std::vector<const void *> &inputs) {
+  auto ports = artifact.elements<gradc_artifact_port>(entry.inputs);
+  alignedCopies.resize(ports.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].batched || !inputs[i] || reinterpret_cast<uintptr_t>(inputs[i]) % 64 == 0)
+      continue;
+    if (!alignedCopies[i].data())
+      alignedCopies[i] = DeviceMemory(device, ports[i].tensor.bytes);
+    if (!alignedCopies[i].data())
+      return Status(Code::doesNotFit,
+                    text("no memory for input ", artifact.string(ports[i].tensor.name)));
+    if (Status copied = device.copyIn(alignedCopies[i].data(), inputs[i], ports[i].tensor.bytes);
+        !copied.ok())
+      return copied;
+    inputs[i] = alignedCopies[i].data();
   }
   return {};
 }
 
 template <typename Launch>
-void EachRow::runRow(Lane &lane, int64_t row, std::span<const void *const> inputs,
-                     std::span<void *const> outputs, Launch &&launch) {
+Status EachRow::tryRow(Worker &worker, int64_t row, std::span<const void *const> inputs,
+                       std::span<void *const> outputs, Launch &&launch) {
   auto offset = [&](const gradc_artifact_port &port) {
     return port.batched ? bytesOfRows(entry, port, row) : 0;
   };
   auto ports = artifact.elements<gradc_artifact_port>(entry.inputs);
-  lane.inputs.assign(inputs.begin(), inputs.end());
+  worker.inputs.assign(inputs.begin(), inputs.end());
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (lane.inputs[i])
-      lane.inputs[i] = static_cast<const std::byte *>(inputs[i]) + offset(ports[i]);
-  lane.outputs.assign(outputs.begin(), outputs.end());
+    if (inputs[i])
+      worker.inputs[i] = static_cast<const std::byte *>(inputs[i]) + offset(ports[i]);
   auto results = artifact.elements<gradc_artifact_port>(entry.outputs);
+  worker.outputs.assign(outputs.begin(), outputs.end());
   for (size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i])
-      lane.outputs[i] = static_cast<std::byte *>(outputs[i]) + offset(*findGiven(results, i));
-  Status status = lane.bound.bindInputs(lane.inputs, /*rows=*/1, {}, /*inPlace=*/true,
-                                        /*ranks=*/nullptr);
-  status = status.ok() ? launch(lane.bound.program().schedule()) : status;
-  status = status.ok() ? lane.bound.copyOutputs(lane.outputs, 1) : status;
-  status = status.ok() ? lane.bound.checkIndices() : status;
-  if (!status.ok() && (lane.failure.ok() || row < lane.failedRow)) {
-    lane.failedRow = row;
-    lane.failure = std::move(status);
+      worker.outputs[i] = static_cast<std::byte *>(outputs[i]) + offset(*findGiven(results, i));
+  Status status = worker.bound.bindInputs(worker.inputs, /*rows=*/1, {}, /*inPlace=*/true,
+                                          /*ranks=*/nullptr);
+  status = status.ok() ? launch(worker.bound.program().schedule()) : status;
+  status = status.ok() ? worker.bound.copyOutputs(worker.outputs, 1) : status;
+  return status.ok() ? worker.bound.checkIndices() : status;
+}
+
+/// Threads of the team must not end by an exception.
+template <typename Launch>
+void EachRow::runRow(Worker &worker, int64_t row, std::span<const void *const> inputs,
+                     std::span<void *const> outputs, Launch &&launch) {
+  Status status;
+  try {
+    status = tryRow(worker, row, inputs, outputs, launch);
+  } catch (const std::bad_alloc &) {
+    status = Status(Code::doesNotFit, "out of memory");
+  }
+  if (!status.ok() && (worker.failure.ok() || row < worker.failedRow)) {
+    worker.failedRow = row;
+    worker.failure = std::move(status);
   }
 }
 
 Status EachRow::run(std::span<const void *const> inputs, std::span<void *const> outputs,
                     int64_t rows, Profile *profile) {
-  // A team is slower than as many threads with a row each, but faster than a single one.
+  // A team of many threads shares a row less well than a team of few: by Amdahl's law, with a tenth
+  // of a row's work on one thread. It is worth its barriers only if it ends all rows that are left
+  // before a thread with a row of its own would.
   int64_t threads = std::max(device.threads(), 1u), shared = rows % threads;
-  if (3 * shared > 2 * threads || threads == 1)
+  if (10 * threads <= shared * (threads + 9))
     shared = 0;
   int64_t alone = rows - shared;
-  auto count = unsigned(std::clamp<int64_t>(alone, 1, threads));
-  if (Status added = addLanes(count); !added.ok())
-    return added;
-  for (auto &lane : lanes)
-    lane->failure = {};
-  device.forEach(alone, [&](unsigned thread, int64_t row) {
-    Lane &lane = *lanes[thread];
-    runRow(lane, row, inputs, outputs, [&](const Schedule &schedule) {
-      Profile *noted = profile && thread == 0 ? &lane.profile : nullptr;
-      Status launched = launchHere(schedule, noted);
-      if (noted)
-        profile->append(*noted);
-      return launched;
+  std::vector<const void *> given(inputs.begin(), inputs.end());
+  Status ready = addWorkers(unsigned(std::clamp<int64_t>(alone, 1, threads)));
+  ready = ready.ok() ? alignShared(given) : ready;
+  if (!ready.ok())
+    return ready;
+  for (auto &worker : workers)
+    worker->failure = {};
+  if (alone > 0)
+    device.forEach(alone, [&](unsigned thread, int64_t row) {
+      Worker &worker = *workers[thread];
+      runRow(worker, row, given, outputs, [&](const Schedule &schedule) {
+        Profile *noted = profile && thread == 0 ? &worker.profile : nullptr;
+        Status launched = launchHere(schedule, noted);
+        if (noted)
+          profile->append(*noted);
+        return launched;
+      });
     });
-  });
-  Lane &first = *lanes.front();
+  Worker &first = *workers.front();
   for (int64_t row = alone; row < rows; ++row)
-    runRow(first, row, inputs, outputs, [&](const Schedule &schedule) {
+    runRow(first, row, given, outputs, [&](const Schedule &schedule) {
       Status launched = device.launch(schedule, profile ? &first.profile : nullptr);
       if (profile)
         profile->append(first.profile);
       return launched;
     });
-  const Lane *failed = nullptr;
-  for (const auto &lane : lanes)
-    if (!lane->failure.ok() && (!failed || lane->failedRow < failed->failedRow))
-      failed = lane.get();
+  const Worker *failed = nullptr;
+  for (const auto &worker : workers)
+    if (!worker->failure.ok() && (!failed || worker->failedRow < failed->failedRow))
+      failed = worker.get();
   return failed ? failed->failure : Status();
 }

@@ -9,7 +9,8 @@
 namespace gradc::runtime {
 
 /// Threads of the host take rows in turn, each with intermediate values of its own, so they never
-/// wait for each other within a row. The team shares each of the last rows if these are too few.
+/// wait for each other within a row. If there are too few rows left for all threads, the team
+/// shares each of these.
 class EachRow {
 public:
   /// `spaces`: for the first thread and the team. `arenaBytes`: of each other thread, with its
@@ -26,8 +27,8 @@ public:
              Profile *profile);
 
 private:
-  /// One thread's memory.
-  struct Lane {
+  /// What one thread works with.
+  struct Worker {
     DeviceMemory memory;
     BoundEntry bound;
     std::vector<const void *> inputs; ///< of its current row
@@ -37,9 +38,13 @@ private:
     Status failure;
   };
 
-  Status addLanes(unsigned count);
+  Status addWorkers(unsigned count);
+  Status alignShared(std::vector<const void *> &inputs);
   template <typename Launch>
-  void runRow(Lane &lane, int64_t row, std::span<const void *const> inputs,
+  Status tryRow(Worker &worker, int64_t row, std::span<const void *const> inputs,
+                std::span<void *const> outputs, Launch &&launch);
+  template <typename Launch>
+  void runRow(Worker &worker, int64_t row, std::span<const void *const> inputs,
               std::span<void *const> outputs, Launch &&launch);
 
   const Artifact &artifact;
@@ -48,7 +53,8 @@ private:
   Spaces spaces;
   uint64_t arenaBytes, scratchAt;
   Device &device;
-  std::vector<std::unique_ptr<Lane>> lanes;
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<DeviceMemory> alignedCopies; ///< of inputs that all rows share
 };
 
 } // namespace gradc::runtime

@@ -47,8 +47,28 @@ std::optional<BadElement> gradc::runtime::firstNonFinite(std::span<const std::by
   }
 }
 
+/// Replays the entry that runs for each row, row by row.
+static Result<NonFinite> findInRows(Session &session, const gradc_artifact_entry &entry,
+                                    std::span<const void *const> inputs, int64_t rows) {
+  const Artifact &from = session.artifact();
+  const gradc_artifact_entry &oneRow =
+      scheduleOf(from, from.elements<gradc_artifact_entry>(session.level().entries), entry);
+  auto ports = from.elements<gradc_artifact_port>(entry.inputs);
+  std::vector<const void *> ofRow(inputs.begin(), inputs.end());
+  Result<NonFinite> found = Status::error("no rows to replay");
+  for (int64_t row = 0; row < rows && !found; ++row) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i] && ports[i].batched)
+        ofRow[i] = static_cast<const std::byte *>(inputs[i]) + bytesOfRows(entry, ports[i], row);
+    found = findNonFinite(session, oneRow, ofRow, 1);
+  }
+  return found;
+}
+
 Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_artifact_entry &entry,
                                                 std::span<const void *const> inputs, int64_t rows) {
+  if (entry.each_row)
+    return findInRows(session, entry, inputs, rows);
   if (Status begun = session.begin(entry, inputs, rows); !begun.ok())
     return begun;
   const Artifact &from = session.artifact();

@@ -200,8 +200,8 @@ uint64_t DeviceSession::arenaBeside(const gradc_artifact_entry &entry) const {
 uint64_t DeviceSession::arenaOf(const gradc_artifact_entry &entry) const {
   if (!entry.each_row)
     return entry.arena;
-  auto lanes = uint64_t(std::min<int64_t>(device->threads(), entry.batch));
-  return lanes * scheduleOf(*theArtifact, entries(), entry).arena;
+  auto workers = uint64_t(std::min<int64_t>(device->threads(), entry.batch));
+  return workers * scheduleOf(*theArtifact, entries(), entry).arena;
 }
 
 std::unique_ptr<Program> DeviceSession::bindBeside(const gradc_artifact_entry &entry,

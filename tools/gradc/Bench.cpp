@@ -11,6 +11,7 @@
 #include "runtime/train/Trace.h"
 #include "runtime/train/Turns.h"
 
+#include <cmath>
 #include <fstream>
 #include <malloc.h>
 
@@ -66,6 +67,19 @@ public:
     const Artifact &artifact = session.artifact();
     auto entries = artifact.elements<gradc_artifact_entry>(session.level().entries);
     return artifact.elements<gradc_artifact_node>(scheduleOf(artifact, entries, *theEntry).nodes);
+  }
+  /// The factor from the launches in a profile to those of the step: if rows run one by one, the
+  /// profile has those of the first thread.
+  double timesOf(const Profile &profile) const {
+    if (!theEntry->each_row || profile.paths.empty())
+      return 1;
+    auto isFirst = [&](const LaunchPath &path) {
+      return path.node == profile.paths.front().node &&
+             std::all_of(path.iterations, path.iterations + path.loops,
+                         [](auto i) { return i == 0; });
+    };
+    auto noted = std::count_if(profile.paths.begin(), profile.paths.end(), isFirst);
+    return double(rows ? rows : theEntry->batch) / double(noted);
   }
   const std::string &data() const { return origin; }
   /// Advances to the next batch.
@@ -261,12 +275,15 @@ Status Bench::run(BenchResult &result) {
     const Profile &profile = session.lastProfile();
     for (std::vector<double> &ofNode : launchSeconds)
       ofNode.push_back(0);
+    double times = workload.timesOf(profile);
     for (size_t i = 0; i < profile.paths.size(); ++i)
       launchSeconds[profile.paths[i].node].back() +=
-          seconds(profile.times[i + 1] - profile.times[i]);
+          times * seconds(profile.times[i + 1] - profile.times[i]);
     launchesRun.assign(launchSeconds.size(), 0);
     for (const LaunchPath &path : profile.paths)
       ++launchesRun[path.node];
+    for (int64_t &launches : launchesRun)
+      launches = std::llround(times * double(launches));
     if (profiled++ < tracedSteps) {
       trace.span("step", "step", begin, end, int64_t(profiled));
       trace.launches(session, workload.entry());

@@ -3,6 +3,7 @@
 
 #include "runtime/base/DataType.h"
 #include "runtime/core/Artifact.h"
+#include "runtime/core/EntryRows.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/train/Checkpoint.h"
 #include "tools/gradc/Console.h"
@@ -82,9 +83,15 @@ void printLevel(const Artifact &artifact, const gradc_artifact_level &level) {
       continue;
     auto nodes = artifact.elements<gradc_artifact_node>(entry.nodes);
     auto launches = std::count_if(nodes.begin(), nodes.end(), isLaunch);
-    fmt::print("  entry {}: {}{} launches, arena {}\n", name,
-               entry.batch ? fmt::format("batch {}, ", entry.batch) : "", launches,
-               bytesText(int64_t(entry.arena)));
+    std::string batch = entry.batch ? fmt::format("batch {}, ", entry.batch) : "";
+    if (entry.each_row) {
+      auto all = artifact.elements<gradc_artifact_entry>(level.entries);
+      fmt::print("  entry {}: {}each row by {}\n", name, batch,
+                 artifact.string(scheduleOf(artifact, all, entry).name));
+    } else {
+      fmt::print("  entry {}: {}{} launches, arena {}\n", name, batch, launches,
+                 bytesText(int64_t(entry.arena)));
+    }
     printPorts(artifact, "input", entry.inputs);
     printPorts(artifact, "output", entry.outputs);
     if (size_t(launches) < nodes.size()) // gradc plan shows straight lists

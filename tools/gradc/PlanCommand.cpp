@@ -26,7 +26,7 @@ std::string nodeText(const PlannedNode &node) {
 
 void print(const EntryPlan &entry) {
   if (!entry.eachRow.empty()) {
-    fmt::print("\n{}: {} for each row, on one thread\n", entry.name, entry.eachRow);
+    fmt::print("\n{}: runs {} for each row\n", entry.name, entry.eachRow);
     return;
   }
   std::string sums;

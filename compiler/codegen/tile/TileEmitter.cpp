@@ -24,7 +24,7 @@ SmallVector<int64_t> TileEmitter::rowsOf(RankedTensorType root, ValueRange resul
 
 bool TileEmitter::isFree(Value value, int64_t dim) const {
   const Extents *known = extents ? extents->find(value) : nullptr;
-  return known && (*known)[dim] == extent::free;
+  return known && extent::isFree((*known)[dim]);
 }
 
 int64_t TileEmitter::perRow(linalg::GenericOp op, unsigned loop) {

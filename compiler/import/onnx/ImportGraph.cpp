@@ -330,11 +330,13 @@ void EntryImport::judgeRows() {
   int64_t rows = function->getAttrOfType<IntegerAttr>("grad.batch").getInt();
   auto checks =
       llvm::map_to_vector(indexChecks, [](const IndexCheck &check) { return check.largest; });
-  Operation *op = findCoupling(
+  RowDependence found = findDependence(
       function.getBody().front(), rows, [&](BlockArgument argument) { return isBatched(argument); },
       checks);
-  if (op)
-    function->setAttr("grad.coupling_node", builder.getStringAttr(nodeName(op)));
+  if (found.coupling)
+    function->setAttr("grad.coupling_node", builder.getStringAttr(nodeName(found.coupling)));
+  if (found.onNumber)
+    function->setAttr("grad.numbers_rows", builder.getUnitAttr());
 }
 
 void EntryImport::addResult(Value value, StringRef name, gradc_role role,

@@ -168,7 +168,7 @@ GRADC_API gradc_status gradc_run(gradc_session *session, uint32_t entry,
  * so are fewer if the entry has no `any_rows`. An input of GRADC_ROLE_ROWS or GRADC_ROLE_RANK_ROWS may be NULL. If the entry
  * has buckets (gradc compile --buckets), the smallest that holds the rows runs in its place, "forward.rows.1" for one row.
  * The choice depends only on `rows`; a profile then lists the launches of that entry. Where the values of a batch do not stay in
- * the cache, that entry also runs for each row of a batch, threads share the rows, and a profile lists those of the first thread. */
+ * the cache, "forward.rows.1" runs for each row of a batch, threads share the rows, and a profile lists those of the first thread. */
 GRADC_API gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows,
                                       const void *const *inputs, uint32_t input_count,
                                       void *const *outputs, uint32_t output_count);
@@ -349,7 +349,7 @@ GRADC_API gradc_status gradc_session_profile(gradc_session *session, uint32_t on
 /* The start times of the launches of the last profiled call, followed by the end time of its last launch,
  * in nanoseconds of the system's monotonic clock. A launch ends when the next one starts, so its time
  * includes the wait for the slowest thread. `count` must be the number of launches that ran + 1: without
- * control flow the launches of the entry + 1, otherwise gradc_launches_run + 1. Any other call on the
+ * control flow the launches of the entry + 1, otherwise, and where rows run one by one, gradc_launches_run + 1. Any other call on the
  * session may invalidate the times. */
 GRADC_API gradc_status gradc_launch_times(const gradc_session *session, int64_t *times,
                                           uint32_t count);
@@ -408,6 +408,7 @@ GRADC_API gradc_status gradc_slice_describe(const gradc_session *session, uint32
                                             uint32_t launch, uint32_t slice,
                                             gradc_slice_info *info);
 
+/* An entry whose rows run one by one is refused; the message names the one for a single row. */
 GRADC_API gradc_status gradc_begin(gradc_session *session, uint32_t entry,
                                    const void *const *inputs, uint32_t input_count);
 /* The launch that comes next, according to the conditions and counts computed so far; its `launch` is
