@@ -58,11 +58,6 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
     setAll(read, extent::whole);
     return success();
   }
-  if (auto iota = dyn_cast<grad::IotaOp>(op)) {
-    setAll(iota, extent::free);
-    known[iota][size_t(iota.getDim())] = extent::numbered;
-    return success();
-  }
   // The results of a gradient request have the extents of its targets.
   if (auto request = dyn_cast<grad::GradientOp>(op)) {
     for (auto [result, target] : llvm::zip_equal(request.getResults(), request.getTargets()))
@@ -214,6 +209,10 @@ FailureOr<Extents> ExtentAnalysis::loopsOf(linalg::GenericOp op) {
           return failure();
     }
   }
+  if (op.getInputs().empty()) // nothing but numbers: an iota
+    for (auto index : op.getOps<linalg::IndexOp>())
+      if (failed(join(unsigned(index.getDim()), extent::numbered)))
+        return failure();
   // The dims along which indices select are whole in every run.
   if (auto indexed = op->getAttrOfType<DenseI64ArrayAttr>(grad::indexedLoops))
     for (int64_t loop : indexed.asArrayRef())

@@ -286,12 +286,6 @@ bool ShardPlan::accepts(Operation *op, ArrayRef<std::optional<Shard>> operands, 
       analysis.set(count, {});
       return success(llvm::all_of(count.getDims(), [&](int64_t d) { return (*extents)[d] <= 0; }));
     }
-    if (auto iota = dyn_cast<IotaOp>(inner)) { // a shard begins at another number
-      Extents extents(iota.getType().getRank(), extent::free);
-      extents[size_t(iota.getDim())] = extent::whole;
-      analysis.set(iota, extents);
-      return success();
-    }
     auto generic = dyn_cast<linalg::GenericOp>(inner);
     return generic ? visitPositions(analysis, generic) : std::nullopt;
   });

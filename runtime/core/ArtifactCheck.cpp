@@ -393,8 +393,7 @@ bool Checker::checkEntry(const Level &level, const gradc_artifact_entry &raw) {
          checkSchedule(*this, entry);
 }
 
-/// After the buckets. Threads run the bucket at the same time, so it must not write states or wait
-/// for other ranks; it has nodes itself, so that no run is endless.
+/// After the buckets. It has nodes itself, so that no run is endless.
 bool Checker::checkEachRow(const Level &level, const CheckedEntry &entry) {
   const gradc_artifact_entry &raw = entry.entry;
   if (!raw.each_row)
@@ -407,18 +406,7 @@ bool Checker::checkEachRow(const Level &level, const CheckedEntry &entry) {
   bool isWhole =
       areBatched && raw.any_rows && raw.nodes.count == 0 && !buckets.empty() && unitOf(raw) == 1;
   const gradc_artifact_entry *one = isWhole ? &level.entries[buckets.front()] : nullptr;
-  std::span<const gradc_artifact_node> nodes;
-  if (one && !view(one->nodes, "nodes", nodes))
-    return false;
-  auto isPrivate = [&](const gradc_artifact_node &node) {
-    std::span<const gradc_artifact_slice> slices;
-    return node.kind != GRADC_NODE_COLLECTIVE && view(node.slices, "slices", slices) &&
-           node.operands <= slices.size() &&
-           std::ranges::none_of(slices.subspan(node.operands), [](const auto &slice) {
-             return slice.space == GRADC_SPACE_BUFFER;
-           });
-  };
-  return (one && one->batch == 1 && !one->each_row && std::ranges::all_of(nodes, isPrivate)) ||
+  return (one && one->batch == 1 && !one->each_row && keepsToItself(*this, *one)) ||
          fail("expected entry ", string(raw.name), " to run a bucket of one row for each row");
 }
 

@@ -330,3 +330,16 @@ bool gradc::runtime::checkSlice(BlobView &view, const CheckedEntry &entry,
 bool gradc::runtime::checkSchedule(BlobView &view, const CheckedEntry &entry) {
   return ScheduleChecker(view, entry).check();
 }
+
+bool gradc::runtime::keepsToItself(BlobView &view, const gradc_artifact_entry &entry) {
+  std::span<const gradc_artifact_node> nodes;
+  auto isPrivate = [&](const gradc_artifact_node &node) {
+    std::span<const gradc_artifact_slice> slices;
+    return node.kind != GRADC_NODE_COLLECTIVE && view.view(node.slices, "slices", slices) &&
+           node.operands <= slices.size() &&
+           std::ranges::none_of(slices.subspan(node.operands), [](const auto &slice) {
+             return slice.space == GRADC_SPACE_BUFFER;
+           });
+  };
+  return view.view(entry.nodes, "nodes", nodes) && std::ranges::all_of(nodes, isPrivate);
+}

@@ -22,6 +22,10 @@ bool checkSlice(BlobView &view, const CheckedEntry &entry, const gradc_artifact_
 /// in every iteration.
 bool checkSchedule(BlobView &view, const CheckedEntry &entry);
 
+/// Whether several threads may run an entry at the same time: it neither writes states nor waits
+/// for other ranks.
+bool keepsToItself(BlobView &view, const gradc_artifact_entry &entry);
+
 } // namespace gradc::runtime
 
 #endif

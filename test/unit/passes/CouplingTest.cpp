@@ -24,21 +24,35 @@ protected:
     context.loadAllAvailableDialects();
   }
 
-  /// The name of the op that couples the 8 rows of %x: tensor<8x4xf32>; %w has no batch dim.
-  std::string couplingIn(StringRef body) {
+  /// What the 8 rows of %x: tensor<8x4xf32> depend on; %w has no batch dim. `checks`: the number of
+  /// ops, the last ones, that are checks.
+  gradc::RowDependence dependenceIn(StringRef body, unsigned checks = 0) {
     std::string text =
         ("func.func @f(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) {\n" + body + "\nreturn\n}\n")
             .str();
-    auto module = parseSourceString<ModuleOp>(text, &context);
-    if (!module)
-      return "does not parse";
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module);
     auto function = *module->getOps<func::FuncOp>().begin();
-    Operation *op = gradc::findCoupling(
-        function.front(), 8, [](BlockArgument argument) { return argument.getArgNumber() == 0; });
+    SmallVector<Value> values;
+    for (Operation &op : llvm::reverse(function.front().without_terminator()))
+      if (values.size() < checks)
+        values.push_back(op.getResult(0));
+    return gradc::findDependence(
+        function.front(), 8, [](BlockArgument argument) { return argument.getArgNumber() == 0; },
+        values);
+  }
+  /// The name of the op that couples the rows.
+  std::string couplingIn(StringRef body) {
+    Operation *op = dependenceIn(body).coupling;
     return op ? op->getName().getStringRef().str() : "";
+  }
+  bool numbersIn(StringRef body) {
+    EXPECT_EQ(couplingIn(body), "");
+    return dependenceIn(body).onNumber;
   }
 
   MLIRContext context;
+  OwningOpRef<ModuleOp> module;
 };
 
 TEST_F(Coupling, RowsStayApart) {
@@ -62,6 +76,33 @@ TEST_F(Coupling, IsFoundWhereverRowsMeet) {
   EXPECT_EQ(
       couplingIn("%0 = grad.slice %x starts [1, 0] sizes [7, 4] strides [1, 1] : tensor<8x4xf32>"),
       "grad.slice");
+}
+
+TEST_F(Coupling, ChecksMayReadAllRows) {
+  const char *largest = "%0 = grad.tanh %x : tensor<8x4xf32>\n"
+                        "%1 = grad.reduce_max %x dims [0, 1] : tensor<8x4xf32>";
+  EXPECT_TRUE(dependenceIn(largest).coupling);
+  EXPECT_FALSE(dependenceIn(largest, /*checks=*/1).coupling);
+}
+
+TEST_F(Coupling, RowsMayBeNumbered) {
+  auto added = [](StringRef iota) {
+    return (iota + "\n%1 = grad.add %x, %0 : tensor<8x4xf32>").str();
+  };
+  EXPECT_FALSE(numbersIn("%0 = grad.iota dim 0 : tensor<8x4xf32>")); // with no row
+  EXPECT_TRUE(numbersIn(added("%0 = grad.iota dim 0 : tensor<8x4xf32>")));
+  EXPECT_FALSE(numbersIn(added("%0 = grad.iota dim 1 : tensor<8x4xf32>")));
+  EXPECT_TRUE(
+      numbersIn(added("%i = grad.iota dim 0 : tensor<8xf32>\n"
+                      "%0 = grad.broadcast %i dims [0] : tensor<8xf32> -> tensor<8x4xf32>")));
+  EXPECT_TRUE(
+      numbersIn(added("%i = grad.iota dim 0 : tensor<8x1xf32>\n"
+                      "%j = grad.reshape %i : tensor<8x1xf32> -> tensor<8xf32>\n"
+                      "%0 = grad.broadcast %j dims [0] : tensor<8xf32> -> tensor<8x4xf32>")));
+  // Numbers along another dim of the same size.
+  EXPECT_FALSE(numbersIn("%i = grad.iota dim 1 : tensor<4x8xf32>\n"
+                         "%0 = grad.add %w, %i : tensor<4x8xf32>\n"
+                         "%1 = grad.matmul %x, %0 : tensor<8x4xf32>, tensor<4x8xf32>"));
 }
 
 } // namespace
