@@ -138,7 +138,7 @@ private:
   DenseI64ArrayAttr extentsOf(Value v) {
     const Extents *known = extents.find(v);
     bool isWhole = !known || llvm::all_of(*known, [](int64_t e) { return e == extent::whole; });
-    return isWhole ? nullptr : b.getDenseI64ArrayAttr(*known);
+    return isWhole ? nullptr : b.getDenseI64ArrayAttr(extents.of(v).front());
   }
 
   void send(Value v) {

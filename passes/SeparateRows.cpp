@@ -54,19 +54,32 @@ private:
     if (llvm::none_of(op->getOperands(), [&](Value v) { return ofRow.contains(v); }))
       return;
     ofRow.insert(op->result_begin(), op->result_end());
-    auto scan = dyn_cast<ScanOp>(op);
-    if (!scan) {
-      for (Region &region : op->getRegions())
-        ofRow.insert(region.args_begin(), region.args_end());
-      return;
+    auto pass = [&](ValueRange operands, ValueRange arguments) {
+      for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
+        if (ofRow.contains(operand))
+          ofRow.insert(argument);
+    };
+    if (auto branch = dyn_cast<grad::IfOp>(op))
+      for (Region *region : branch.getRegions())
+        pass(branch.getInputs(), region->getArguments());
+    if (auto scan = dyn_cast<ScanOp>(op)) {
+      ofRow.insert(scan.getCarried().begin(), scan.getCarried().end());
+      pass(scan.getStacks(), scan.getSteps());
+      pass(scan.getInvariants(), scan.getInvariantArguments());
     }
-    ofRow.insert(scan.getCarried().begin(), scan.getCarried().end());
-    for (auto [step, stack] : llvm::zip_equal(scan.getSteps(), scan.getStacks()))
-      if (ofRow.contains(stack))
-        ofRow.insert(step);
-    for (auto [argument, v] : llvm::zip_equal(scan.getInvariantArguments(), scan.getInvariants()))
-      if (ofRow.contains(v))
-        ofRow.insert(argument);
+  }
+
+  /// Whether a value, or what it is a view of, is an input of the entry.
+  static bool isInput(Value v) {
+    while (auto view = v.getDefiningOp<ReshapeOp>())
+      v = view.getOperand();
+    return isa<BlockArgument>(v) && isa<func::FuncOp>(v.getParentBlock()->getParentOp());
+  }
+  /// Whether only the caller reads a value, perhaps through views.
+  static bool isOutput(Value v) {
+    return llvm::all_of(v.getUsers(), [](Operation *user) {
+      return isa<func::ReturnOp>(user) || (isa<ReshapeOp>(user) && isOutput(user->getResult(0)));
+    });
   }
 
   void add(exec::LaunchOp launch) {
@@ -75,7 +88,7 @@ private:
     int64_t values = 0, passedOn = 0, shared = 0, computed = 0;
     for (Value v : launch.getResults()) {
       computed += bytesOf(v);
-      passedOn += v.getUsers().empty() || isa<func::ReturnOp>(*v.user_begin()) ? 0 : bytesOf(v);
+      passedOn += isOutput(v) ? 0 : bytesOf(v);
     }
     // Except for products, as much of a shared operand is used as is computed: some rows of a
     // table.
@@ -87,15 +100,16 @@ private:
         continue;
       }
       values += bytesOf(v);
-      bool isInput = isa<BlockArgument>(v) && isa<func::FuncOp>(v.getParentBlock()->getParentOp());
-      passedOn += isInput ? 0 : bytesOf(v);
+      passedOn += isInput(v) ? 0 : bytesOf(v);
     }
+    bool isShared = values == 0; // it depends on no row
     values += computed;
     double reading = double(shared) / level.memoryBandwidth, trips = tripsAround(launch);
-    if (llvm::none_of(launch.getOperands(), [&](Value v) { return ofRow.contains(v); }))
+    if (isShared) {
       lost += trips * std::max(reading + double(computed) / level.memoryBandwidth, seconds);
-    else
-      lost += trips * std::max(reading - seconds, 0.0);
+      return;
+    }
+    lost += trips * std::max(reading - seconds, 0.0);
     if (values <= level.sharedCacheBytes() && values * rows > level.sharedCacheBytes())
       saved += trips * double(passedOn) / level.memoryBandwidth;
   }

@@ -61,9 +61,7 @@ private:
     FailureOr<ExtentAnalysis> analysis = analyzeKernel(kernel);
     assert(succeeded(analysis) && "the kernel's extents have been found before");
     for (auto [piece, part] : llvm::zip(pieces, kernels)) {
-      auto operands =
-          llvm::map_to_vector(piece.operands, [&](Value v) { return *analysis->find(v); });
-      LogicalResult set = setExtents(part, operands);
+      LogicalResult set = setExtents(part, analysis->of(piece.operands));
       assert(succeeded(set) && "a piece has the extents of the whole");
       (void)set;
     }

@@ -204,8 +204,7 @@ FailureOr<Extents> ExtentAnalysis::loopsOf(linalg::GenericOp op) {
       if (extent > 0)
         return fail("it reads or writes the batch elsewhere than row by row");
       for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
-        if (extent == extent::whole && result.isFunctionOfDim(loop) &&
-            failed(join(loop, extent::whole)))
+        if (extent != extent::free && result.isFunctionOfDim(loop) && failed(join(loop, extent)))
           return failure();
     }
   }

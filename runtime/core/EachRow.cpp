@@ -89,6 +89,12 @@ void EachRow::runRow(Worker &worker, int64_t row, std::span<const void *const> i
   }
 }
 
+/// Adds what a thread did for one row.
+static void append(Profile &ofRow, Profile &all) {
+  ofRow.rows = 1;
+  all.append(ofRow);
+}
+
 Status EachRow::run(std::span<const void *const> inputs, std::span<void *const> outputs,
                     int64_t rows, Profile *profile) {
   // A team of many threads shares a row less well than a team of few: by Amdahl's law, with a tenth
@@ -112,7 +118,7 @@ Status EachRow::run(std::span<const void *const> inputs, std::span<void *const> 
         Profile *noted = profile && thread == 0 ? &worker.profile : nullptr;
         Status launched = launchHere(schedule, noted);
         if (noted)
-          profile->append(*noted);
+          append(*noted, *profile);
         return launched;
       });
     });
@@ -121,7 +127,7 @@ Status EachRow::run(std::span<const void *const> inputs, std::span<void *const> 
     runRow(first, row, given, outputs, [&](const Schedule &schedule) {
       Status launched = device.launch(schedule, profile ? &first.profile : nullptr);
       if (profile)
-        profile->append(first.profile);
+        append(first.profile, *profile);
       return launched;
     });
   const Worker *failed = nullptr;

@@ -2,6 +2,7 @@
 // replay, launch by launch, finds the first non-finite tensor of an entry.
 #include "runtime/core/NonFinite.h"
 
+#include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/Session.h"
 
@@ -47,28 +48,11 @@ std::optional<BadElement> gradc::runtime::firstNonFinite(std::span<const std::by
   }
 }
 
-/// Replays the entry that runs for each row, row by row.
-static Result<NonFinite> findInRows(Session &session, const gradc_artifact_entry &entry,
-                                    std::span<const void *const> inputs, int64_t rows) {
-  const Artifact &from = session.artifact();
-  const gradc_artifact_entry &oneRow =
-      scheduleOf(from, from.elements<gradc_artifact_entry>(session.level().entries), entry);
-  auto ports = from.elements<gradc_artifact_port>(entry.inputs);
-  std::vector<const void *> ofRow(inputs.begin(), inputs.end());
-  Result<NonFinite> found = Status::error("no rows to replay");
-  for (int64_t row = 0; row < rows && !found; ++row) {
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i] && ports[i].batched)
-        ofRow[i] = static_cast<const std::byte *>(inputs[i]) + bytesOfRows(entry, ports[i], row);
-    found = findNonFinite(session, oneRow, ofRow, 1);
-  }
-  return found;
-}
-
-Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_artifact_entry &entry,
-                                                std::span<const void *const> inputs, int64_t rows) {
-  if (entry.each_row)
-    return findInRows(session, entry, inputs, rows);
+/// Replays an entry until a value is not finite; none: all are.
+static Result<std::optional<NonFinite>> searchReplay(Session &session,
+                                                     const gradc_artifact_entry &entry,
+                                                     std::span<const void *const> inputs,
+                                                     int64_t rows) {
   if (Status begun = session.begin(entry, inputs, rows); !begun.ok())
     return begun;
   const Artifact &from = session.artifact();
@@ -82,7 +66,8 @@ Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_ar
       continue;
     if (auto bad =
             firstNonFinite({bytes, size_t(bytesOfRows(entry, ports[i], rows))}, tensor.dtype))
-      return NonFinite{std::string(from.string(tensor.name)), "input", bad->index, bad->value};
+      return std::optional(
+          NonFinite{std::string(from.string(tensor.name)), "input", bad->index, bad->value});
   }
   for (;;) {
     auto path = session.next();
@@ -96,10 +81,53 @@ Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_ar
     auto slices = from.elements<gradc_artifact_slice>(node.slices);
     for (const gradc_artifact_slice &result : slices.subspan(node.operands))
       if (auto bad = firstNonFinite(session.slice(result), result.dtype))
-        return NonFinite{std::string(from.string(node.node)),
-                         std::string(nodeTitle(from, node, kernels)), bad->index, bad->value,
-                         **path};
+        return std::optional(NonFinite{std::string(from.string(node.node)),
+                                       std::string(nodeTitle(from, node, kernels)), bad->index,
+                                       bad->value, **path});
   }
+  return std::optional<NonFinite>();
+}
+
+static Status onlyFinite(const Artifact &artifact, const gradc_artifact_entry &entry) {
   return Status::error(
-      text("the replay of entry ", from.string(entry.name), " gives finite values only"));
+      text("the replay of entry ", artifact.string(entry.name), " gives finite values only"));
+}
+
+/// Replays the entry that runs for each row, row by row.
+static Result<NonFinite> findInRows(Session &session, const gradc_artifact_entry &entry,
+                                    std::span<const void *const> inputs, int64_t rows) {
+  const Artifact &from = session.artifact();
+  const gradc_artifact_entry &oneRow =
+      scheduleOf(from, from.elements<gradc_artifact_entry>(session.level().entries), entry);
+  auto ports = from.elements<gradc_artifact_port>(entry.inputs);
+  if (Status count = checkCount(from, entry, "inputs", ports.size(), inputs.size()); !count.ok())
+    return count;
+  std::vector<const void *> ofRow(inputs.begin(), inputs.end());
+  for (int64_t row = 0; row < rows; ++row) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i] && ports[i].batched)
+        ofRow[i] = static_cast<const std::byte *>(inputs[i]) + bytesOfRows(entry, ports[i], row);
+    auto found = searchReplay(session, oneRow, ofRow, 1);
+    if (!found)
+      return found.status();
+    if (!*found)
+      continue;
+    for (const gradc_artifact_port &port : ports) // elements of inputs are those of the batch
+      if ((*found)->kernel == "input" && (*found)->node == from.string(port.tensor.name) &&
+          port.batched)
+        (*found)->index +=
+            row * int64_t(bytesOfRows(entry, port, 1) / findDataType(port.tensor.dtype)->bytes);
+    return **found;
+  }
+  return onlyFinite(from, entry);
+}
+
+Result<NonFinite> gradc::runtime::findNonFinite(Session &session, const gradc_artifact_entry &entry,
+                                                std::span<const void *const> inputs, int64_t rows) {
+  if (entry.each_row)
+    return findInRows(session, entry, inputs, rows);
+  auto found = searchReplay(session, entry, inputs, rows);
+  if (!found)
+    return found.status();
+  return *found ? Result<NonFinite>(std::move(**found)) : onlyFinite(session.artifact(), entry);
 }

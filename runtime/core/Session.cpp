@@ -352,6 +352,10 @@ Status DeviceSession::runEachRow(const gradc_artifact_entry &entry,
   if (Status count = checkCount(*theArtifact, entry, "inputs", entry.inputs.count, inputs.size());
       !count.ok())
     return count;
+  if (!device->sharesHostMemory())
+    return Status::invalid(text("corrupt artifact: entry ", string(entry.name),
+                                " runs for each row, which CPUs do, at level ",
+                                string(theLevel.name)));
   const gradc_artifact_entry &oneRow = scheduleOf(*theArtifact, entries(), entry);
   EachRow &each = separate
                       .try_emplace(&entry, *theArtifact, theLevel, entry, oneRow, spaces(),

@@ -35,6 +35,7 @@ struct LibraryCalls {
 
 /// A profiled run: its launches in execution order, and when each began.
 struct Profile {
+  int64_t rows = 0; ///< whose launches these are, if an entry runs for each row; else 0
   std::vector<LaunchPath> paths;
   /// Readings of the steady clock in nanoseconds: the beginning of each launch, then the end of the
   /// last one. A launch ends when the next begins, so its time includes the wait for the slowest
@@ -42,6 +43,7 @@ struct Profile {
   std::vector<int64_t> times;
 
   void clear() {
+    rows = 0;
     paths.clear();
     times.clear();
   }
@@ -49,6 +51,7 @@ struct Profile {
   void append(const Profile &next) {
     if (!times.empty())
       times.pop_back();
+    rows += next.rows;
     paths.insert(paths.end(), next.paths.begin(), next.paths.end());
     times.insert(times.end(), next.times.begin(), next.times.end());
   }

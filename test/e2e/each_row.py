@@ -117,6 +117,24 @@ expect("the first thread's rows are profiled", launches in range(each, 6 * each 
 inputs = (ctypes.c_void_p * 2)(x.buffer_info()[0], word.buffer_info()[0])
 expect("launch by launch, it is one row",
        "forward.rows.1" in session.call("begin", session.session, session.entry("forward"), inputs, 2, fails=True))
+
+
+class NonFinite(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("node", ctypes.c_char_p), ("kernel", ctypes.c_char_p), ("index", ctypes.c_int64),
+                ("value", ctypes.c_double)]
+
+
+found, odd = NonFinite(ctypes.sizeof(NonFinite)), array.array("f", x)
+inputs = (ctypes.c_void_p * 2)(odd.buffer_info()[0], word.buffer_info()[0])
+search = "find_non_finite", session.session, session.entry("forward"), inputs, 2, ctypes.byref(found)
+expect("there is nothing to find", "finite values only" in session.call(*search, fails=True))
+odd[5 * WIDTH + 7] = float("inf")
+session.call(*search)
+expect(f"an infinite input is found: {found.node} {found.index}", (found.node, found.kernel, found.index) == (b"x", b"input", 5 * WIDTH + 7))
+for place in range(WIDTH):
+    odd[5 * WIDTH + place] = 3e38  # sums of the convolution overflow
+session.call(*search)
+expect(f"an infinite value is found: {found.node}", b"conv" in found.node)
 expect("bench measures it", "forward" in gradc("bench", separate, "--seconds", "0.1"))
 write_npy(path("x.npy"), x + x[:6 * WIDTH], [ROWS + 6, 3, SIZE, SIZE])
 write_npy(path("word.npy"), word + word[:6], [ROWS + 6])

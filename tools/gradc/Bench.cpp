@@ -71,15 +71,7 @@ public:
   /// The factor from the launches in a profile to those of the step: if rows run one by one, the
   /// profile has those of the first thread.
   double timesOf(const Profile &profile) const {
-    if (!theEntry->each_row || profile.paths.empty())
-      return 1;
-    auto isFirst = [&](const LaunchPath &path) {
-      return path.node == profile.paths.front().node &&
-             std::all_of(path.iterations, path.iterations + path.loops,
-                         [](auto i) { return i == 0; });
-    };
-    auto noted = std::count_if(profile.paths.begin(), profile.paths.end(), isFirst);
-    return double(rows ? rows : theEntry->batch) / double(noted);
+    return profile.rows ? double(rows ? rows : theEntry->batch) / double(profile.rows) : 1;
   }
   const std::string &data() const { return origin; }
   /// Advances to the next batch.

@@ -99,6 +99,10 @@ TEST_F(Coupling, RowsMayBeNumbered) {
       numbersIn(added("%i = grad.iota dim 0 : tensor<8x1xf32>\n"
                       "%j = grad.reshape %i : tensor<8x1xf32> -> tensor<8xf32>\n"
                       "%0 = grad.broadcast %j dims [0] : tensor<8xf32> -> tensor<8x4xf32>")));
+  // Backwards.
+  EXPECT_TRUE(numbersIn(
+      added("%i = grad.iota dim 0 : tensor<8x4xf32>\n"
+            "%0 = grad.slice %i starts [7, 0] sizes [8, 4] strides [-1, 1] : tensor<8x4xf32>")));
   // Numbers along another dim of the same size.
   EXPECT_FALSE(numbersIn("%i = grad.iota dim 1 : tensor<4x8xf32>\n"
                          "%0 = grad.add %w, %i : tensor<4x8xf32>\n"
