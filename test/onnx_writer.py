@@ -8,6 +8,7 @@
 
 The numbers in `message` calls are the field numbers of compiler/import/onnx/onnx.proto.
 """
+import math
 import struct
 
 FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE, UINT32, UINT64 = range(1, 14)
@@ -132,6 +133,10 @@ class Model:
     def initializer(self, name, dtype, dims, values=None, **how):
         self.initializers.append(tensor(name, dtype, dims, values, **how))
         return name
+
+    def weight(self, numbers, name, *dims):
+        """Adds an initializer of random numbers, drawn from a random.Random, with a deviation of 0.2."""
+        return self.initializer(name, FLOAT, dims, [numbers.gauss(0, 0.2) for _ in range(math.prod(dims))])
 
     def node(self, op, inputs, outputs, name="", **attributes):
         """Adds a node and returns its first output."""

@@ -17,20 +17,13 @@ ROWS, SIZE, CLASSES = 16, 12, 10
 numbers = random.Random(5)
 
 
-def weight(model, name, *dims):
-    size = 1
-    for dim in dims:
-        size *= dim
-    return model.initializer(name, FLOAT, dims, [numbers.gauss(0, 0.2) for _ in range(size)])
-
-
 def network(batch):
     """A convolution, and a softmax whose mean the model divides by the number of rows, which it asks a shape for: a number of the run."""
     model = Model("network")
     x = model.input("x", FLOAT, [batch, 3, SIZE, SIZE])
-    h = model.node("Conv", [x, weight(model, "filter", 40, 3, 3, 3), weight(model, "bias", 40)], ["c"], "conv", pads=[1, 1, 1, 1])
+    h = model.node("Conv", [x, model.weight(numbers, "filter", 40, 3, 3, 3), model.weight(numbers, "bias", 40)], ["c"], "conv", pads=[1, 1, 1, 1])
     h = model.node("GlobalAveragePool", [model.node("Relu", [h], ["r"], "relu")], ["p"], "pool")
-    h = model.node("Gemm", [model.node("Flatten", [h], ["f"], "flat"), weight(model, "fc", 40, CLASSES)], ["logits"], "fc")
+    h = model.node("Gemm", [model.node("Flatten", [h], ["f"], "flat"), model.weight(numbers, "fc", 40, CLASSES)], ["logits"], "fc")
     model.output("logits", FLOAT, [batch, CLASSES])
     first = model.initializer("first", INT64, [1], [0])
     rows = model.node("Gather", [model.node("Shape", [x], ["shape"], "shape"), first], ["rows"], "rows")

@@ -16,22 +16,15 @@ ROWS, SIZE, FILTERS, CLASSES, WORDS = 64, 31, 48, 10, 50  # a row of 31 x 31 x 3
 numbers = random.Random(7)
 
 
-def weight(model, name, *dims):
-    size = 1
-    for dim in dims:
-        size *= dim
-    return model.initializer(name, FLOAT, dims, [numbers.gauss(0, 0.2) for _ in range(size)])
-
-
 def network(name, couples=None):
     """A convolution, pooled, plus a row of a table. `couples`: the outputs also depend on the number of rows, on all rows, or on a row's own
     number, with which the indices of a maximum begin."""
     model = Model(name)
     x, word = model.input("x", FLOAT, ["N", 3, SIZE, SIZE]), model.input("word", INT64, ["N"])
-    h = model.node("Conv", [x, weight(model, "filter", FILTERS, 3, 3, 3)], ["c"], "conv", pads=[1, 1, 1, 1])
+    h = model.node("Conv", [x, model.weight(numbers, "filter", FILTERS, 3, 3, 3)], ["c"], "conv", pads=[1, 1, 1, 1])
     h = model.node("GlobalAveragePool", [model.node("Relu", [h], ["r"], "relu")], ["p"], "pool")
-    h = model.node("Gemm", [model.node("Flatten", [h], ["f"], "flat"), weight(model, "fc", FILTERS, CLASSES)], ["g"], "fc")
-    looked = model.node("Gather", [weight(model, "table", WORDS, CLASSES), word], ["looked"], "embed")
+    h = model.node("Gemm", [model.node("Flatten", [h], ["f"], "flat"), model.weight(numbers, "fc", FILTERS, CLASSES)], ["g"], "fc")
+    looked = model.node("Gather", [model.weight(numbers, "table", WORDS, CLASSES), word], ["looked"], "embed")
     h = model.node("Add", [h, looked], ["y"], "add")
     if couples == "count":
         first = model.initializer("first", INT64, [1], [0])
