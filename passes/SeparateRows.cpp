@@ -17,56 +17,32 @@ namespace gradc {
 
 namespace {
 
-/// What running rows one by one saves and costs, in seconds per row.
+/// The seconds per row that an entry saves, and those that it loses, if its rows run one by one.
 class RowCosts {
 public:
-  RowCosts(const SymbolTable &symbols, const exec::Level &level, int64_t rows)
-      : symbols(symbols), level(level), rows(rows) {}
+  /// `extents`: those of the entry's values, for a batch of `rows` rows.
+  RowCosts(const SymbolTable &symbols, const exec::Level &level, const ExtentAnalysis &extents,
+           int64_t rows)
+      : symbols(symbols), level(level), extents(extents), rows(rows) {}
 
   /// Whether keeping the values of a row in the cache saves more than it costs to read the weights,
-  /// and compute what all rows share, for every row. `oneRow`: the entry for one row.
-  bool areLower(func::FuncOp oneRow, ArrayRef<bool> isBatched) {
-    for (auto [argument, holdsRow] : llvm::zip_equal(oneRow.getArguments(), isBatched))
-      if (holdsRow)
-        ofRow.insert(argument);
-    oneRow.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      follow(op);
-      if (auto launch = dyn_cast<exec::LaunchOp>(op))
-        add(launch);
-    });
+  /// and compute what all rows share, for every row.
+  bool areLower(func::FuncOp function) {
+    function.walk([&](exec::LaunchOp launch) { add(launch); });
     return saved > lost;
   }
 
 private:
-  static int64_t bytesOf(Value v) {
-    return exec::layoutBytes(cast<RankedTensorType>(v.getType()), /*layout=*/nullptr);
+  /// The bytes of one row of a value, or of a whole value that all rows share.
+  int64_t bytesOf(Value v) const {
+    int64_t bytes = exec::layoutBytes(cast<RankedTensorType>(v.getType()), /*layout=*/nullptr);
+    return extents.isBatched(v) ? bytes / rows : bytes;
   }
   static double tripsAround(Operation *op) {
     double trips = 1;
     for (auto scan = op->getParentOfType<ScanOp>(); scan; scan = scan->getParentOfType<ScanOp>())
       trips *= double(scan.getTrips());
     return trips;
-  }
-
-  /// Results depend on the row if an operand does, and so do the arguments of regions, except for
-  /// what a loop does not change.
-  void follow(Operation *op) {
-    if (llvm::none_of(op->getOperands(), [&](Value v) { return ofRow.contains(v); }))
-      return;
-    ofRow.insert(op->result_begin(), op->result_end());
-    auto pass = [&](ValueRange operands, ValueRange arguments) {
-      for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
-        if (ofRow.contains(operand))
-          ofRow.insert(argument);
-    };
-    if (auto branch = dyn_cast<grad::IfOp>(op))
-      for (Region *region : branch.getRegions())
-        pass(branch.getInputs(), region->getArguments());
-    if (auto scan = dyn_cast<ScanOp>(op)) {
-      ofRow.insert(scan.getCarried().begin(), scan.getCarried().end());
-      pass(scan.getStacks(), scan.getSteps());
-      pass(scan.getInvariants(), scan.getInvariantArguments());
-    }
   }
 
   /// Whether a value, or what it is a view of, is an input of the entry.
@@ -84,7 +60,6 @@ private:
 
   void add(exec::LaunchOp launch) {
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
-    double seconds = double(kernel.getFlops().value_or(0)) / level.f32Flops;
     int64_t values = 0, passedOn = 0, shared = 0, computed = 0;
     for (Value v : launch.getResults()) {
       computed += bytesOf(v);
@@ -95,7 +70,7 @@ private:
     bool isProduct = !kernel.getBlock().getOps<ContractionOpInterface>().empty();
     int64_t most = isProduct ? std::numeric_limits<int64_t>::max() : computed;
     for (Value v : launch.getOperands()) {
-      if (!ofRow.contains(v)) {
+      if (!extents.isBatched(v)) {
         shared += std::min(bytesOf(v), most);
         continue;
       }
@@ -105,6 +80,8 @@ private:
     bool isShared = values == 0; // it depends on no row
     values += computed;
     double reading = double(shared) / level.memoryBandwidth, trips = tripsAround(launch);
+    double seconds = double(kernel.getFlops().value_or(0)) / level.f32Flops;
+    seconds /= isShared ? 1 : double(rows);
     if (isShared) {
       lost += trips * std::max(reading + double(computed) / level.memoryBandwidth, seconds);
       return;
@@ -116,8 +93,8 @@ private:
 
   const SymbolTable &symbols;
   const exec::Level &level;
+  const ExtentAnalysis &extents;
   int64_t rows;
-  llvm::DenseSet<Value> ofRow; ///< values that depend on the row
   double saved = 0;
   double lost = 2e-6; ///< inputs and outputs of a run are bound and copied in about 1 us
 };
@@ -133,19 +110,18 @@ struct SeparateRows : impl::SeparateRowsBase<SeparateRows> {
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
       std::string name = (function.getSymName() + bucketInfix + "1").str();
       auto oneRow = symbols.lookup<func::FuncOp>(name);
-      if (!oneRow || !processesRows(function, symbols))
+      if (!oneRow || !keepsRowsApart(function))
         continue;
-      SmallVector<bool> isBatched;
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        isBatched.push_back(function.getArgAttr(i, "grad.batched") != nullptr);
-      if (RowCosts(symbols, *level, *batchOf(function)).areLower(oneRow, isBatched))
+      FailureOr<ExtentAnalysis> extents = analyzeEntry(function, symbols);
+      if (succeeded(extents) && returnsRows(function, *extents) &&
+          RowCosts(symbols, *level, *extents, *batchOf(function)).areLower(function))
         replace(function, oneRow);
     }
   }
 
 private:
-  /// Whether all that a run does is done for each of its rows, without regard to the others.
-  bool processesRows(func::FuncOp function, const SymbolTable &symbols) {
+  /// Whether a run does the same for each of its rows, without regard to the others.
+  static bool keepsRowsApart(func::FuncOp function) {
     if (!function->hasAttr("grad.rows") || function->hasAttr("grad.coupling_node") ||
         function->hasAttr("grad.numbers_rows") || function->hasAttr("grad.least_rows"))
       return false;
@@ -155,14 +131,16 @@ private:
       if (roleOfArgument(function, argument.getArgNumber()) != gradc_role_name(GRADC_ROLE_DATA) &&
           !argument.use_empty())
         return false;
-    FailureOr<ExtentAnalysis> analysis = analyzeEntry(function, symbols);
-    if (failed(analysis))
-      return false;
+    return true;
+  }
+
+  /// Whether all outputs are rows; marks them.
+  bool returnsRows(func::FuncOp function, const ExtentAnalysis &extents) {
     for (auto [i, v] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
       StringRef role = roleOfResult(function, unsigned(i));
       if (role == gradc_role_name(GRADC_ROLE_INDICES)) // their largest is checked row by row
         continue;
-      if (role != gradc_role_name(GRADC_ROLE_OUTPUT) || !analysis->isBatched(v))
+      if (role != gradc_role_name(GRADC_ROLE_OUTPUT) || !extents.isBatched(v))
         return false;
       function.setResultAttr(unsigned(i), "grad.batched", UnitAttr::get(&getContext()));
     }

@@ -6,7 +6,7 @@
 
 namespace gradc {
 
-/// What a row's results depend on besides that row.
+/// Tells whether the results of a row depend on more than that row.
 struct RowDependence {
   /// The first op that couples rows: a sum over rows, a product of rows with rows, or an op that
   /// cannot be analyzed. Null: each row's results depend on that row only.

@@ -27,7 +27,7 @@ public:
              Profile *profile);
 
 private:
-  /// What one thread works with.
+  /// The memory of one thread, and the row that it processes.
   struct Worker {
     DeviceMemory memory;
     BoundEntry bound;

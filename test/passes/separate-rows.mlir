@@ -164,7 +164,7 @@ func.func @looks_up.rows.1(%x: tensor<1x64xi32> {grad.role = "data"})
   return %1 : tensor<1x64x4096xf32>
 }
 
-// What rows share would be computed for each of them.
+// The launch @exp serves all rows of a batch; one by one, each row would repeat it.
 
 // CHECK: func.func @shares(
 exec.kernel @exp(%t: tensor<16384x4096xf32>) attributes {flops = 67108864 : i64} {

@@ -24,8 +24,8 @@ protected:
     context.loadAllAvailableDialects();
   }
 
-  /// What the 8 rows of %x: tensor<8x4xf32> depend on; %w has no batch dim. `checks`: the number of
-  /// ops, the last ones, that are checks.
+  /// Analyzes a body over %x: tensor<8x4xf32>, which holds 8 rows, and %w, which has no batch dim.
+  /// The last `checks` ops are checks.
   gradc::RowDependence dependenceIn(StringRef body, unsigned checks = 0) {
     std::string text =
         ("func.func @f(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) {\n" + body + "\nreturn\n}\n")
