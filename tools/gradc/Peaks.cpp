@@ -17,11 +17,21 @@ namespace {
 // Two units with a latency of four cycles need eight chains; more chains hide the surrounding loop.
 constexpr int chains = 12;
 
+/// `value`, unknown to the compiler: it would drop the chain of 1, whose every sum rounds to 1.
+__attribute__((target("avx2"))) inline __m256 hidden(__m256 value) {
+  asm("" : "+x"(value));
+  return value;
+}
+__attribute__((target("avx512f"))) inline __m512 hidden(__m512 value) {
+  asm("" : "+v"(value));
+  return value;
+}
+
 __attribute__((target("avx2,fma"))) float multiplyAdd256(int64_t rounds) {
   const __m256 factor = _mm256_set1_ps(0.999f), addend = _mm256_set1_ps(0.001f);
   __m256 sums[chains];
   for (int i = 0; i < chains; ++i)
-    sums[i] = _mm256_set1_ps(float(i));
+    sums[i] = hidden(_mm256_set1_ps(float(i)));
   for (int64_t round = 0; round < rounds; ++round)
     for (int i = 0; i < chains; ++i)
       sums[i] = _mm256_fmadd_ps(sums[i], factor, addend);
@@ -34,7 +44,7 @@ __attribute__((target("avx512f"))) float multiplyAdd512(int64_t rounds) {
   const __m512 factor = _mm512_set1_ps(0.999f), addend = _mm512_set1_ps(0.001f);
   __m512 sums[chains];
   for (int i = 0; i < chains; ++i)
-    sums[i] = _mm512_set1_ps(float(i));
+    sums[i] = hidden(_mm512_set1_ps(float(i)));
   for (int64_t round = 0; round < rounds; ++round)
     for (int i = 0; i < chains; ++i)
       sums[i] = _mm512_fmadd_ps(sums[i], factor, addend);
