@@ -56,7 +56,7 @@ private:
       double share = result.threads > 1 ? machine.core.f32Flops / machine.flops : 1;
       int64_t rounds = llvm::divideCeil(units, result.threads) * result.threads;
       bytes = double(kernel.getBytes().value_or(0));
-      notHidden = streamsWeights(kernel) ? 0.6 : 0.2;
+      notHidden = streamsWeights(kernel) ? 0.4 : 0.2;
       computing = computingSeconds(kernel, machine.core) * share * double(rounds) / double(units);
     }
     SmallVector<exec::Access> accesses = exec::accessesOf(node, tables);

@@ -301,9 +301,13 @@ private:
   }
 
   /// A unit has some input channels and processes some filters at a time, so that their sums stay
-  /// in a quarter of the cache while all windows stream by.
+  /// in a quarter of the cache while all windows stream by. It transforms all gradients, so it has
+  /// twice the channels if that leaves units for some threads.
   void winogradGradient(ContractionOpInterface op) {
-    constexpr int64_t channels = winogradGradientChannels;
+    constexpr int64_t leastUnits = 4;
+    int64_t channels = winogradGradientChannels;
+    if (size(2) % (2 * leastUnits * channels) == 0)
+      channels *= 2;
     int64_t filters = level.cachedBytes() / 4 / (winogradSlots * channels * 4);
     int64_t panel = lanes * level.tileVectors;
     ArrayRef<int64_t> gradient = shapeOf(op->getOperand(1));

@@ -40,7 +40,7 @@ private:
 
   /// Two vector instructions per cycle, of which loops reach a part.
   double loop(double elements) const {
-    constexpr double reached = 0.8;
+    constexpr double reached = 0.87;
     return elements / (core.f32Flops / 2 * reached);
   }
 
@@ -70,7 +70,7 @@ private:
   /// A vector of a weight is loaded, goes through a shuffle per halving of the square, and is
   /// stored; pages are far apart.
   double turningSeconds() {
-    constexpr double instructions = 8;
+    constexpr double instructions = 12;
     if (!schedule || !schedule.getTurned())
       return 0;
     Value operand = kernel.getBlock().getArgument(schedule.getTurned().getOperand());
@@ -81,25 +81,19 @@ private:
     double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
     RankedTensorType result = typeOf(op->getResult(0));
     if (schedule.isWinograd()) // a gradient adds its windows to memory
-      return flops / 2.25 / (core.f32Flops * (schedule.getBlock().empty() ? 0.6 : 0.45));
+      return flops / 2.25 / (core.f32Flops * (schedule.getBlock().empty() ? 0.71 : 0.55));
     bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
     if (result.getRank() > 0 && result.getShape().back() > 0)
       flops *= padded(result) / double(result.getNumElements());
     return flops / ((isBf16 ? core.bf16Flops : peak()) * streamShare(op) * tileShare(op));
   }
 
-  /// The part of the peak that a product with a full tile reaches, by where its factors stay.
-  /// Panels of long sums leave no room in the L2 cache for each other.
+  /// The part of the peak that a product with a full tile reaches, between what Zen 4 and Zen 5
+  /// cores reach.
   double streamShare(ContractionOpInterface op) {
-    bool isWindowed = bool(op.getLetters().window);
     if (!schedule.getBlock().empty())
-      return isWindowed ? 0.6 : 0.8;
-    if (isWindowed)
-      return 0.8;
-    double results = double(typeOf(op->getResult(0)).getNumElements());
-    double steps = double(cast<CostOpInterface>(op.getOperation()).getFlops()) / 2 / results;
-    int64_t columns = schedule.getTile().empty() ? 1 : schedule.getTile().back();
-    return 2 * 4 * steps * double(columns) > double(core.cachedBytes()) ? 0.78 : 0.95;
+      return op.getLetters().window ? 0.74 : 0.8;
+    return op.getLetters().window ? 0.87 : 0.94;
   }
 
   /// Products and exponentials of whole register tiles. Vectors are along queries, or along keys in
@@ -136,7 +130,7 @@ private:
     return std::min(1.0, products / std::max({products, loads, chains}));
   }
 
-  static constexpr double attentionShare = 0.7;
+  static constexpr double attentionShare = 0.8;
 
   exec::KernelOp kernel;
   const exec::Level &core;

@@ -10,7 +10,7 @@ namespace gradc {
 
 /// Number of values in one transformed window of F(2x2, 3x3).
 constexpr int64_t winogradSlots = 16;
-/// Input channels per unit of a filter gradient.
+/// Input channels per unit of a filter gradient, at least.
 constexpr int64_t winogradGradientChannels = 16;
 
 /// Whether the contraction of a kernel is a suitable 3x3 convolution (or the gradient of its

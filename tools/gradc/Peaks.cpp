@@ -65,16 +65,24 @@ __attribute__((target("avx2,fma"))) void triad(float *__restrict a, const float 
 double fastest(int threads, const std::function<void(int)> &work) {
   using Clock = std::chrono::steady_clock;
   constexpr int runs = 8;
+  // Threads that have just started may share a CPU for some milliseconds.
+  constexpr std::chrono::milliseconds least(40);
   double best = 1e30;
+  bool isDone = false;
   std::barrier together(threads);
+  Clock::time_point start = Clock::now();
   auto body = [&](int thread) {
-    for (int run = 0; run < runs; ++run) {
+    for (int run = 1; !isDone; ++run) {
       together.arrive_and_wait();
       Clock::time_point begin = Clock::now();
       work(thread);
       together.arrive_and_wait();
-      if (thread == 0)
-        best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
+      if (thread == 0) {
+        Clock::time_point end = Clock::now();
+        best = std::min(best, std::chrono::duration<double>(end - begin).count());
+        isDone = run >= runs && end - start >= least;
+      }
+      together.arrive_and_wait();
     }
   };
   std::vector<std::thread> others;
