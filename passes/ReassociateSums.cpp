@@ -65,7 +65,8 @@ struct FactorOutOfSum : OpRewritePattern<ReduceSumOp> {
 };
 
 /// The threads of a column sum (over dims before the last) share the columns. With few long columns
-/// some threads would idle, so the first dim is summed last, in a separate step.
+/// some threads would idle, and each thread reads parts of rows, so the first dim is summed last,
+/// in a separate step: threads share it in the first one and read whole rows.
 struct SplitColumnSum : OpRewritePattern<ReduceSumOp> {
   SplitColumnSum(MLIRContext *context, const exec::KernelLimits &limits)
       : OpRewritePattern(context), limits(limits) {}
@@ -75,9 +76,11 @@ struct SplitColumnSum : OpRewritePattern<ReduceSumOp> {
     int64_t columns = op.getType().getNumElements();
     int64_t length = summedType(op).getNumElements() / std::max<int64_t>(columns, 1);
     bool isLeading = llvm::equal(op.getDims(), llvm::seq<int64_t>(0, op.getDims().size()));
+    bool isNarrow = columns <= limits.maxSplitColumns && shape[0] >= limits.minSplitPieces;
+    bool isWide = summedType(op).getNumElements() >= limits.minWideElements &&
+                  columns <= limits.maxWideColumns && shape[0] >= limits.minWidePieces;
     if (!isReassociated(op) || !isLeading || op.getType().getRank() == 0 ||
-        op.getDims().size() < 2 || columns > limits.maxSplitColumns ||
-        length < limits.minSplitSum || shape[0] < limits.minSplitPieces)
+        op.getDims().size() < 2 || length < limits.minSplitSum || !(isNarrow || isWide))
       return failure();
     Expr x(rewriter, op.getLoc(), op.getOperand());
     rewriter.replaceOp(op, x.sum(op.getDims().drop_front()).sum({0}).get());

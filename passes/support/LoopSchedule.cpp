@@ -144,9 +144,14 @@ bool LoopSchedule::sumsColumns() {
 }
 
 /// Of each row, some columns are read together: as many as registers hold, unless several threads
-/// would have too few units.
+/// would have too few units. Where threads share other dims, and memory is read, they are whole
+/// rows: prefetchers follow those alone, which is worth accumulators that registers do not hold.
 int64_t LoopSchedule::columnVectors() {
+  constexpr int64_t most = 64;
   int64_t row = std::max<int64_t>(vectors(size(root.getRank() - 1)), 1);
+  bool readsMemory = kernel.getBytes().value_or(0) > level.cachedBytes();
+  if (readsMemory && root.getRank() > 1 && size(0) >= manyUnits)
+    return llvm::divideCeil(row, llvm::divideCeil(row, most));
   return std::clamp<int64_t>(row / manyUnits, std::min(level.chains, row),
                              level.vectorRegisters / 2);
 }

@@ -78,16 +78,30 @@ func.func @long_columns(%x: tensor<16x16x32x64xf32>) -> tensor<64xf32> {
   return %0 : tensor<64xf32>
 }
 
+// So are many columns, if memory is read for them: threads share the rows, and each reads whole rows.
+
+// CHECK-LABEL: @wide_rows
+// CHECK: %[[PARTS:.*]] = grad.reduce_sum %arg0 dims [1, 2] : tensor<8x8x32x1024xf32>
+// CHECK: grad.reduce_sum %[[PARTS]] dims [0] : tensor<8x1024xf32>
+func.func @wide_rows(%x: tensor<8x8x32x1024xf32>) -> tensor<1024xf32> {
+  %0 = grad.reduce_sum %x dims [0, 1, 2] : tensor<8x8x32x1024xf32>
+  return %0 : tensor<1024xf32>
+}
+
 // CHECK-LABEL: @columns_stay
-// CHECK: grad.reduce_sum %arg0 dims [0, 1, 2] : tensor<16x16x32x512xf32>
+// CHECK: grad.reduce_sum %arg0 dims [0, 1, 2] : tensor<16x16x32x2048xf32>
 // CHECK: grad.reduce_sum %arg1 dims [0, 1] : tensor<4x4x64xf32>
 // CHECK: grad.reduce_sum %arg2 dims [1, 2] : tensor<64x32x32xf32>
 // CHECK: grad.reduce_sum %arg2 dims [0, 1, 2] : tensor<64x32x32xf32>
+// CHECK: grad.reduce_sum %arg3 dims [0, 1] : tensor<4x512x512xf32>
+// CHECK: grad.reduce_sum %arg4 dims [0, 1] : tensor<8x64x384xf32>
 // CHECK-NOT: grad.reduce_sum
-func.func @columns_stay(%many: tensor<16x16x32x512xf32>, %short: tensor<4x4x64xf32>, %rows: tensor<64x32x32xf32>) -> (tensor<512xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>) {
-  %0 = grad.reduce_sum %many dims [0, 1, 2] : tensor<16x16x32x512xf32>
+func.func @columns_stay(%many: tensor<16x16x32x2048xf32>, %short: tensor<4x4x64xf32>, %rows: tensor<64x32x32xf32>, %few_pieces: tensor<4x512x512xf32>, %cached: tensor<8x64x384xf32>) -> (tensor<2048xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>, tensor<512xf32>, tensor<384xf32>) {
+  %0 = grad.reduce_sum %many dims [0, 1, 2] : tensor<16x16x32x2048xf32>
   %1 = grad.reduce_sum %short dims [0, 1] : tensor<4x4x64xf32>
   %2 = grad.reduce_sum %rows dims [1, 2] : tensor<64x32x32xf32>
   %3 = grad.reduce_sum %rows dims [0, 1, 2] : tensor<64x32x32xf32>
-  return %0, %1, %2, %3 : tensor<512xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>
+  %4 = grad.reduce_sum %few_pieces dims [0, 1] : tensor<4x512x512xf32>
+  %5 = grad.reduce_sum %cached dims [0, 1] : tensor<8x64x384xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<2048xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>, tensor<512xf32>, tensor<384xf32>
 }

@@ -148,6 +148,35 @@ exec.kernel @long_rows(%x: tensor<64x1024xf32>) attributes {flops = 131072 : i64
   exec.yield %2 : tensor<64x1024xf32>
 }
 
+// Sums of columns that memory is read for take whole rows, others as many columns as registers hold.
+
+// V3-LABEL: exec.kernel @columns_of_memory(
+// V3-SAME: tile = [1, 384], order = [0, 1]
+// V4-LABEL: exec.kernel @columns_of_memory(
+// V4-SAME: tile = [1, 384], order = [0, 1]
+exec.kernel @columns_of_memory(%x: tensor<8x512x384xf32>) attributes {flops = 1572864 : i64, bytes = 6303744 : i64} {
+  %0 = grad.reduce_sum %x dims [1] : tensor<8x512x384xf32>
+  exec.yield %0 : tensor<8x384xf32>
+}
+
+// V3-LABEL: exec.kernel @columns_of_wide_rows(
+// V3-SAME: tile = [1, 472], order = [0, 1]
+// V4-LABEL: exec.kernel @columns_of_wide_rows(
+// V4-SAME: tile = [1, 704], order = [0, 1]
+exec.kernel @columns_of_wide_rows(%x: tensor<8x512x1400xf32>) attributes {flops = 5734400 : i64, bytes = 22982400 : i64} {
+  %0 = grad.reduce_sum %x dims [1] : tensor<8x512x1400xf32>
+  exec.yield %0 : tensor<8x1400xf32>
+}
+
+// V3-LABEL: exec.kernel @columns_in_cache(
+// V3-SAME: tile = [1, 48], order = [0, 1]
+// V4-LABEL: exec.kernel @columns_in_cache(
+// V4-SAME: tile = [1, 64], order = [0, 1]
+exec.kernel @columns_in_cache(%x: tensor<8x16x384xf32>) attributes {flops = 49152 : i64, bytes = 208896 : i64} {
+  %0 = grad.reduce_sum %x dims [1] : tensor<8x16x384xf32>
+  exec.yield %0 : tensor<8x384xf32>
+}
+
 // Four short rows run together, so that the latencies of their reductions overlap.
 
 // V3-LABEL: exec.kernel @short_rows(
