@@ -25,6 +25,11 @@ LogicalResult Placement::run() {
       return function.emitOpError("expected every result to have a place");
     touch(tensorOf(v), /*isWrite=*/false);
   }
+  // So do those that are received but not read: a node in their memory would wait for the sender,
+  // which may wait for what this rank sends after that node.
+  for (auto receive : block.getOps<ReceiveOp>())
+    if (llvm::all_of(receive->getUsers(), llvm::IsaPred<ReceiveOp>))
+      touch(tensorOf(receive.getResult()), /*isWrite=*/false);
   arena.allocate();
   return success();
 }

@@ -93,6 +93,11 @@ def digits_spec(where):
     return write_spec(where, None)
 
 
+def small_spec(where):
+    """A perceptron whose first bias is small: the other stage computes its slots, too, and does not read the bias that it receives."""
+    return write_mlp_job(where, (5, 16, 3), batch=8, batches=4)
+
+
 def follow_with(name, spec_of, more=""):
     """Of other models and precisions: stages follow one process that trains the same parts."""
     where = os.path.join(folder, name)
@@ -149,6 +154,7 @@ def replicas_of_stages(mirrored):
 
 
 follow_with("tied", tied_spec)
+follow_with("small", small_spec)
 follow_with("normalized", normalized_spec)
 follow_with("bf16", digits_spec, "precision: BF16")
 follow_with("fp16", digits_spec, "precision: FP16  loss_scaling {}")

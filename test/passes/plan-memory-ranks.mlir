@@ -75,3 +75,21 @@ func.func @panels(%x: tensor<24x40xf32>) -> tensor<24x40xf32> {
   %u = exec.launch @unpack(%g) : (tensor<24x40xf32>) -> tensor<24x40xf32>
   return %u : tensor<24x40xf32>
 }
+
+// Nothing uses the memory of a value that is received but not read: it would wait for the other rank, which may wait for what is sent
+// later.
+
+// CHECK-LABEL: exec.entry @unread
+// CHECK: exec.transfer <arena 0 at [[U:.*]] : tensor<64xf32>> peer 1 number 1{{ }}
+// CHECK-NOT: arena 0 at [[U]] :
+// CHECK: exec.transfer <{{.*}}> peer 1 number 0 send
+// CHECK-NOT: arena 0 at [[U]] :
+// CHECK: }
+func.func @unread(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %unread = grad.receive from 1 after() number 1 turn 3 : () -> tensor<64xf32>
+  %read = grad.receive from 1 after() number 2 turn 3 : () -> tensor<64xf32>
+  %a = exec.launch @double(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  grad.send %a to 1 number 0 turn 2 : tensor<64xf32>
+  %b = exec.launch @double(%read) : (tensor<64xf32>) -> tensor<64xf32>
+  return %b : tensor<64xf32>
+}
