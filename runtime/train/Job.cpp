@@ -87,9 +87,28 @@ Status expectNoInput(const std::string &output, std::span<const std::string> inp
 }
 
 Status Job::expectExport() const {
-  Status status = expectNoInput(exportPath, inputs);
-  return status.ok() && exportsTwoFiles && expectNoWeights ? expectNoWeights(exportPath, inputs)
-                                                           : status;
+  Status status = expectNoInput(exportPath, protectedFiles);
+  return status.ok() && exportsTwoFiles && expectNoWeights
+             ? expectNoWeights(exportPath, protectedFiles)
+             : status;
+}
+
+/// Whether something other than a file lies at the path, such as /dev/null.
+static bool isDevice(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/// Fails if two outputs of a run are one file.
+static Status
+expectDifferent(std::initializer_list<std::pair<const char *, const std::string *>> outputs) {
+  for (auto one = outputs.begin(); one != outputs.end(); ++one)
+    for (auto other = one + 1; other != outputs.end(); ++other)
+      if (!one->second->empty() && !isDevice(*one->second) &&
+          (*one->second == *other->second || isSameFile(*one->second, *other->second)))
+        return Status(Code::usage, text(one->first, " and ", other->first, " both write '",
+                                        *one->second, "'; name two files"));
+  return {};
 }
 
 static std::string exportOfRun(const std::string &folder) { return text(folder, "/trained.onnx"); }
@@ -149,8 +168,14 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   if (checkpointKeep < 1)
     return Status::invalid(text("checkpoint { keep } is ", checkpointKeep, ", expected 1 or more"));
   for (const std::string *output : {&options.log, &options.trace, &options.findRate})
-    if (Status status = expectNoInput(*output, inputs); !status.ok())
+    if (Status status = expectNoInput(*output, protectedFiles); !status.ok())
       return status;
+  if (Status status = expectDifferent({{"--log", &options.log},
+                                       {"--trace", &options.trace},
+                                       {"--find-learning-rate", &options.findRate},
+                                       {"--export", &exportPath}});
+      !status.ok())
+    return status;
   bool isChosen = options.checkpoint.empty() && exportsToRun; // the run's folder is not known
   if (!isChosen)
     if (Status status = expectExport(); !status.ok())
@@ -208,7 +233,8 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
       return Status::invalid(text("evaluation { ", unit, " } is ", every, ", expected 1 or more"));
   job.earlyStopping = spec.child("early_stopping");
   job.dataFolders = {dataFolderOf(spec, options)};
-  job.inputs = filesOfJob(spec, job.dataFolders);
+  job.inputs = job.protectedFiles = filesOfJob(spec, job.dataFolders);
+  job.protectedFiles.push_back(options.program);
 
   // 3. The outputs.
   if (writes)

@@ -8,9 +8,11 @@
 #include "runtime/train/Sweep.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 namespace gradc::runtime {
@@ -80,6 +82,13 @@ int fail(const Status &status, const Communicator *ranks = nullptr) {
   return int(status.code());
 }
 
+/// The exit code of a command whose result goes to standard output.
+int printed(const Status &status) {
+  if (status.ok() && (std::fflush(stdout) || std::ferror(stdout)))
+    return fail(Status::error(text("cannot write to standard output: ", std::strerror(errno))));
+  return status.ok() ? 0 : fail(status);
+}
+
 /// Runs one training, alone or as one of several ranks.
 int runTraining(std::shared_ptr<const Artifact> artifact, CommandLine &line) {
   auto ranks = joinTraining ? joinTraining(*artifact, line) : Result(std::unique_ptr<Ranks>());
@@ -116,16 +125,18 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
   std::string_view program = argc > 0 ? argv[0] : "trainer";
   if (!line) {
     int code = fail(line.status());
-    std::fprintf(stderr, "see %.*s --help\n", int(program.size()), program.data());
+    std::fprintf(stderr, "see %s%.*s --help\n", file.empty() ? "" : "gradc ", int(program.size()),
+                 program.data());
     return code;
   }
   if (line->help || line->version) {
     std::fputs(line->help ? helpText(program, line->command).c_str() : "gradc " GRADC_VERSION "\n",
                stdout);
-    return 0;
+    return printed({});
   }
 
   std::string own(program);
+  line->options.program = file;
   line->options.trainCommand = file.empty() ? own : text("gradc train ", file);
   line->options.predictCommand =
       text(file.empty() ? own : "gradc", " predict", file.empty() ? "" : " ", file);
@@ -136,7 +147,7 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
     Status status = (line->command == predicts ? predict : evaluateOn)(artifact, *line);
     if (interruptedBy)
       return 128 + interruptedBy;
-    return status.ok() ? 0 : fail(status);
+    return printed(status);
   }
   if (!startRanks && std::max(line->ranks, launchedRanks()) > 1)
     return fail(needsDistribution());
@@ -147,9 +158,8 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
   if (*started)
     return **started;
   if (!line->sweep.field.empty()) {
-    if (Status status = runSweep(artifact, *line); !status.ok())
-      return fail(status);
-    return interruptedBy ? 128 + interruptedBy : 0;
+    Status status = runSweep(artifact, *line);
+    return status.ok() && interruptedBy ? 128 + interruptedBy : printed(status);
   }
   return runTraining(std::move(artifact), *line);
 }

@@ -186,7 +186,7 @@ static Status expectOutput(const CommandLine &line, const Artifact &artifact,
   Config spec = Config::job(artifact);
   std::string folders[] = {dataFolderOf(spec, line.options)};
   std::vector<std::string> inputs = filesOfJob(spec, folders);
-  inputs.insert(inputs.end(), {line.data, checkpoint});
+  inputs.insert(inputs.end(), {line.data, checkpoint, line.options.program});
   if (Status status = expectNoInput(line.output, inputs); !status.ok())
     return status;
   return AtomicFile::check(line.output);
@@ -274,9 +274,9 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
   auto metrics = evaluate(*phase, job->seed, nullptr);
   if (!metrics)
     return metrics.status();
-  Progress(1, false, 1, 1)
-      .print(text("evaluation of ", phase->dataset->rows(), " rows with ", trained->weights, ": ",
-                  metricsText(*metrics)));
+  std::puts(printable(text("evaluation of ", phase->dataset->rows(), " rows with ",
+                           trained->weights, ": ", metricsText(*metrics)))
+                .c_str());
   return {};
 }
 

@@ -60,6 +60,7 @@ struct TrainOptions {
   std::pair<double, double> rateRange = {1e-7, 10}; ///< that `findRate` goes through
   /// Replaces optimizer and schedule: the rate after `done` steps.
   std::function<double(int64_t done)> rateOfStep;
+  std::string program; ///< the spec or artifact that the command names, which no output may replace
   /// The commands of this program, for the messages at the end of a run; "" if there are none.
   std::string trainCommand, predictCommand;
   std::string variant; ///< of a sweep; becomes part of all names of files; "": none

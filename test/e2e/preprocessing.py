@@ -29,17 +29,17 @@ def write_npy(path, descr, shape, values):
         array.array(CODES[descr], values).tofile(file)
 
 
-def write_data(folder):
+def write_data(folder, rows=ROWS):
     """Pictures, a table of large numbers with a constant column, a kind, a count, and the target."""
     numbers = random.Random(5)
     arrays = {
-        "picture": ("|u1", (ROWS, 9, 12, 3), [numbers.randrange(256) for _ in range(ROWS * 9 * 12 * 3)]),
-        "gray": ("|u1", (ROWS, 6, 6, 1), [numbers.randrange(256) for _ in range(ROWS * 36)]),
-        "t": ("<f8", (ROWS, 3), [value for _ in range(ROWS) for value in (1e6 + numbers.gauss(0, 3), numbers.random(), 7.0)]),
-        "kind": ("<i8", (ROWS,), [numbers.randrange(4) for _ in range(ROWS)]),
-        "count": ("<i4", (ROWS, 2, 3), [numbers.randrange(-50, 50) for _ in range(ROWS * 6)]),
-        "plain": ("<f4", (ROWS, 2), [numbers.gauss(0, 1) for _ in range(ROWS * 2)]),
-        "y": ("<f4", (ROWS, 4), [numbers.gauss(0, 1) for _ in range(ROWS * 4)]),
+        "picture": ("|u1", (rows, 9, 12, 3), [numbers.randrange(256) for _ in range(rows * 9 * 12 * 3)]),
+        "gray": ("|u1", (rows, 6, 6, 1), [numbers.randrange(256) for _ in range(rows * 36)]),
+        "t": ("<f8", (rows, 3), [value for _ in range(rows) for value in (1e6 + numbers.gauss(0, 3), numbers.random(), 7.0)]),
+        "kind": ("<i8", (rows,), [numbers.randrange(4) for _ in range(rows)]),
+        "count": ("<i4", (rows, 2, 3), [numbers.randrange(-50, 50) for _ in range(rows * 6)]),
+        "plain": ("<f4", (rows, 2), [numbers.gauss(0, 1) for _ in range(rows * 2)]),
+        "y": ("<f4", (rows, 4), [numbers.gauss(0, 1) for _ in range(rows * 4)]),
     }
     for name, (descr, shape, values) in arrays.items():
         write_npy(os.path.join(folder, name + ".npy"), descr, shape, values)
@@ -132,6 +132,21 @@ def check(opset):
         expect(one.read() == other.read(), "gradc export gives another file than the trainer")
     refused = subprocess.run([program("gradc"), "export", os.path.join(folder, "raw"), "-o", exported], capture_output=True, text=True)
     expect(refused.returncode == 1 and "(standardize t)" in refused.stderr, "without a checkpoint:", refused.stderr)
+
+    # The artifact itself needs them, too, and computes what the exported model does.
+    batch = os.path.join(folder, "batch")
+    os.mkdir(batch)
+    write_data(batch, BATCH)
+    inputs = [option for name in ("picture", "gray", "kind", "count", "plain") for option in ("--input", f"{name}={batch}/{name}.npy")]
+    inputs += ["--input", f"t_raw={batch}/t.npy"]
+    refused = subprocess.run([program("gradc"), "run", os.path.join(folder, "raw"), *inputs, "--output-dir", folder], capture_output=True, text=True)
+    expect(refused.returncode == 2 and "'standardize t' goes by the training rows" in refused.stderr, "without a checkpoint:", refused)
+    outputs = []
+    for what in [os.path.join(folder, "raw"), "--checkpoint", os.path.join(folder, "run")], [trained]:
+        gradc("run", *what, *inputs, "--output-dir", folder)
+        with open(os.path.join(folder, "y_hat.npy"), "rb") as file:
+            outputs.append(array.array("f", file.read()[-16 * BATCH:]))
+    expect(len(set(outputs[0])) > BATCH and all(abs(a - b) <= 1e-5 * max(1, abs(a)) for a, b in zip(*outputs)), "outputs differ:", outputs)
 
     # Weights alone are the model's; check reports the values found.
     weights = os.path.join(folder, "weights.safetensors")

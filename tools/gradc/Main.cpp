@@ -14,6 +14,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <system_error>
 #include <unistd.h>
 
 using namespace gradc;
@@ -159,5 +160,9 @@ int main(int givenCount, char **givenArguments) {
     return fail(Code::usage, explain(command, error) + "; see gradc " +
                                  (chosen.empty() ? "" : command.get_name() + " ") + "--help");
   }
-  return finishOutput(run());
+  try {
+    return finishOutput(run());
+  } catch (const std::system_error &) { // fmt::print cannot write
+    return finishOutput(exitCode(Code::error));
+  }
 }

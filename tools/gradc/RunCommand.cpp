@@ -161,9 +161,10 @@ int takeWeights(CompiledSession &session, const std::string &path) {
   auto bytesOf = [](const runtime::Checkpoint::State &state) {
     return llvm::ArrayRef(reinterpret_cast<const char *>(state.bytes.data()), state.bytes.size());
   };
-  // A training artifact also contains averages; an artifact of a model alone only contains weights.
+  // A training artifact also contains averages, and what its preprocessing goes by; an artifact of a
+  // model alone only contains weights.
   for (const runtime::Checkpoint::State &state : checkpoint->states())
-    if (state.isWeight())
+    if (state.isWeight() || llvm::StringRef(state.name).starts_with(GRADC_FITTED_PREFIX))
       llvm::consumeError(session.setState(state.name, bytesOf(state)));
   for (const runtime::Checkpoint::State &state : checkpoint->weights())
     if (auto error = session.setState(runtime::modelName(state.name, state.kind), bytesOf(state)))
@@ -259,6 +260,19 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
   return writeOutputs(settings, outputs, values);
 }
 
+/// Fails if the model prepares its inputs by the training rows, which nothing has read yet.
+int expectFitted(const std::string &file) {
+  auto artifact = runtime::Artifact::open(file);
+  if (!artifact)
+    return fail(artifact.status());
+  for (runtime::Config fitted : runtime::Config::job(**artifact).children("fitted"))
+    return fail(Code::usage,
+                "'" + llvm::Twine(llvm::StringRef(fitted.string("key"))) +
+                    "' goes by the training rows: name a checkpoint of the training with "
+                    "--checkpoint");
+  return 0;
+}
+
 /// Runs an artifact. It takes any number of rows, so its inputs stay in their files.
 int runArtifact(const Settings &settings) {
   Compilation compilation(settings.compile);
@@ -267,6 +281,9 @@ int runArtifact(const Settings &settings) {
     return fail(given.status());
   if (int code = expectFile(settings.compile.file))
     return code;
+  if (settings.checkpoint.empty())
+    if (int code = expectFitted(settings.compile.file))
+      return code;
   auto session = CompiledSession::openFile(settings.compile.file);
   return session ? runCompiled(settings, compilation.context(), **session, *given)
                  : fail(session.takeError());

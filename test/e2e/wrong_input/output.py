@@ -4,7 +4,7 @@ import resource
 import subprocess
 
 from bar import compile_spec, program
-from case import ERROR, INVALID, USAGE, Job, answer, case
+from case import ERROR, INVALID, OK, USAGE, Job, answer, case
 
 
 @case(USAGE, "cannot write", "mlp.textproto: it is an input")
@@ -44,6 +44,37 @@ def export_over_the_trainer(job):
     return [*command, "--export", command[0]]
 
 
+@case(ERROR, "cannot write", "mlp.textproto': the run reads it")
+def export_over_the_spec(job):
+    return [program("gradc"), "train", job.spec, "--export", job.spec]
+
+
+@case(ERROR, "cannot write", "mlp.textproto': the run reads it")
+def log_over_the_spec(job):
+    return [program("gradc"), "train", job.spec, "--log", job.spec]
+
+
+@case(ERROR, "cannot write", "mlp.textproto': the run reads it")
+def predictions_over_the_spec(job):
+    return [program("gradc"), "predict", job.spec, "--checkpoint", job.checkpoint(), "--data", job.path("x.npy"), "-o", job.spec]
+
+
+@case(ERROR, "cannot write", "mlp': the run reads it")
+def export_over_the_artifact(job):
+    trainer = job.train()[0]
+    return [program("gradc"), "train", trainer, "--export", trainer]
+
+
+@case(USAGE, "--log and --export both write 'both'")
+def two_outputs_in_one_file(job):
+    return job.train("--log", "both", "--export", "both")
+
+
+@case(OK)
+def two_outputs_that_nobody_keeps(job):
+    return job.train("--log", "/dev/null", "--trace", "/dev/null", "--steps", "2")
+
+
 @case(USAGE, "it is an input")
 def weights_over_the_checkpoint(job):
     checkpoint = job.checkpoint()
@@ -61,7 +92,11 @@ def results_over_an_input(job):
 def report_that_nobody_gets():
     """A report on a full disk is not a success."""
     job = Job()
-    for command in (["check", job.spec], ["check", job.spec, "--json"], ["inspect", job.path("mlp.onnx")], ["doctor"]):
+    job.edit("optimizer", 'evaluation { data { source { npy { field { name: "x" path: "x.npy" } field { name: "labels" path: "labels.npy" } } } '
+             "stage { batch { size: 4 } } } }\noptimizer")
+    checkpoint = job.checkpoint()
+    for command in (["check", job.spec], ["check", job.spec, "--json"], ["inspect", job.path("mlp.onnx")], ["doctor"], ["verify", job.spec],
+                    ["evaluate", job.spec, "--checkpoint", checkpoint], ["train", job.spec, "--help"]):
         with open("/dev/full", "w") as full:
             result = subprocess.run([program("gradc"), *command], stdout=full, stderr=subprocess.PIPE, text=True)
         if result.returncode != ERROR or "cannot write to standard output" not in result.stderr:
