@@ -64,6 +64,7 @@ def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor,
   let assemblyFormat = [{
     $operand `starts` $starts `sizes` $sizes `strides` $strides attr-dict `:` type($operand)
   }];
+  let hasFolder = 1;
 }
 
 def Grad_PadOp : Grad_Op<"pad", [InferTypeOpAdaptor,

@@ -39,6 +39,22 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   return success();
 }
 
+/// A part of integers that is one operand of a concatenation is that operand, such as a size of a
+/// shape.
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  auto whole = getOperand().getDefiningOp<ConcatenateOp>();
+  if (!whole || isFloatTensor(getType()) ||
+      llvm::any_of(getStrides(), [](int64_t stride) { return stride != 1; }))
+    return {};
+  int64_t dim = whole.getDim(), begin = 0;
+  for (Value piece : whole.getOperands()) {
+    if (begin == getStarts()[dim] && piece.getType() == getType())
+      return piece;
+    begin += cast<RankedTensorType>(piece.getType()).getDimSize(dim);
+  }
+  return {};
+}
+
 void SliceOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   SmallVector<int64_t> source(getStarts().size());
   int64_t i = 0;

@@ -22,6 +22,7 @@ gradc::RowDependence gradc::findDependence(Block &block, int64_t batch,
   if (llvm::none_of(block.getArguments(), isBatched))
     return {};
   ExtentAnalysis analysis(batch);
+  analysis.followInnerRows();
   for (BlockArgument argument : block.getArguments()) {
     Extents extents(cast<RankedTensorType>(argument.getType()).getRank(), extent::whole);
     if (isBatched(argument))

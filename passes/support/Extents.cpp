@@ -1,4 +1,5 @@
-// Propagates extents forward through indexing maps; a reshape keeps them if rows stay outermost.
+// Propagates extents forward through indexing maps; a reshape keeps them if rows stay together and,
+// unless inner rows are followed, outermost.
 #include "passes/support/Extents.h"
 
 #include "dialects/grad/Index.h"
@@ -326,17 +327,26 @@ LogicalResult ExtentAnalysis::visitReshape(Value from, Value to) {
         result[group.to[0]] = (*extents)[group.from[0]];
       continue;
     }
-    if (batched != group.from.begin())
+    // The group is [outer, rows, perRow].
+    int64_t outer = extent::outerOf((*extents)[*batched]);
+    int64_t perRow = extent::perRowOf((*extents)[*batched]);
+    for (int64_t d : group.from)
+      if (d != *batched)
+        (d < *batched ? outer : perRow) *= shape[d];
+    // Rows stay together in the dim that begins and ends in whole elements of these.
+    int64_t before = 1, behind = 1;
+    for (int64_t d : group.to)
+      behind *= wanted[d];
+    auto at = llvm::find_if(group.to, [&](int64_t d) {
+      behind /= wanted[d];
+      if (outer % before == 0 && perRow % behind == 0)
+        return true;
+      before *= wanted[d];
+      return false;
+    });
+    if (at == group.to.end() || (outer != 1 && !isInnerFollowed))
       return fail("it reshapes across rows of the batch");
-    // Elements that one row has in this group, spread over the first dim of the result's.
-    int64_t perRow = (*extents)[*batched], inner = 1;
-    for (int64_t d : ArrayRef(group.from).drop_front())
-      perRow *= shape[d];
-    for (int64_t d : ArrayRef(group.to).drop_front())
-      inner *= wanted[d];
-    if (perRow % inner != 0)
-      return fail("it reshapes across rows of the batch");
-    result[group.to[0]] = perRow / inner;
+    result[*at] = extent::inner(outer / before, perRow / behind);
   }
   set(to, result);
   return success();

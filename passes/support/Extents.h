@@ -14,9 +14,15 @@ namespace gradc {
 ///   k > 0: the first k * n elements; the dim's size is k times the largest n
 ///   free:  repeated or constant along the dim, so any extent that the reader needs
 ///   numbered: the same, but each element is computed from its number along the dim
+/// An analysis that follows inner rows has one more:
+///   inner(outer, k): the dim is [outer, n, k], such as steps and rows that a reshape has joined
 namespace extent {
 constexpr int64_t whole = 0, free = -1, numbered = -2;
 inline bool isFree(int64_t extent) { return extent < 0; }
+/// `inner(1, k)` is k.
+inline int64_t inner(int64_t outer, int64_t k) { return (outer - 1) << 32 | k; }
+inline int64_t outerOf(int64_t rows) { return (rows >> 32) + 1; }
+inline int64_t perRowOf(int64_t rows) { return rows & 0xffffffff; }
 } // namespace extent
 using Extents = llvm::SmallVector<int64_t>;
 
@@ -26,6 +32,9 @@ class ExtentAnalysis {
 public:
   /// `rows`: of the largest run.
   explicit ExtentAnalysis(int64_t rows) : rows(rows) {}
+  /// Also accepts rows that are not the outermost part of a dim. Extents then only tell which
+  /// values hold rows: no run with fewer rows uses a beginning of such a dim.
+  void followInnerRows() { isInnerFollowed = true; }
 
   /// A callback that is tried first for every op, also in regions; if it returns a result, that
   /// result is used.
@@ -82,7 +91,7 @@ private:
   Other other;
   llvm::DenseMap<mlir::Value, Extents> known;
   std::string reason;
-  bool couples = false, numbers = false;
+  bool couples = false, numbers = false, isInnerFollowed = false;
 };
 
 /// The extents of a kernel's values from those of its operands, one list per operand.

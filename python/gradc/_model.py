@@ -121,6 +121,10 @@ class Entry:
         self.extents = [port for port in self.outputs if port.role == lib.GRADC_ROLE_EXTENT]
         self.texts = [port for port in self.outputs if port.is_text]
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
+        self.others = [port for port in self.inputs if port.role not in (lib.GRADC_ROLE_DATA, lib.GRADC_ROLE_ROWS, lib.GRADC_ROLE_RANK_ROWS)]
+        if not self.any_rows and not self.others and self.batch > 1:  # no port is marked
+            for port in (*self.data, *self.outputs):
+                port.batched = port.shape[:1] == (self.batch,)
         self.keys = [port.field or port.name for port in self.data]
         self.pick = operator.itemgetter(*self.keys) if len(self.keys) > 1 else lambda given: [given[key] for key in self.keys]
         self.batches = [(port, port.dtype, port.row if port.batched else None) for port in self.data]  # the checks of a step on each array
@@ -278,7 +282,7 @@ class Session:
     def run(self, entry: str, data: Arrays | Sequence[np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
         """The outputs of an entry, "forward" or another of `entries`, by name, for any number of rows."""
         one = self._entry(entry)
-        if len(one.data) != len(one.inputs):
+        if one.others:
             raise Error(f"'{entry}' takes more than data: call step")
         arrays = [port.bytes_of(array) if port.is_text else array for port, array in zip(one.data, one.arrange(data))]
         counts = {rows for port, array in zip(one.data, arrays) if (rows := port.rows_of(array)) >= 0}
@@ -320,13 +324,14 @@ class Session:
             place[...] = found[:rows] if port.batched else found
 
     def _call(self, entry: Entry, rows: int, inputs, outputs) -> None:
-        keep = [buffer_of(array) for array in inputs]
+        given = iter([buffer_of(array) for array in inputs])
+        keep = [next(given) if port.role == lib.GRADC_ROLE_DATA else ffi.NULL for port in entry.inputs]  # the runtime counts rows
         places = [ffi.from_buffer(array, require_writable=True) for array in outputs]
         pointers, results = ffi.new("void *[]", keep or [ffi.NULL]), ffi.new("void *[]", places or [ffi.NULL])
         if entry.any_rows:
-            check(lib.gradc_run_rows(self.handle, entry.number, rows, pointers, len(inputs), results, len(outputs)))
+            check(lib.gradc_run_rows(self.handle, entry.number, rows, pointers, len(keep), results, len(outputs)))
         else:
-            check(lib.gradc_run(self.handle, entry.number, pointers, len(inputs), results, len(outputs)))
+            check(lib.gradc_run(self.handle, entry.number, pointers, len(keep), results, len(outputs)))
 
     def predict(self, data: Arrays | Sequence[np.ndarray] | np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
         """The model's output for any number of rows; several outputs by name. Inputs are the model's or, with export { preprocessing }, the

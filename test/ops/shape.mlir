@@ -126,3 +126,20 @@ func.func @adjoints(%a: tensor<2x3xf32>, %b: tensor<1x3xf32>, %w: tensor<4x5x7xf
   %g:2 = grad.gradient %y wrt %a, %b : tensor<f32>, tensor<2x3xf32>, tensor<1x3xf32>
   return %g#0, %g#1 : tensor<2x3xf32>, tensor<1x3xf32>
 }
+
+// A part of integers that is one of the joined operands, such as a size of a shape, is that operand.
+
+// CHECK-LABEL: @joined_sizes
+// CHECK-SAME: (%[[N:.*]]: tensor<1xi64>, %[[SIZES:.*]]: tensor<2xi64>
+// CHECK: %[[ACROSS:.*]] = grad.slice
+// CHECK: %[[FLOATS:.*]] = grad.slice
+// CHECK: return %[[SIZES]], %[[N]], %[[ACROSS]], %[[FLOATS]]
+func.func @joined_sizes(%n: tensor<1xi64>, %sizes: tensor<2xi64>, %x: tensor<1xf32>) -> (tensor<2xi64>, tensor<1xi64>, tensor<2xi64>, tensor<1xf32>) {
+  %shape = grad.concatenate %n, %sizes, %n dim 0 : tensor<1xi64>, tensor<2xi64>, tensor<1xi64>
+  %0 = grad.slice %shape starts [1] sizes [2] strides [1] : tensor<4xi64>
+  %1 = grad.slice %shape starts [3] sizes [1] strides [1] : tensor<4xi64>
+  %2 = grad.slice %shape starts [0] sizes [2] strides [1] : tensor<4xi64>
+  %floats = grad.concatenate %x, %x dim 0 : tensor<1xf32>, tensor<1xf32>
+  %3 = grad.slice %floats starts [1] sizes [1] strides [1] : tensor<2xf32>
+  return %0, %1, %2, %3 : tensor<2xi64>, tensor<1xi64>, tensor<2xi64>, tensor<1xf32>
+}

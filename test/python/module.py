@@ -80,6 +80,30 @@ class Digits(unittest.TestCase):
             np.testing.assert_array_equal(session.predict(x), np.nonzero(x))
             self.assertEqual(list(session.run("forward", x)), ["positions"])
 
+    def test_a_model_may_read_its_number_of_rows(self):
+        model = Model("shares")
+        x = model.input("x", FLOAT, ["N", 3])
+        rows = model.node("Gather", [model.node("Shape", [x], ["shape"], "shape"), model.initializer("first", INT64, [], [0])], ["rows"], "size")
+        model.output(model.node("Div", [x, model.node("Cast", [rows], ["count"], "cast", to=FLOAT)], ["y"], "share"), FLOAT, ["N", 3])
+        session = gradc.compile(model.bytes(), shapes={"x": (4, 3)}).session()
+        for count in 1, 3, 4:
+            x = np.arange(3 * count, dtype=np.float32).reshape(count, 3)
+            np.testing.assert_array_equal(session.predict(x), x / np.float32(count))
+
+    def test_rows_may_lie_inside_other_dims(self):
+        """As in attention layers of PyTorch, whose sequences come first. A batch of fixed size is filled up, and many rows are several."""
+        model = Model("sequences")
+        x = model.input("x", FLOAT, ["N", 3, 2])
+        flat = model.node("Reshape", [model.node("Transpose", [x], ["steps"], "first", perm=[1, 0, 2]),
+                                      model.initializer("rows", INT64, [2], [-1, 2])], ["flat"], "join")
+        product = model.node("MatMul", [flat, model.initializer("w", FLOAT, [2, 2], [1, 2, 3, 4])], ["product"], "product")
+        split = model.node("Reshape", [product, model.initializer("split", INT64, [3], [3, -1, 2])], ["parts"], "divide")
+        model.output(model.node("Transpose", [split], ["y"], "last", perm=[1, 0, 2]), FLOAT, ["N", 3, 2])
+        session = gradc.compile(model.bytes(), shapes={"x": (4, 3, 2)}).session()
+        for count in 1, 4, 10:
+            x = np.arange(6 * count, dtype=np.float32).reshape(count, 3, 2)
+            np.testing.assert_array_equal(session.predict(x), x @ np.array([[1, 2], [3, 4]], np.float32))
+
     def test_strings_go_in_and_out(self):
         model = Model("words", opset=10)
         model.output(model.node("StringNormalizer", [model.input("x", STRING, [3])], ["y"], "lower", case_change_action="LOWER",

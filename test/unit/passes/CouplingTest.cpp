@@ -64,6 +64,30 @@ TEST_F(Coupling, RowsStayApart) {
   EXPECT_EQ(couplingIn("%0 = grad.reduce_sum %w dims [1] : tensor<4x8xf32>"), "");
 }
 
+TEST_F(Coupling, RowsMayBeInsideADim) {
+  std::string steps = "%s = grad.transpose %x permutation [1, 0] : tensor<8x4xf32>\n";
+  std::string joined = steps + "%j = grad.reshape %s : tensor<4x8xf32> -> tensor<32x1xf32>\n"
+                               "%p = grad.tanh %j : tensor<32x1xf32>\n";
+  EXPECT_EQ(couplingIn(joined + "%0 = grad.reshape %p : tensor<32x1xf32> -> tensor<4x8xf32>\n"
+                                "%1 = grad.reduce_sum %0 dims [0] : tensor<4x8xf32>"),
+            "");
+  EXPECT_EQ(couplingIn(joined + "%0 = grad.reshape %p : tensor<32x1xf32> -> tensor<2x16xf32>\n"
+                                "%1 = grad.reshape %0 : tensor<2x16xf32> -> tensor<2x2x8xf32>\n"
+                                "%2 = grad.reduce_sum %1 dims [0, 1] : tensor<2x2x8xf32>"),
+            "");
+  EXPECT_EQ(couplingIn(joined + "%0 = grad.reduce_sum %p dims [0] : tensor<32x1xf32>"),
+            "grad.reduce_sum");
+  EXPECT_EQ(couplingIn(joined + "%0 = grad.reshape %p : tensor<32x1xf32> -> tensor<4x8xf32>\n"
+                                "%1 = grad.reduce_sum %0 dims [1] : tensor<4x8xf32>"),
+            "grad.reduce_sum");
+  EXPECT_EQ(couplingIn(joined + "%0 = grad.reshape %p : tensor<32x1xf32> -> tensor<8x4xf32>"),
+            "grad.reshape");
+  // The same dim holds rows in another order.
+  EXPECT_EQ(couplingIn(joined + "%0 = grad.reshape %x : tensor<8x4xf32> -> tensor<32x1xf32>\n"
+                                "%1 = grad.add %0, %p : tensor<32x1xf32>"),
+            "grad.add");
+}
+
 TEST_F(Coupling, IsFoundWhereverRowsMeet) {
   EXPECT_EQ(couplingIn("%0 = grad.reduce_sum %x dims [0] : tensor<8x4xf32>"), "grad.reduce_sum");
   EXPECT_EQ(couplingIn("%0 = grad.reshape %x : tensor<8x4xf32> -> tensor<32xf32>\n"
