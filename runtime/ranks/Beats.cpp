@@ -36,6 +36,11 @@ void Beats::setStall(double seconds) {
   stall = seconds;
 }
 
+void Beats::setStepsApart() {
+  std::lock_guard lock(mutex);
+  stepsApart = true;
+}
+
 void Beats::stop() {
   {
     std::lock_guard lock(mutex);
@@ -106,7 +111,11 @@ std::string Beats::describeLoss(size_t rank, Clock::time_point now) const {
   auto silent = std::chrono::duration_cast<std::chrono::seconds>(now - states[rank].heardAt);
   std::string how = isGone(rank) ? std::string(" has ended unexpectedly")
                                  : text(" has given no sign of life for ", silent.count(), " s");
-  return text(peers[rank].name, how, " (its last step: ", states[rank].heard.step, ')');
+  // A beat may be as old as many steps, but if all ranks sum in each step, this rank's last whole
+  // step was one of the lost rank, too.
+  int64_t step = std::max(states[rank].heard.step, stepsApart ? 0 : mine.step.load());
+  return text(peers[rank].name, how,
+              stepsApart ? " (it was last heard at step " : " (its last step: ", step, ')');
 }
 
 bool Beats::isGone(size_t rank) const {

@@ -38,6 +38,9 @@ public:
   /// Sets the names and processes of all ranks once they are known. `peers` is indexed by rank.
   void introduce(std::vector<Peer> peers);
   void setStall(double seconds);
+  /// From now on ranks do not wait for each other in each step.
+  void setStepsApart();
+  /// `step`: the number of steps that this rank has made.
   void atStep(int64_t step) { mine.step.store(step, std::memory_order_relaxed); }
   bool hasLost() const { return isLost.load(std::memory_order_acquire); }
   /// Why this rank cannot continue; has no message if another rank reports the reason.
@@ -86,6 +89,7 @@ private:
   std::mutex mutex; ///< protects everything below
   std::vector<Peer> peers;
   double stall = usualStall;
+  bool stepsApart = false;
   std::vector<State> states;
   std::condition_variable changed;
   bool isStopping = false, isSilenceExpected = false;

@@ -42,7 +42,10 @@ public:
     return divideCuts(cuts, size(), servers ? size() - servers : 0);
   }
   void setServers(int count) override { servers = count; }
-  void setStaleness(int64_t steps) override { stale = std::make_unique<StaleSums>(*mpi, steps); }
+  void setStaleness(int64_t steps) override {
+    stale = std::make_unique<StaleSums>(*mpi, steps);
+    beats->setStepsApart();
+  }
   bool stepsApart() const override { return bool(stale); }
   int runsPerStep() const override { return stale ? stale->runsPerStep() : 1; }
   Status beginRun(int64_t steps, bool asksToStop) override {

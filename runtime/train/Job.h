@@ -31,7 +31,8 @@ struct Job {
   Config earlyStopping;                                    ///< absent: none
   std::vector<std::string> dataFolders;
   std::shared_ptr<DataState> dataState = std::make_shared<DataState>();
-  bool fitsData = true; ///< stages may compute the values that `dataState` lacks
+  bool fitsData = true;       ///< stages may compute the values that `dataState` lacks
+  bool leavesOutRest = false; ///< a last batch that no entry takes is not an error
 
   std::string checkpointFolder;  ///< "": no checkpoints, or another rank writes them
   bool keepsCheckpoints = false; ///< by this process, or by all ranks together

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gradc::runtime {
@@ -98,11 +100,21 @@ Log::~Log() {
 
 Status Log::open(const std::string &file, bool append) {
   path = file;
-  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
+  auto failed = [&](int code) {
+    return Status::error(text("cannot write log '", path, "': ", std::strerror(code)));
+  };
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0);
   descriptor = ::open(file.c_str(), flags, 0666);
   if (descriptor < 0)
-    return Status::error(text("cannot write log '", path, "': ", std::strerror(errno)));
-  return {};
+    return failed(errno);
+  struct stat status;
+  if (fstat(descriptor, &status) || !S_ISREG(status.st_mode))
+    return {};
+  if (flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    return Status::error(text("log '", path,
+                              "' belongs to a training under way: wait for its end, or name "
+                              "another file with --log"));
+  return append || ftruncate(descriptor, 0) == 0 ? Status() : failed(errno);
 }
 
 void Log::step(const StepReport &report) {

@@ -376,7 +376,7 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   double value = lossIsBad ? double(call.loss()) : double(call.gradientNorm().value_or(NAN));
   std::string message = text(lossIsBad ? "the loss" : "the gradient norm", " is ", value,
                              " at step ", done, " (epoch ", report.epoch, ')');
-  std::string bad = findNonFiniteData(training, walk->batch());
+  std::string bad = findNonFiniteData(*training.dataset, walk->batch());
   bool together = options.ranks && !stepsApart();
   if (together) { // all ranks reach this point, and one of them may have had the row
     auto all = options.ranks->share(bad);

@@ -177,10 +177,7 @@ void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
 
 void Loop::sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data) {
   if (dataset.droppedRows() && !data.child("batch").boolean("drop_remainder", false))
-    progress->print(text("an epoch of ", what, " leaves out ", dataset.droppedRows(), " of ",
-                         dataset.rows() + dataset.droppedRows(), " rows, which fill no batch",
-                         data.child("batch").child("bucket") ? " of their length"
-                                                             : text(" of ", dataset.batchSize())));
+    progress->print(text("an epoch of ", what, " leaves out ", rowsLeftOut(dataset, data)));
 }
 
 } // namespace gradc::runtime

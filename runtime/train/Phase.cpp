@@ -126,6 +126,13 @@ static Result<Phase::Calls> bindCalls(Session &session, const Pair &entry, const
   return calls;
 }
 
+/// Whether an entry takes a last batch, but not one of this size.
+static bool isOtherTail(std::span<const Pair> entries, int64_t tailSize) {
+  return std::ranges::any_of(entries, [&](const Pair &entry) {
+    return tailSize && !entry.whole->any_rows && entry.tail && entry.tail->batch != tailSize;
+  });
+}
+
 Result<Phase> Phase::make(Session &session, std::span<const std::string> names, Config data,
                           const Job &job) {
   std::vector<Pair> pairs;
@@ -151,7 +158,11 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
   context.share = job.share;
   context.state = job.dataState;
   context.fits = job.fitsData;
-  auto dataset = makeData(session, data, std::move(context));
+  auto dataset = makeData(session, data, context);
+  if (dataset && job.leavesOutRest && isOtherTail(pairs, (*dataset)->tailSize())) {
+    context.tailAllowed = false;
+    dataset = makeData(session, data, std::move(context));
+  }
   if (!dataset)
     return dataset.status();
   Phase phase;
@@ -166,17 +177,26 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
   return phase;
 }
 
-std::string findNonFiniteData(const Phase &phase, const Batch &batch) {
-  std::span<const Field> fields = phase.dataset->fields();
+std::string findNonFiniteData(const Dataset &dataset, const Batch &batch) {
+  std::span<const Field> fields = dataset.fields();
   for (size_t i = 0; i < fields.size(); ++i) {
-    size_t perRow = phase.dataset->rowElements(batch, i);
+    size_t perRow = dataset.rowElements(batch, i);
     auto found = firstNonFinite(
         {batch.field(i), size_t(batch.rows) * perRow * fields[i].elementBytes()}, fields[i].dtype);
     if (found)
-      return text(phase.dataset->describeRow(batch, found->index / int64_t(perRow)), ", field '",
+      return text(dataset.describeRow(batch, found->index / int64_t(perRow)), ", field '",
                   fields[i].name, "', has ", found->value);
   }
   return {};
+}
+
+std::string rowsLeftOut(const Dataset &dataset, Config data) {
+  int64_t dropped = dataset.droppedRows();
+  if (!dropped)
+    return {};
+  return text(dropped, " of ", dataset.rows() + dropped, " rows, which fill no batch",
+              data.child("batch").child("bucket") ? " of their length"
+                                                  : text(" of ", dataset.batchSize()));
 }
 
 Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communicator *ranks) {
@@ -193,7 +213,7 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communic
       return status;
     EntryCall &call = walk.call();
     if (!std::isfinite(call.loss()))
-      if (std::string bad = findNonFiniteData(phase, walk.batch()); !bad.empty())
+      if (std::string bad = findNonFiniteData(*phase.dataset, walk.batch()); !bad.empty())
         return Status::error(text("cannot evaluate: ", bad, ", expected a finite number"));
     losses += call.loss() * double(walk.batch().rows);
     totals.add(call.metricResults(), walk.batch().rows);

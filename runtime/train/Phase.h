@@ -35,7 +35,11 @@ Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data, D
 
 /// The first non-finite number of a batch: "row 3 of 'x.npy', field 'x', has nan"; "" if all are
 /// finite.
-std::string findNonFiniteData(const Phase &phase, const Batch &batch);
+std::string findNonFiniteData(const Dataset &dataset, const Batch &batch);
+
+/// The rows that an epoch leaves out: "3 of 43 rows, which fill no batch of 8"; "" if there are
+/// none. `data`: the block of the data set.
+std::string rowsLeftOut(const Dataset &dataset, Config data);
 
 /// Evaluates all rows of a data set: the loss first, then the metrics. Fails for non-finite data.
 /// `ranks`: those that share the batches; null if this process has all of them.

@@ -89,6 +89,9 @@ public:
         return Status::error(text("data file '", file, "' became shorter while it was read"));
       if (Status status = runBatch(dataset, batch); !status.ok())
         return status;
+      if (!table.isFinite(batch.rows))
+        if (std::string bad = findNonFiniteData(dataset, batch); !bad.empty())
+          return Status::error(text("cannot predict: ", bad, ", expected a finite number"));
       for (int64_t row = 0; row < batch.rows; ++row, ++done)
         table.addLine(lines, namesFiles ? fileOf(dataset, batch, row) : text(done), row);
       if (Status status = take(lines); !status.ok())
@@ -243,6 +246,14 @@ Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLin
   return {};
 }
 
+/// Why the rows at the end were no batch; "": the spec asks for that.
+static std::string whyLeftOut(const gradc_artifact_entry &entry, const Job &job,
+                              const Dataset &dataset) {
+  if (entry.any_rows || job.evaluationData.child("batch").child("bucket"))
+    return {};
+  return text(", and the artifact takes no last batch of ", dataset.droppedRows());
+}
+
 Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line) {
   auto job = Job::read(*artifact, line.options, /*writes=*/false);
   if (!job)
@@ -258,6 +269,7 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
                            "are prepared and measured");
   job->dataState = trained->state;
   job->fitsData = false;
+  job->leavesOutRest = true;
   std::optional<GivenData> given;
   if (!line.data.empty()) {
     auto found = dataOfFile(job->evaluationData, line.data, demandsOf(*artifact, *entry), &session,
@@ -274,9 +286,12 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
   auto metrics = evaluate(*phase, job->seed, nullptr);
   if (!metrics)
     return metrics.status();
-  std::puts(printable(text("evaluation of ", phase->dataset->rows(), " rows with ",
-                           trained->weights, ": ", metricsText(*metrics)))
-                .c_str());
+  const Dataset &dataset = *phase->dataset;
+  auto say = [](const std::string &line) { std::puts(printable(line).c_str()); };
+  if (std::string rest = rowsLeftOut(dataset, job->evaluationData); !rest.empty())
+    say(text("the evaluation leaves out ", rest, whyLeftOut(*entry, *job, dataset)));
+  say(text("evaluation of ", dataset.rows(), " rows with ", trained->weights, ": ",
+           metricsText(*metrics)));
   return {};
 }
 

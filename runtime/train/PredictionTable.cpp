@@ -5,6 +5,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/core/Config.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/core/NonFinite.h"
 #include "runtime/data/ClassNames.h"
 #include "runtime/data/source/CsvText.h"
 #include "runtime/data/transform/Convert.h"
@@ -90,6 +91,15 @@ std::vector<void *> PredictionTable::places() {
   for (Output &output : outputs)
     places.push_back(output.bytes.data());
   return places;
+}
+
+bool PredictionTable::isFinite(int64_t rows) const {
+  return std::ranges::none_of(outputs, [&](const Output &output) {
+    std::span<const std::byte> bytes = output.bytes;
+    if (output.isBatched)
+      bytes = bytes.first(size_t(rows) * output.elements * findDataType(output.dtype)->bytes);
+    return firstNonFinite(bytes, output.dtype).has_value();
+  });
 }
 
 void PredictionTable::addLine(std::string &out, std::string_view rowName, int64_t row) {

@@ -16,6 +16,8 @@ public:
 
   /// Where the entry writes the results of a batch.
   std::vector<void *> places();
+  /// Whether all results of the first `rows` rows of the last batch are finite.
+  bool isFinite(int64_t rows) const;
   /// Appends the line for row `row` of the last batch to `out`.
   void addLine(std::string &out, std::string_view rowName, int64_t row);
 

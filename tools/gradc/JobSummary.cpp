@@ -29,6 +29,13 @@ const spec::Batch &batchOf(const spec::Data &data) {
   return spec::Batch::default_instance();
 }
 
+/// For example " without its last 8 rows".
+std::string leftOutText(const spec::Batch &batch, const DataSummary &data) {
+  bool isKnown = data.rows >= 0 && batch.size() > 0 && !batch.bucket_size();
+  int64_t rest = isKnown ? data.rows % batch.size() : 0;
+  return rest && batch.drop_remainder() ? " without its last " + counted(rest, "row") : "";
+}
+
 std::string stepsLine(const spec::Training &spec, const DataSummary &data) {
   const spec::Batch &batch = batchOf(spec.data());
   std::string line = "batches of ";
@@ -45,7 +52,7 @@ std::string stepsLine(const spec::Training &spec, const DataSummary &data) {
   int64_t steps = data.rows / batch.size() + (rest && !batch.drop_remainder());
   line += fmt::format(", {} an epoch", counted(steps, "step"));
   if (rest)
-    line += batch.drop_remainder() ? fmt::format(" without its last {}", counted(rest, "row"))
+    line += batch.drop_remainder() ? leftOutText(batch, data)
                                    : fmt::format(", the last of {}", counted(rest, "row"));
   int64_t total = epochs * steps;
   if (spec.has_steps() && (!epochs || spec.steps() < total))
@@ -84,7 +91,8 @@ std::vector<std::string> JobSummary::lines(const PlannedProgram &program) const 
   if (classes)
     data += fmt::format(", {} classes", classes);
   if (imported.data.size() > 1)
-    data += "; evaluation on " + rowsText(imported.data.back());
+    data += "; evaluation on " + rowsText(imported.data.back()) +
+            leftOutText(batchOf(spec.evaluation().data()), imported.data.back());
 
   auto trains = llvm::count_if(imported.verdicts, [](const Verdict &v) { return v.trains; });
   ProgramPlan plan = describePlan(*llvm::ArrayRef(program.levels).front());

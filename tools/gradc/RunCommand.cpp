@@ -161,8 +161,8 @@ int takeWeights(CompiledSession &session, const std::string &path) {
   auto bytesOf = [](const runtime::Checkpoint::State &state) {
     return llvm::ArrayRef(reinterpret_cast<const char *>(state.bytes.data()), state.bytes.size());
   };
-  // A training artifact also contains averages, and what its preprocessing goes by; an artifact of a
-  // model alone only contains weights.
+  // A training artifact also contains averages, and what its preprocessing goes by; an artifact of
+  // a model alone only contains weights.
   for (const runtime::Checkpoint::State &state : checkpoint->states())
     if (state.isWeight() || llvm::StringRef(state.name).starts_with(GRADC_FITTED_PREFIX))
       llvm::consumeError(session.setState(state.name, bytesOf(state)));

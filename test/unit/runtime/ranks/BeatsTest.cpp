@@ -54,6 +54,17 @@ TEST(Beats, TheFirstOfTheOthersNamesASilentRank) {
   }
 }
 
+/// The message ends with the step of the ranks that are left, whose sums had the lost rank's part;
+/// apart, with the step of its last beat.
+TEST(Beats, TheStepOfALostRankIsNotThatOfAnOldBeat) {
+  auto isDead = [](int rank) { return rank == 1; };
+  auto apart = [](int, Beats &beats) { beats.setStepsApart(); };
+  std::string together = lossesOf(2, isDead)[0].message();
+  EXPECT_TRUE(together.ends_with(" s (its last step: 7): all ranks stop")) << together;
+  std::string alone = lossesOf(2, isDead, apart)[0].message();
+  EXPECT_TRUE(alone.ends_with(" s (it was last heard at step 0): all ranks stop")) << alone;
+}
+
 TEST(Beats, AFailureStopsTheOthersInSilence) {
   std::vector<Status> losses = lossesOf(
       3, [](int) { return false; },

@@ -174,6 +174,27 @@ TEST(LogTest, LinesReachTheFileWhenTheBufferIsFullAndAtTheEnd) {
   EXPECT_EQ(linesOf(path).size(), 10003u);
 }
 
+TEST(LogTest, OneTrainingAtATimeWritesAFile) {
+  TemporaryFolder folder;
+  std::string path = folder / "log";
+  std::optional<Log> first(std::in_place);
+  ASSERT_TRUE(first->open(path, false).ok());
+  first->line("one");
+  ASSERT_TRUE(first->flush().ok());
+  for (bool append : {false, true}) {
+    Status second = Log().open(path, append);
+    EXPECT_FALSE(second.ok());
+    EXPECT_NE(second.message().find("belongs to a training under way"), std::string::npos);
+  }
+  EXPECT_EQ(linesOf(path).size(), 1u);
+  first.reset();
+  EXPECT_TRUE(Log().open(path, false).ok());
+  EXPECT_EQ(linesOf(path).size(), 0u);
+  Log devices[2];
+  for (Log &device : devices)
+    EXPECT_TRUE(device.open("/dev/null", false).ok());
+}
+
 TEST(LogTest, ASecondsStepsReachTheFile) {
   TemporaryFolder folder;
   std::string path = folder / "log";

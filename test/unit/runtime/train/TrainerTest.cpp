@@ -289,6 +289,26 @@ TEST_F(TrainerTest, WithoutEntriesForThemLastBatchesAreLeftOut) {
             0u);
 }
 
+TEST_F(TrainerTest, AnEvaluationSaysWhatItLeavesOut) {
+  auto evaluationOf = [&](std::vector<std::string> arguments) {
+    testing::internal::CaptureStdout();
+    arguments.insert(arguments.begin(), "evaluate");
+    EXPECT_EQ(main(arguments), 0);
+    std::string said = testing::internal::GetCapturedStdout();
+    return said.substr(0, said.find(" rows with ") + 5);
+  };
+  make();
+  EXPECT_EQ(evaluationOf({}), "evaluation of 17 rows");
+  // Other data, whose last batch is not that of evaluate.tail.
+  writeFile(folder / "other.npz", zip(digits(12)));
+  EXPECT_EQ(evaluationOf({"--data", folder / "other.npz"}),
+            "the evaluation leaves out 4 of 12 rows, which fill no batch of 8, and the artifact "
+            "takes no last batch of 4\nevaluation of 8 rows");
+  make({.tails = false});
+  EXPECT_EQ(evaluationOf({}), "the evaluation leaves out 1 of 17 rows, which fill no batch of 8, "
+                              "and the artifact takes no last batch of 1\nevaluation of 16 rows");
+}
+
 TEST_F(TrainerTest, DataFolder) {
   TemporaryFolder other;
   writeFile(other / "digits.npz", zip(digits(50)));
