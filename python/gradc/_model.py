@@ -122,7 +122,8 @@ class Entry:
         self.texts = [port for port in self.outputs if port.is_text]
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
         self.others = [port for port in self.inputs if port.role not in (lib.GRADC_ROLE_DATA, lib.GRADC_ROLE_ROWS, lib.GRADC_ROLE_RANK_ROWS)]
-        if not self.any_rows and not self.others and self.batch > 1:  # no port is marked
+        self.sums = [i for i, port in enumerate(self.outputs) if port.role == lib.GRADC_ROLE_GRADIENT and not port.batched]
+        if not self.any_rows and not self.coupled and not self.others and not self.sums and self.batch > 1:  # no port is marked
             for port in (*self.data, *self.outputs):
                 port.batched = port.shape[:1] == (self.batch,)
         self.keys = [port.field or port.name for port in self.data]
@@ -296,7 +297,10 @@ class Session:
             if total < 0:
                 self._call(one, one.batch or 1, arrays, made)
             for begin in range(0, max(total, 0), one.batch or 1):
-                self._chunk(one, begin, min(total, begin + one.batch) - begin, arrays, made)
+                before = [made[i].copy() for i in one.sums] if begin else []
+                self._chunk(one, begin, min(total, begin + one.batch) - begin, total, arrays, made)
+                for i, value in zip(one.sums, before):
+                    made[i] += value
         found = {port.name: array for port, array in zip(one.outputs, made)}
         for port in one.extents:  # an output whose extent the run has computed
             found[port.field] = found[port.field].take(range(int(found.pop(port.name))), axis=port.classes)
@@ -304,18 +308,20 @@ class Session:
             found[port.name] = port.strings_of(found[port.name])
         return found
 
-    def _chunk(self, entry: Entry, begin: int, rows: int, arrays, made) -> None:
+    def _chunk(self, entry: Entry, begin: int, rows: int, total: int, arrays, made) -> None:
         """Runs some rows. An entry with a fixed batch size gets them padded with rows of zeros, if rows do not mix."""
         part = lambda port, array: array[begin:begin + rows] if port.batched else array
         inputs = [part(port, array) for port, array in zip(entry.data, arrays)]
         outputs = [part(port, array) for port, array in zip(entry.outputs, made)]
         fits = rows == entry.batch or (entry.any_rows and rows >= entry.least_rows)
-        if entry.coupled and (begin or rows < len(arrays[0])):
-            raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected at most {entry.batch}, found {len(arrays[0])}")
+        if entry.coupled and (begin or rows < total):
+            raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected at most {entry.batch}, found {total}")
         if fits:
             return self._call(entry, rows, inputs, outputs)
         if entry.coupled:
             raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected {entry.batch}, found {rows}")
+        if entry.sums:  # with the rows that would be added
+            raise Error(f"'{entry.name}' sums over its rows: expected {entry.least_rows} or more at a time, found {rows}")
         padded = [np.concatenate([array, np.zeros((entry.batch - rows, *port.row), port.dtype)]) if port.batched else array
                   for port, array in zip(entry.data, inputs)]
         whole = [np.empty(port.shape, port.dtype) for port in entry.outputs]

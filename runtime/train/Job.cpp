@@ -167,11 +167,13 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   checkpointKeep = checkpoint.integer("keep", 3);
   if (checkpointKeep < 1)
     return Status::invalid(text("checkpoint { keep } is ", checkpointKeep, ", expected 1 or more"));
-  for (const std::string *output : {&options.log, &options.trace, &options.findRate})
+  const std::string log = pathOfVariant(options.log, options.variant),
+                    trace = pathOfVariant(options.trace, options.variant);
+  for (const std::string *output : {&log, &trace, &options.findRate})
     if (Status status = expectNoInput(*output, protectedFiles); !status.ok())
       return status;
-  if (Status status = expectDifferent({{"--log", &options.log},
-                                       {"--trace", &options.trace},
+  if (Status status = expectDifferent({{"--log", &log},
+                                       {"--trace", &trace},
                                        {"--find-learning-rate", &options.findRate},
                                        {"--export", &exportPath}});
       !status.ok())

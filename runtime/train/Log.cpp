@@ -95,6 +95,7 @@ Log::~Log() {
   if (descriptor < 0)
     return;
   (void)flush();
+  flock(descriptor, LOCK_UN); // a child that was forked meanwhile has the descriptor, too
   close(descriptor);
 }
 

@@ -104,6 +104,39 @@ class Digits(unittest.TestCase):
             x = np.arange(6 * count, dtype=np.float32).reshape(count, 3, 2)
             np.testing.assert_array_equal(session.predict(x), x @ np.array([[1, 2], [3, 4]], np.float32))
 
+    def test_rows_that_are_not_outermost_are_one_batch(self):
+        model = Model("turned")
+        model.output(model.node("Transpose", [model.input("x", FLOAT, ["N", 4])], ["y"], "turn", perm=[1, 0]), FLOAT, [4, "N"])
+        session = gradc.compile(model.bytes(), shapes={"x": (4, 4)}).session()
+        x = np.arange(16, dtype=np.float32).reshape(4, 4)
+        np.testing.assert_array_equal(session.predict(x), x.T)
+        for rows in x[:2], np.concatenate([x, x]):
+            with self.assertRaises(gradc.Error):
+                session.predict(rows)
+
+    def test_rows_mix_beside_an_input_without_rows(self):
+        model = Model("shared")
+        t, x = model.input("t", FLOAT, [9, 3]), model.input("x", FLOAT, ["N", 3])
+        flat = model.node("Reshape", [x, model.initializer("shape", INT64, [2], [3, -1])], ["flat"], "mix")
+        model.output(model.node("MatMul", [t, model.node("Softmax", [flat], ["soft"], "soft", axis=1)], ["y"], "product"), FLOAT, [9, "N"])
+        session = gradc.compile(model.bytes(), shapes={"x": (4, 3)}).session()
+        t, x = np.ones((9, 3), np.float32), np.zeros((4, 3), np.float32)
+        np.testing.assert_allclose(session.predict({"t": t, "x": x}), np.full((9, 4), 0.75), rtol=1e-6)
+
+    def test_gradients_are_added_over_batches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = Model("line")
+            y = model.node("MatMul", [model.input("x", FLOAT, ["N", 2]), model.initializer("w", FLOAT, [2, 1], [1, 2])], ["y"], "product")
+            model.output(y, FLOAT, ["N", 1])
+            model.save(os.path.join(folder, "line.onnx"))
+            spec = os.path.join(folder, "line.textproto")
+            with open(spec, "w") as file:
+                file.write('model: "line.onnx" gradients { of: "y" with_respect_to: "w" } chunk: 4')
+            session = gradc.compile(spec).session()
+        found = session.run("gradients", np.ones((10, 2), np.float32))
+        gradient = next(value for name, value in found.items() if name != "y")
+        np.testing.assert_array_equal(gradient.reshape(-1), [10, 10])
+
     def test_strings_go_in_and_out(self):
         model = Model("words", opset=10)
         model.output(model.node("StringNormalizer", [model.input("x", STRING, [3])], ["y"], "lower", case_change_action="LOWER",

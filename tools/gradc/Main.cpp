@@ -162,7 +162,9 @@ int main(int givenCount, char **givenArguments) {
   }
   try {
     return finishOutput(run());
-  } catch (const std::system_error &) { // fmt::print cannot write
-    return finishOutput(exitCode(Code::error));
+  } catch (const std::system_error &error) { // mostly: fmt::print cannot write
+    if (std::fflush(stdout) || std::ferror(stdout))
+      return finishOutput(exitCode(Code::error));
+    return fail(Code::error, error.what());
   }
 }

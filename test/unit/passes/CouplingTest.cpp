@@ -25,11 +25,12 @@ protected:
   }
 
   /// Analyzes a body over %x: tensor<8x4xf32>, which holds 8 rows, and %w, which has no batch dim.
-  /// The last `checks` ops are checks.
-  gradc::RowDependence dependenceIn(StringRef body, unsigned checks = 0) {
-    std::string text =
-        ("func.func @f(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) {\n" + body + "\nreturn\n}\n")
-            .str();
+  /// The last `checks` ops are checks. `returned`: "%0 : TYPE", or nothing.
+  gradc::RowDependence dependenceIn(StringRef body, unsigned checks = 0, StringRef returned = "") {
+    StringRef type = returned.split(" : ").second;
+    std::string text = ("func.func @f(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> (" + type +
+                        ") {\n" + body + "\nreturn " + returned + "\n}\n")
+                           .str();
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module);
     auto function = *module->getOps<func::FuncOp>().begin();
@@ -44,6 +45,11 @@ protected:
   /// The name of the op that couples the rows.
   std::string couplingIn(StringRef body) {
     Operation *op = dependenceIn(body).coupling;
+    return op ? op->getName().getStringRef().str() : "";
+  }
+  /// The same of a result.
+  std::string couplingOf(StringRef body, StringRef returned) {
+    Operation *op = dependenceIn(body, /*checks=*/0, returned).coupling;
     return op ? op->getName().getStringRef().str() : "";
   }
   bool numbersIn(StringRef body) {
@@ -62,6 +68,21 @@ TEST_F(Coupling, RowsStayApart) {
   EXPECT_EQ(couplingIn("%0 = grad.reshape %x : tensor<8x4xf32> -> tensor<32xf32>"), "");
   // A sum over values shared by all rows.
   EXPECT_EQ(couplingIn("%0 = grad.reduce_sum %w dims [1] : tensor<4x8xf32>"), "");
+}
+
+/// Calls of other rows take the first ones of each result.
+TEST_F(Coupling, RowsAreTheOutermostDimOfResults) {
+  std::string turned = "%0 = grad.transpose %x permutation [1, 0] : tensor<8x4xf32>\n";
+  EXPECT_EQ(couplingOf(turned, "%0 : tensor<4x8xf32>"), "grad.transpose");
+  EXPECT_EQ(couplingOf(turned + "%1 = grad.reshape %0 : tensor<4x8xf32> -> tensor<32xf32>",
+                       "%1 : tensor<32xf32>"),
+            "grad.reshape");
+  EXPECT_EQ(couplingOf("%0 = grad.reshape %x : tensor<8x4xf32> -> tensor<1x32xf32>",
+                       "%0 : tensor<1x32xf32>"),
+            "");
+  EXPECT_EQ(couplingOf("%0 = grad.reduce_sum %x dims [1] : tensor<8x4xf32>", "%0 : tensor<8xf32>"),
+            "");
+  EXPECT_EQ(couplingOf("%0 = grad.tanh %w : tensor<4x8xf32>", "%0 : tensor<4x8xf32>"), "");
 }
 
 TEST_F(Coupling, RowsMayBeInsideADim) {
