@@ -193,10 +193,10 @@ private:
   }
 
   LogicalResult visitResult(Value value) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+    if (analysis.holdsRowsInside(value))
+      return failure();
     for (auto [d, extent] : llvm::enumerate(*analysis.find(value)))
-      if ((extent > 0 && llvm::any_of(shape.take_front(d), [](int64_t n) { return n != 1; })) ||
-          (extent::isFree(extent) && mayHoldBatch(value, int64_t(d))))
+      if (extent::isFree(extent) && mayHoldBatch(value, int64_t(d)))
         return failure();
     return success();
   }

@@ -16,22 +16,6 @@ static bool visitState(gradc::ExtentAnalysis &analysis, Operation &op) {
   return read || isa<WriteOp>(op);
 }
 
-/// Whether calls of other rows would take other parts of a result than its first ones: rows are not
-/// its outermost dim.
-static bool holdsRowsInside(const gradc::ExtentAnalysis &analysis, Value result) {
-  const gradc::Extents *extents = analysis.find(result);
-  if (!extents) // a check
-    return false;
-  int64_t before = 1;
-  for (auto [size, extent] :
-       llvm::zip(cast<RankedTensorType>(result.getType()).getShape(), *extents)) {
-    if (extent > 0 && before * gradc::extent::outerOf(extent) != 1)
-      return true;
-    before *= size;
-  }
-  return false;
-}
-
 gradc::RowDependence gradc::findDependence(Block &block, int64_t batch,
                                            llvm::function_ref<bool(BlockArgument)> isBatched,
                                            ValueRange checks) {
@@ -48,7 +32,7 @@ gradc::RowDependence gradc::findDependence(Block &block, int64_t batch,
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       for (Value result : op.getOperands())
-        if (holdsRowsInside(analysis, result))
+        if (analysis.holdsRowsInside(result))
           return {result.getDefiningOp(), false};
     bool isCheck = op.getNumResults() == 1 && llvm::is_contained(checks, op.getResult(0));
     if (isCheck || op.hasTrait<OpTrait::IsTerminator>() || visitState(analysis, op))

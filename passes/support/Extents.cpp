@@ -27,6 +27,20 @@ bool ExtentAnalysis::isBatched(Value value) const {
   return extents && llvm::any_of(*extents, [](int64_t e) { return e > 0; });
 }
 
+bool ExtentAnalysis::holdsRowsInside(Value value) const {
+  const Extents *extents = find(value);
+  if (!extents)
+    return false;
+  int64_t before = 1;
+  for (auto [size, extent] :
+       llvm::zip(cast<RankedTensorType>(value.getType()).getShape(), *extents)) {
+    if (extent > 0 && before * extent::outerOf(extent) != 1)
+      return true;
+    before *= size;
+  }
+  return false;
+}
+
 LogicalResult ExtentAnalysis::fail(const Twine &why) {
   reason = why.str();
   return failure();

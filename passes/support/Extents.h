@@ -50,6 +50,9 @@ public:
   llvm::SmallVector<Extents> of(mlir::ValueRange values) const;
   /// Whether a dim's extent depends on the rows.
   bool isBatched(mlir::Value value) const;
+  /// Whether calls of other rows would take other parts of a value than its first ones: rows are
+  /// not its outermost dim.
+  bool holdsRowsInside(mlir::Value value) const;
 
   /// Computes the extents of the op's results from those of its operands. Fails, without a
   /// diagnostic, if the results have no extents; `why` then returns the reason.

@@ -43,12 +43,7 @@ protected:
         values);
   }
   /// The name of the op that couples the rows.
-  std::string couplingIn(StringRef body) {
-    Operation *op = dependenceIn(body).coupling;
-    return op ? op->getName().getStringRef().str() : "";
-  }
-  /// The same of a result.
-  std::string couplingOf(StringRef body, StringRef returned) {
+  std::string couplingIn(StringRef body, StringRef returned = "") {
     Operation *op = dependenceIn(body, /*checks=*/0, returned).coupling;
     return op ? op->getName().getStringRef().str() : "";
   }
@@ -73,16 +68,16 @@ TEST_F(Coupling, RowsStayApart) {
 /// Calls of other rows take the first ones of each result.
 TEST_F(Coupling, RowsAreTheOutermostDimOfResults) {
   std::string turned = "%0 = grad.transpose %x permutation [1, 0] : tensor<8x4xf32>\n";
-  EXPECT_EQ(couplingOf(turned, "%0 : tensor<4x8xf32>"), "grad.transpose");
-  EXPECT_EQ(couplingOf(turned + "%1 = grad.reshape %0 : tensor<4x8xf32> -> tensor<32xf32>",
+  EXPECT_EQ(couplingIn(turned, "%0 : tensor<4x8xf32>"), "grad.transpose");
+  EXPECT_EQ(couplingIn(turned + "%1 = grad.reshape %0 : tensor<4x8xf32> -> tensor<32xf32>",
                        "%1 : tensor<32xf32>"),
             "grad.reshape");
-  EXPECT_EQ(couplingOf("%0 = grad.reshape %x : tensor<8x4xf32> -> tensor<1x32xf32>",
+  EXPECT_EQ(couplingIn("%0 = grad.reshape %x : tensor<8x4xf32> -> tensor<1x32xf32>",
                        "%0 : tensor<1x32xf32>"),
             "");
-  EXPECT_EQ(couplingOf("%0 = grad.reduce_sum %x dims [1] : tensor<8x4xf32>", "%0 : tensor<8xf32>"),
+  EXPECT_EQ(couplingIn("%0 = grad.reduce_sum %x dims [1] : tensor<8x4xf32>", "%0 : tensor<8xf32>"),
             "");
-  EXPECT_EQ(couplingOf("%0 = grad.tanh %w : tensor<4x8xf32>", "%0 : tensor<4x8xf32>"), "");
+  EXPECT_EQ(couplingIn("%0 = grad.tanh %w : tensor<4x8xf32>", "%0 : tensor<4x8xf32>"), "");
 }
 
 TEST_F(Coupling, RowsMayBeInsideADim) {
