@@ -1,8 +1,6 @@
 // RUN: sed s/LEVEL/x86-64-v3/ %s | gradc-opt -gradc-schedule | FileCheck %s --check-prefix=V3
 // RUN: sed s/LEVEL/x86-64-v4/ %s | gradc-opt -gradc-schedule | FileCheck %s --check-prefix=V4
 
-// Grain: one unit of heavy work is worth a thread. Light work is never shared: its grain is the number
-// of its units (@rows, @doubles).
 module attributes {exec.level = "LEVEL"} {
 
 // A contraction's tile is that of the level: rows x vectors. Column tiles are outermost if there are enough
@@ -99,147 +97,6 @@ exec.kernel @few_rows(%x: tensor<2x64xf32>, %w: tensor<64x128xf32>) attributes {
 exec.kernel @contraction64(%x: tensor<256x64xf64>, %w: tensor<64x128xf64>) attributes {flops = 4194304 : i64, bytes = 458752 : i64} {
   %0 = grad.matmul %x, %w : tensor<256x64xf64>, tensor<64x128xf64>
   exec.yield %0 : tensor<256x128xf64>
-}
-
-// Four vectors of a row at a time.
-
-// V3-LABEL: exec.kernel @pointwise(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 6>
-// V4-LABEL: exec.kernel @pointwise(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 8>
-exec.kernel @pointwise(%x: tensor<1024x1024xf32>) attributes {flops = 1048576 : i64, bytes = 8388608 : i64} {
-  %0 = grad.exp %x : tensor<1024x1024xf32>
-  exec.yield %0 : tensor<1024x1024xf32>
-}
-
-// At least one vector.
-
-// V3-LABEL: exec.kernel @short(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [8], order = [0], grain = 1>
-// V4-LABEL: exec.kernel @short(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [16], order = [0], grain = 1>
-exec.kernel @short(%x: tensor<5xf32>) attributes {flops = 5 : i64, bytes = 40 : i64} {
-  %0 = grad.exp %x : tensor<5xf32>
-  exec.yield %0 : tensor<5xf32>
-}
-
-// Short rows are held in registers, long rows are read in pieces. 32 registers hold four rows of three
-// vectors at once.
-
-// V3-LABEL: exec.kernel @rows(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 40], order = [0, 1], grain = 64>
-// V4-LABEL: exec.kernel @rows(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [4, 48], order = [0, 1], grain = 16>
-exec.kernel @rows(%x: tensor<64x40xf32>) attributes {flops = 5120 : i64, bytes = 20480 : i64} {
-  %0 = grad.reduce_sum %x dims [1] : tensor<64x40xf32>
-  %1 = grad.broadcast %0 dims [0] : tensor<64xf32> -> tensor<64x40xf32>
-  %2 = grad.sub %x, %1 : tensor<64x40xf32>
-  exec.yield %2 : tensor<64x40xf32>
-}
-
-// V3-LABEL: exec.kernel @long_rows(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 32], order = [0, 1], grain = 5>
-// V4-LABEL: exec.kernel @long_rows(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 64], order = [0, 1], grain = 6>
-exec.kernel @long_rows(%x: tensor<64x1024xf32>) attributes {flops = 131072 : i64, bytes = 524288 : i64} {
-  %0 = grad.reduce_sum %x dims [1] : tensor<64x1024xf32>
-  %1 = grad.broadcast %0 dims [0] : tensor<64xf32> -> tensor<64x1024xf32>
-  %2 = grad.sub %x, %1 : tensor<64x1024xf32>
-  exec.yield %2 : tensor<64x1024xf32>
-}
-
-// Sums of columns that memory is read for take whole rows, others as many columns as registers hold.
-
-// V3-LABEL: exec.kernel @columns_of_memory(
-// V3-SAME: tile = [1, 384], order = [0, 1]
-// V4-LABEL: exec.kernel @columns_of_memory(
-// V4-SAME: tile = [1, 384], order = [0, 1]
-exec.kernel @columns_of_memory(%x: tensor<8x512x384xf32>) attributes {flops = 1572864 : i64, bytes = 6303744 : i64} {
-  %0 = grad.reduce_sum %x dims [1] : tensor<8x512x384xf32>
-  exec.yield %0 : tensor<8x384xf32>
-}
-
-// V3-LABEL: exec.kernel @columns_of_wide_rows(
-// V3-SAME: tile = [1, 472], order = [0, 1]
-// V4-LABEL: exec.kernel @columns_of_wide_rows(
-// V4-SAME: tile = [1, 704], order = [0, 1]
-exec.kernel @columns_of_wide_rows(%x: tensor<8x512x1400xf32>) attributes {flops = 5734400 : i64, bytes = 22982400 : i64} {
-  %0 = grad.reduce_sum %x dims [1] : tensor<8x512x1400xf32>
-  exec.yield %0 : tensor<8x1400xf32>
-}
-
-// V3-LABEL: exec.kernel @columns_in_cache(
-// V3-SAME: tile = [1, 48], order = [0, 1]
-// V4-LABEL: exec.kernel @columns_in_cache(
-// V4-SAME: tile = [1, 64], order = [0, 1]
-exec.kernel @columns_in_cache(%x: tensor<8x16x384xf32>) attributes {flops = 49152 : i64, bytes = 208896 : i64} {
-  %0 = grad.reduce_sum %x dims [1] : tensor<8x16x384xf32>
-  exec.yield %0 : tensor<8x384xf32>
-}
-
-// Four short rows run together, so that the latencies of their reductions overlap.
-
-// V3-LABEL: exec.kernel @short_rows(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [4, 16], order = [0, 1], grain = 8>
-// V4-LABEL: exec.kernel @short_rows(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [4, 16], order = [0, 1], grain = 8>
-exec.kernel @short_rows(%x: tensor<32x10xf32>) attributes {flops = 640 : i64, bytes = 2560 : i64} {
-  %0 = grad.reduce_sum %x dims [1] : tensor<32x10xf32>
-  %1 = grad.broadcast %0 dims [0] : tensor<32xf32> -> tensor<32x10xf32>
-  %2 = grad.sub %x, %1 : tensor<32x10xf32>
-  exec.yield %2 : tensor<32x10xf32>
-}
-
-// A transpose of the innermost dim goes through a square of registers; any other one is an ordinary
-// loop.
-
-// V3-LABEL: exec.kernel @pack(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 8], order = [1, 0], grain = 3>
-// V4-LABEL: exec.kernel @pack(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [1, 0], grain = 2>
-exec.kernel @pack(%x: tensor<24x40xf32>) attributes {flops = 0 : i64, bytes = 9216 : i64, layouts = [#exec.panel<dim = 1, width = 16>, #exec.panel<dim = 1, width = 16>]} {
-  %0 = grad.transpose %x permutation [1, 0] : tensor<24x40xf32>
-  exec.yield %0 : tensor<40x24xf32>
-}
-
-// V3-LABEL: exec.kernel @swap_outer(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 32], order = [0, 1, 2], grain = 6>
-// V4-LABEL: exec.kernel @swap_outer(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 1, 64], order = [0, 1, 2], grain = 6>
-exec.kernel @swap_outer(%x: tensor<24x40x64xf32>) attributes {flops = 0 : i64, bytes = 491520 : i64} {
-  %0 = grad.transpose %x permutation [1, 0, 2] : tensor<24x40x64xf32>
-  exec.yield %0 : tensor<40x24x64xf32>
-}
-
-// V3-LABEL: exec.kernel @doubles(
-// V3-SAME: #exec.schedule<lanes = 4, tile = [16], order = [0], grain = 64>
-// V4-LABEL: exec.kernel @doubles(
-// V4-SAME: #exec.schedule<lanes = 8, tile = [32], order = [0], grain = 32>
-exec.kernel @doubles(%x: tensor<1024xf64>) attributes {flops = 1024 : i64, bytes = 16384 : i64} {
-  %0 = grad.exp %x : tensor<1024xf64>
-  exec.yield %0 : tensor<1024xf64>
-}
-
-// The widest element type determines the lanes.
-
-// V3-LABEL: exec.kernel @mixed(
-// V3-SAME: #exec.schedule<lanes = 4, tile = [16], order = [0], grain = 64>
-// V4-LABEL: exec.kernel @mixed(
-// V4-SAME: #exec.schedule<lanes = 8, tile = [32], order = [0], grain = 32>
-exec.kernel @mixed(%x: tensor<1024xf32>) attributes {flops = 1024 : i64, bytes = 12288 : i64} {
-  %0 = grad.cast %x : tensor<1024xf32> -> tensor<1024xf64>
-  exec.yield %0 : tensor<1024xf64>
-}
-
-// A scalar has no loops.
-
-// V3-LABEL: exec.kernel @scalar(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [], order = [], grain = 1>
-// V4-LABEL: exec.kernel @scalar(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [], order = [], grain = 1>
-exec.kernel @scalar(%x: tensor<f32>) attributes {flops = 1 : i64, bytes = 8 : i64} {
-  %0 = grad.exp %x : tensor<f32>
-  exec.yield %0 : tensor<f32>
 }
 
 // The rows of a convolution are pictures. A filter that fits in a cache is walked pixel by pixel ...
@@ -500,22 +357,5 @@ exec.kernel @gradient_of_pairs(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf
 exec.kernel @gradient_of_rows(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf16>) attributes {flops = 301989888 : i64} {
   %0 = grad.matmul %x, %y transpose_lhs wide : tensor<1024x384xbf16>, tensor<1024x384xbf16>
   exec.yield %0 : tensor<384x384xf32>
-}
-
-// Each tile of a scatter searches all indices, so it is wide; not where indices choose along the lanes.
-
-// V3-LABEL: exec.kernel @scatter_rows(
-// V3-SAME: lanes = 8, tile = [1, 256]
-// V4-LABEL: exec.kernel @scatter_rows(
-// V4-SAME: lanes = 16, tile = [1, 512]
-exec.kernel @scatter_rows(%init: tensor<50x512xf32>, %at: tensor<24xi64>, %u: tensor<24x512xf32>) attributes {flops = 12288 : i64, bytes = 151744 : i64} {
-  %0 = grad.scatter %init[%at] add %u dims [-1, 1] index_dims [0] : tensor<50x512xf32>, tensor<24x512xf32>, tensor<24xi64>
-  exec.yield %0 : tensor<50x512xf32>
-}
-// V3-LABEL: exec.kernel @histogram(
-// V3-SAME: lanes = 8, tile = [32]
-exec.kernel @histogram(%init: tensor<256xf32>, %at: tensor<4096xi64>, %u: tensor<4096xf32>) attributes {flops = 4096 : i64, bytes = 50176 : i64} {
-  %0 = grad.scatter %init[%at] add %u dims [-1] index_dims [0] : tensor<256xf32>, tensor<4096xf32>, tensor<4096xi64>
-  exec.yield %0 : tensor<256xf32>
 }
 }
