@@ -173,11 +173,31 @@ int takeWeights(CompiledSession &session, const std::string &path) {
   return 0;
 }
 
+/// Fails if the model prepares its inputs by the training rows and lacks what a training finds in
+/// them: all scales are 0 as compiled.
+int expectFitted(CompiledSession &session) {
+  for (const std::string &state : session.stateNames()) {
+    llvm::StringRef stage(state);
+    if (!stage.consume_front(GRADC_FITTED_PREFIX) || !stage.consume_back("/scale"))
+      continue;
+    auto scales = session.getState(state);
+    if (!scales)
+      return fail(scales.takeError());
+    if (llvm::all_of(*scales, [](char byte) { return byte == 0; }))
+      return fail(Code::usage, "'" + stage +
+                                   "' goes by the training rows: name a checkpoint of the "
+                                   "training with --checkpoint");
+  }
+  return 0;
+}
+
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
                 const NamedViews &given) {
   if (!settings.checkpoint.empty())
     if (int code = takeWeights(session, settings.checkpoint))
       return code;
+  if (int code = expectFitted(session))
+    return code;
   auto entry = findEntry(session, settings.entry);
   if (!entry)
     return fail(entry.takeError());
@@ -260,19 +280,6 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
   return writeOutputs(settings, outputs, values);
 }
 
-/// Fails if the model prepares its inputs by the training rows, which nothing has read yet.
-int expectFitted(const std::string &file) {
-  auto artifact = runtime::Artifact::open(file);
-  if (!artifact)
-    return fail(artifact.status());
-  for (runtime::Config fitted : runtime::Config::job(**artifact).children("fitted"))
-    return fail(Code::usage,
-                "'" + llvm::Twine(llvm::StringRef(fitted.string("key"))) +
-                    "' goes by the training rows: name a checkpoint of the training with "
-                    "--checkpoint");
-  return 0;
-}
-
 /// Runs an artifact. It takes any number of rows, so its inputs stay in their files.
 int runArtifact(const Settings &settings) {
   Compilation compilation(settings.compile);
@@ -281,9 +288,6 @@ int runArtifact(const Settings &settings) {
     return fail(given.status());
   if (int code = expectFile(settings.compile.file))
     return code;
-  if (settings.checkpoint.empty())
-    if (int code = expectFitted(settings.compile.file))
-      return code;
   auto session = CompiledSession::openFile(settings.compile.file);
   return session ? runCompiled(settings, compilation.context(), **session, *given)
                  : fail(session.takeError());
