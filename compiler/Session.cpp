@@ -292,17 +292,6 @@ llvm::Expected<std::vector<char>> CompiledSession::readSlice(uint32_t entry, uin
   return bytes;
 }
 
-std::vector<std::string> CompiledSession::stateNames() const {
-  std::vector<std::string> names;
-  for (uint32_t i = 0; i < gradc_state_count(session); ++i) {
-    gradc_state_info info{};
-    info.size = sizeof info;
-    gradc_state_describe(session, i, &info);
-    names.emplace_back(info.name);
-  }
-  return names;
-}
-
 llvm::Expected<std::vector<char>> CompiledSession::getState(StringRef name) {
   uint32_t state;
   gradc_state_info info{};

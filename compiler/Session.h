@@ -87,7 +87,6 @@ public:
   llvm::Error launch(uint32_t launch);
   llvm::Expected<std::vector<char>> readSlice(uint32_t entry, uint32_t launch, uint32_t slice);
 
-  std::vector<std::string> stateNames() const;
   llvm::Expected<std::vector<char>> getState(llvm::StringRef name);
   llvm::Error setState(llvm::StringRef name, llvm::ArrayRef<char> value);
 

@@ -4,6 +4,7 @@
 #include "runtime/base/OwnFile.h"
 #include "runtime/base/Targets.h"
 #include "runtime/core/Config.h"
+#include "runtime/core/Fitted.h"
 #include "runtime/core/IndexCheck.h"
 
 #include <new>
@@ -199,25 +200,42 @@ gradc_status gradc_output_describe(const gradc_session *session, uint32_t entry,
   });
 }
 
+/// Fails if the entry computes with numbers that a training finds in its rows, and the session does
+/// not have them.
+static Status expectFitted(gradc_session &session, const gradc_artifact_entry &entry) {
+  if (session.isFitted)
+    return {};
+  if (std::string missing = missingFitted(*session.session, &entry); !missing.empty())
+    return usage(text("'", missing,
+                      "' goes by the training rows: load a checkpoint of the training "
+                      "(gradc_checkpoint_load, --checkpoint)"));
+  session.isFitted = missingFitted(*session.session).empty();
+  return {};
+}
+
+/// A run of `rows` rows; none: of the largest batch.
+static Status run(gradc_session &session, uint32_t entry, std::optional<int64_t> rows,
+                  const void *const *inputs, uint32_t inputCount, void *const *outputs,
+                  uint32_t outputCount) {
+  return withInputs(session, entry, rows, inputs, inputCount, [&](auto &found, auto given) {
+    session.begun = nullptr;
+    if (Status fitted = expectFitted(session, found); !fitted.ok())
+      return fitted;
+    return session.session->run(found, given, {outputs, outputCount}, rows.value_or(found.batch));
+  });
+}
+
 gradc_status gradc_run(gradc_session *session, uint32_t entry, const void *const *inputs,
                        uint32_t input_count, void *const *outputs, uint32_t output_count) {
-  return cCall([&] {
-    return withInputs(*session, entry, {}, inputs, input_count, [&](auto &found, auto given) {
-      session->begun = nullptr;
-      return session->session->run(found, given, {outputs, output_count});
-    });
-  });
+  return cCall(
+      [&] { return run(*session, entry, {}, inputs, input_count, outputs, output_count); });
 }
 
 gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows,
                             const void *const *inputs, uint32_t input_count, void *const *outputs,
                             uint32_t output_count) {
-  return cCall([&] {
-    return withInputs(*session, entry, rows, inputs, input_count, [&](auto &found, auto given) {
-      session->begun = nullptr;
-      return session->session->run(found, given, {outputs, output_count}, rows);
-    });
-  });
+  return cCall(
+      [&] { return run(*session, entry, rows, inputs, input_count, outputs, output_count); });
 }
 
 // States ------------------------------------------------------------------------------------------
@@ -270,6 +288,7 @@ gradc_status gradc_state_set(gradc_session *session, uint32_t state, const void 
       if (Status fits = checkBytes(found.tensor.bytes, bytes); !fits.ok())
         return fits;
       session->begun = nullptr;
+      session->isFitted = false;
       return session->session->writeState(state, value);
     });
   });
@@ -278,6 +297,7 @@ gradc_status gradc_state_set(gradc_session *session, uint32_t state, const void 
 gradc_status gradc_state_reset(gradc_session *session) {
   return cCall([&] {
     session->begun = nullptr;
+    session->isFitted = false;
     session->step = 0;
     session->steps = nullptr;
     return session->session->resetStates();

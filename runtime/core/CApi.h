@@ -25,6 +25,7 @@ struct gradc_session {
   int64_t step = 0;
   uint64_t seed = 0;
   std::shared_ptr<void> steps; // training's state between single steps
+  bool isFitted = false;       // known to have the numbers that stages find in training rows
 };
 
 namespace gradc::runtime {

@@ -275,6 +275,7 @@ gradc_status gradc_checkpoint_save(gradc_session *session, const char *path) {
 gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
   return cCall([&]() -> Status {
     session->begun = nullptr;
+    session->isFitted = false;
     auto checkpoint = Checkpoint::open(orEmpty(path));
     if (!checkpoint)
       return checkpoint.status();

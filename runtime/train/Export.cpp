@@ -5,6 +5,7 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
+#include "runtime/core/Fitted.h"
 #include "runtime/core/Shards.h"
 #include "runtime/data/transform/Transform.h"
 
@@ -20,29 +21,6 @@ static void transpose(const std::byte *in, std::byte *out, size_t rows, size_t c
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
       std::memcpy(out + (j * rows + i) * width, in + (i * columns + j) * width, width);
-}
-
-/// The state of f64 numbers of that name, if the artifact has it.
-static std::optional<uint32_t> findNumbers(const Artifact &artifact, std::string_view name) {
-  for (uint32_t i = 0; i < artifact.states().size(); ++i)
-    if (const gradc_artifact_tensor &tensor = artifact.states()[i].tensor;
-        artifact.string(tensor.name) == name && tensor.dtype == GRADC_F64)
-      return i;
-  return std::nullopt;
-}
-
-/// The stages whose numbers the session does not have yet: all their scales are 0 as compiled.
-static std::string missingFitted(Session &session) {
-  const Artifact &artifact = session.artifact();
-  std::string all;
-  for (Config fitted : Config::job(artifact).children("fitted")) {
-    auto state = findNumbers(artifact, fitted.string("scales"));
-    std::vector<double> scales(state ? artifact.states()[*state].tensor.bytes / sizeof(double) : 0);
-    bool isRead = state && session.readState(*state, scales.data()).ok();
-    if (!isRead || std::all_of(scales.begin(), scales.end(), [](double x) { return x == 0; }))
-      all += text(all.empty() ? "" : ", ", fitted.string("key"));
-  }
-  return all;
 }
 
 /// Calls use(number, state) for each exported state in shards, in their order.

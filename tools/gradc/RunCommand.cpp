@@ -173,31 +173,11 @@ int takeWeights(CompiledSession &session, const std::string &path) {
   return 0;
 }
 
-/// Fails if the model prepares its inputs by the training rows and lacks what a training finds in
-/// them: all scales are 0 as compiled.
-int expectFitted(CompiledSession &session) {
-  for (const std::string &state : session.stateNames()) {
-    llvm::StringRef stage(state);
-    if (!stage.consume_front(GRADC_FITTED_PREFIX) || !stage.consume_back("/scale"))
-      continue;
-    auto scales = session.getState(state);
-    if (!scales)
-      return fail(scales.takeError());
-    if (llvm::all_of(*scales, [](char byte) { return byte == 0; }))
-      return fail(Code::usage, "'" + stage +
-                                   "' goes by the training rows: name a checkpoint of the "
-                                   "training with --checkpoint");
-  }
-  return 0;
-}
-
 int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSession &session,
                 const NamedViews &given) {
   if (!settings.checkpoint.empty())
     if (int code = takeWeights(session, settings.checkpoint))
       return code;
-  if (int code = expectFitted(session))
-    return code;
   auto entry = findEntry(session, settings.entry);
   if (!entry)
     return fail(entry.takeError());

@@ -1,0 +1,23 @@
+// The numbers that stages of the data find in the training rows, where the model computes with
+// them: the `fitted` of the job, each with its states.
+#ifndef RUNTIME_CORE_FITTED_H
+#define RUNTIME_CORE_FITTED_H
+
+#include "runtime/core/Session.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gradc::runtime {
+
+/// The state of that name, if the artifact has it and its elements are f64.
+std::optional<uint32_t> findNumbers(const Artifact &artifact, std::string_view name);
+
+/// The stages whose numbers the session does not have yet, separated by commas; with an entry, only
+/// those that it computes with.
+std::string missingFitted(Session &session, const gradc_artifact_entry *entry = nullptr);
+
+} // namespace gradc::runtime
+
+#endif
