@@ -65,15 +65,27 @@ class Step(NamedTuple):
 
 
 class Port:
-    """An input or output of an entry; `row` is the shape of one sample if the port is batched."""
+    """An input or output of an entry. If it is batched, the first dim above 1 counts rows: each has `per` of its elements."""
 
     def __init__(self, info):
         self.name, self.field, self.role, self.classes = text(info.name), text(info.field), info.role, info.classes
         self.dtype = np.dtype(_DTYPES[info.dtype])
         self.shape = tuple(info.shape[i] for i in range(info.rank))
-        self.batched = bool(info.batched)
-        self.row = self.shape[1:]
+        self.batched, self.axis, self.per = bool(info.batched), 0, 1
         self.is_text = bool(info.text)
+
+    def divide(self, batch: int) -> None:
+        """Finds the rows of a batched port, of which a whole batch has `batch`."""
+        if self.batched:
+            self.axis = 0 if batch == 1 else next(i for i, size in enumerate(self.shape) if size > 1)
+            self.per = self.shape[self.axis] // batch
+
+    def shape_of(self, rows) -> tuple:
+        return (*self.shape[:self.axis], rows, *self.shape[self.axis + 1:]) if self.batched else self.shape
+
+    def part(self, array: np.ndarray, begin: int, rows: int) -> np.ndarray:
+        """Some rows of an array; all of one that is not batched."""
+        return array[(slice(None),) * self.axis + (slice(begin * self.per, (begin + rows) * self.per),)] if self.batched else array
 
     def bytes_of(self, strings) -> np.ndarray:
         """Converts strings, of numpy's types U or S or Python's own, to the port's form: UTF-8 bytes followed by zeros."""
@@ -100,14 +112,14 @@ class Port:
 
     def rows_of(self, array: np.ndarray) -> int:
         """Checks an array; returns its number of rows, or -1 if the port is not batched."""
-        shape = array.shape
-        expected = self.row if self.batched else self.shape
-        found = shape[1:] if self.batched else shape
-        if array.dtype != self.dtype or found != expected or (self.batched and not shape):
-            rows = ("rows", *expected) if self.batched else expected
-            raise Error(f"'{self.field or self.name}' has type {array.dtype} and shape {list(shape)}, expected {self.dtype} "
-                        f"[{', '.join(map(str, rows))}]")
-        return shape[0] if self.batched else -1
+        if not isinstance(array, (np.ndarray, np.generic)):
+            raise Error(f"'{self.field or self.name}' is a {type(array).__name__}, expected a numpy array")
+        count = array.shape[self.axis] if self.batched and len(array.shape) > self.axis else 0
+        if array.dtype != self.dtype or array.shape != self.shape_of(count) or count % self.per:
+            expected = self.shape_of("rows" if self.per == 1 else f"{self.per} * rows")
+            raise Error(f"'{self.field or self.name}' has type {array.dtype} and shape {list(array.shape)}, expected {self.dtype} "
+                        f"[{', '.join(map(str, expected))}]")
+        return count // self.per if self.batched else -1
 
 
 class Entry:
@@ -126,9 +138,12 @@ class Entry:
         if not self.any_rows and not self.coupled and not self.others and not self.sums and self.batch > 1:  # no port is marked
             for port in (*self.data, *self.outputs):
                 port.batched = port.shape[:1] == (self.batch,)
+        for port in (*self.inputs, *self.outputs):
+            port.divide(self.batch)
         self.keys = [port.field or port.name for port in self.data]
         self.pick = operator.itemgetter(*self.keys) if len(self.keys) > 1 else lambda given: [given[key] for key in self.keys]
-        self.batches = [(port, port.dtype, port.row if port.batched else None) for port in self.data]  # the checks of a step on each array
+        # The checks of a step on each array: its type and the shape of a row. None: `rows_of` checks it.
+        self.batches = [(port, port.dtype, port.shape[1:] if port.batched and port.axis == 0 and port.per == 1 else None) for port in self.data]
 
     def arrange(self, given) -> Sequence[np.ndarray]:
         """Arrays in the order of the entry's data inputs. Names are those of inputs or of the fields that feed them."""
@@ -240,7 +255,7 @@ class Session:
         with self._lock:
             keep = []
             for array, (port, dtype, row) in zip(arrays, entry.batches):
-                shape = array.shape
+                shape = array.shape if type(array) is np.ndarray else None
                 own = shape[0] if shape and array.dtype is dtype and shape[1:] == row else port.rows_of(array)
                 if own != rows and own >= 0:
                     if rows >= 0:
@@ -292,7 +307,7 @@ class Session:
         total = counts.pop() if counts else -1
         if total == 0 and not all(port.batched for port in one.outputs):
             raise Error("expected 1 row or more, found 0")
-        made = [np.empty((total, *port.row) if port.batched else port.shape, port.dtype) for port in one.outputs]
+        made = [np.empty(port.shape_of(total * port.per), port.dtype) for port in one.outputs]
         with self._own():
             if total < 0:
                 self._call(one, one.batch or 1, arrays, made)
@@ -310,9 +325,8 @@ class Session:
 
     def _chunk(self, entry: Entry, begin: int, rows: int, total: int, arrays, made) -> None:
         """Runs some rows. An entry with a fixed batch size gets them padded with rows of zeros, if rows do not mix."""
-        part = lambda port, array: array[begin:begin + rows] if port.batched else array
-        inputs = [part(port, array) for port, array in zip(entry.data, arrays)]
-        outputs = [part(port, array) for port, array in zip(entry.outputs, made)]
+        inputs = [port.part(array, begin, rows) for port, array in zip(entry.data, arrays)]
+        outputs = [port.part(array, begin, rows) for port, array in zip(entry.outputs, made)]
         fits = rows == entry.batch or (entry.any_rows and rows >= entry.least_rows)
         if entry.coupled and (begin or rows < total):
             raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected at most {entry.batch}, found {total}")
@@ -322,12 +336,12 @@ class Session:
             raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected {entry.batch}, found {rows}")
         if entry.sums:  # with the rows that would be added
             raise Error(f"'{entry.name}' sums over its rows: expected {entry.least_rows} or more at a time, found {rows}")
-        padded = [np.concatenate([array, np.zeros((entry.batch - rows, *port.row), port.dtype)]) if port.batched else array
-                  for port, array in zip(entry.data, inputs)]
+        padded = [np.concatenate([array, np.zeros(port.shape_of((entry.batch - rows) * port.per), port.dtype)], port.axis) if port.batched
+                  else array for port, array in zip(entry.data, inputs)]
         whole = [np.empty(port.shape, port.dtype) for port in entry.outputs]
         self._call(entry, entry.batch, padded, whole)
         for port, found, place in zip(entry.outputs, whole, outputs):
-            place[...] = found[:rows] if port.batched else found
+            place[...] = port.part(found, 0, rows)
 
     def _call(self, entry: Entry, rows: int, inputs, outputs) -> None:
         given = iter([buffer_of(array) for array in inputs])
@@ -368,6 +382,8 @@ class Session:
                 raise Error(f"the model has no states {unknown}")
             for name, value in values.items():
                 _, info = known[name]
+                if not isinstance(value, (np.ndarray, np.generic)):
+                    raise Error(f"'{name}' is a {type(value).__name__}, expected a numpy array")
                 shape, dtype = [info.shape[d] for d in range(info.rank)], np.dtype(_DTYPES[info.dtype])
                 if list(value.shape) != shape or value.dtype != dtype:
                     raise Error(f"'{name}' is {value.dtype} {list(value.shape)}, expected {dtype} {shape}")

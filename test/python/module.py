@@ -80,6 +80,12 @@ class Digits(unittest.TestCase):
             np.testing.assert_array_equal(session.predict(x), np.nonzero(x))
             self.assertEqual(list(session.run("forward", x)), ["positions"])
 
+    def test_what_is_no_array_is_refused(self):
+        with self.model.session() as session:
+            for call in (lambda: session.predict([[0.0] * 64]), lambda: session.predict({"x": 3}), lambda: session.step([[1.0], [2]])):
+                with self.assertRaisesRegex(gradc.Error, "'images' is a (list|int), expected a numpy array"):
+                    call()
+
     def test_a_model_may_read_its_number_of_rows(self):
         model = Model("shares")
         x = model.input("x", FLOAT, ["N", 3])
@@ -103,6 +109,17 @@ class Digits(unittest.TestCase):
         for count in 1, 4, 10:
             x = np.arange(6 * count, dtype=np.float32).reshape(count, 3, 2)
             np.testing.assert_array_equal(session.predict(x), x @ np.array([[1, 2], [3, 4]], np.float32))
+
+    def test_rows_may_follow_ones_and_be_joined_with_other_dims(self):
+        x = np.arange(13 * 4 * 2, dtype=np.float32).reshape(13, 4, 2)
+        for shape in [1, -1, 8], [-1, 2], [1, -1, 2]:
+            model = Model("shaped")
+            given = model.input("x", FLOAT, ["N", 4, 2])
+            model.output(model.node("Reshape", [given, model.initializer("shape", INT64, [len(shape)], shape)], ["y"], "reshape"), FLOAT,
+                         [size if size > 0 else "K" for size in shape])
+            session = gradc.compile(model.bytes(), shapes={"x": (6, 4, 2)}).session()
+            for count in 1, 3, 6, 8, 13:
+                np.testing.assert_array_equal(session.predict(x[:count]), x[:count].reshape(shape))
 
     def test_rows_that_are_not_outermost_are_one_batch(self):
         model = Model("turned")
