@@ -156,6 +156,28 @@ def held_out_texts():
     print(f"a text of held-out rows alone: row {number}", flush=True)
 
 
+def bad_rows():
+    """Rows that cannot be read end the run, or are left out: of categories and medians, of the held-out rows, of the batches."""
+    folder, rows = scratch(), list(people())
+    write_model(os.path.join(folder, "people.onnx"))
+    bad = [("40", "much", "Bern", "no"), ("41",), ("42", "50000", "Chur", "no", "more")]
+    write_table(os.path.join(folder, "people.csv"), [*rows[:7], *bad, *rows[7:]])
+    spec = write_spec(folder, "spec.textproto", "people.csv")
+    fails(3, "people.csv:9:4: expected a number of type f32 in column 'income', found 'much'", program("gradc"), "check", spec)
+    with open(spec) as file:
+        text = file.read().replace("stage { batch { size: 20 } }", "stage { batch { size: 20 } }  on_error: SKIP")
+    with open(spec, "w") as file:
+        file.write(text)
+    log = os.path.join(folder, "log")
+    said = run(compile_spec(spec, folder), "--log", log, cwd=folder)
+    skipped = [event["message"] for event in events(log, "skip")]
+    found = {line for line in (9, 10, 11) if any(f"people.csv:{line}:" in message for message in skipped)}
+    expect(len(found) == len(skipped) == 2, f"two bad rows are in the batches, a third is held out: {skipped} {said}")
+    accuracy = events(log, "eval")[-1]["accuracy"]
+    print(f"bad rows left out: {accuracy:.3f}", flush=True)
+    expect(accuracy > 0.85, f"accuracy {accuracy}, expected more than 0.85")
+
+
 def write_npy(path, descr, shape, data, fortran=False):
     header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {tuple(shape)}, }}".ljust(117) + "\n"
     with open(path, "wb") as file:
@@ -233,5 +255,6 @@ checkpoint { directory: "run" }
 
 texts()
 held_out_texts()
+bad_rows()
 binary()
 orders()

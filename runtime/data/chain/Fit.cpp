@@ -25,7 +25,8 @@ std::string nameOf(Config field) {
 /// The values of one column in row order, without those of empty cells.
 using Values = std::vector<double>;
 
-Result<std::vector<Values>> readColumns(const Table &table, size_t field) {
+/// `skips`: rows that cannot be read are left out.
+Result<std::vector<Values>> readColumns(const Table &table, size_t field, bool skips) {
   const Field &shape = table.fields()[field];
   Converter toNumber = findConverter(shape.dtype, GRADC_F64);
   double mark = FittedColumns::markOf(shape.dtype);
@@ -37,6 +38,8 @@ Result<std::vector<Values>> readColumns(const Table &table, size_t field) {
   Scratch scratch;
   for (int64_t number : order) {
     auto value = table.view(field, {0, number}, scratch);
+    if (!value && skips)
+      continue;
     if (!value)
       return value.status();
     toNumber(value->data, reinterpret_cast<std::byte *>(row.data()), row.size(), 1, -0.0);
@@ -92,6 +95,7 @@ private:
   void *self;
   gradc_data_fitted fitted;
   FittedColumns fit;
+  bool skips = false; ///< rows that cannot be read
 };
 
 Result<std::vector<size_t>> Fit::tellCategories(Config field, const std::vector<Values> &columns) {
@@ -145,7 +149,7 @@ Status Fit::fitField(Config field, const Table &table) {
   auto found = findField(table, nameOf(field), "fill or categories");
   if (!found)
     return found.status();
-  auto columns = readColumns(table, *found);
+  auto columns = readColumns(table, *found, skips);
   if (!columns)
     return columns.status();
   std::string_view rule = field.string("fill");
@@ -172,6 +176,7 @@ Status Fit::run(Config data, const char *folder) {
   DataContext context;
   context.folders = {folder};
   context.fit = &fit;
+  context.skips = skips = data.string("on_error") == "SKIP";
   std::vector<Config> asking;
   for (Config field : data.child("source").child("csv").children("field"))
     if (asks(field)) {

@@ -15,8 +15,8 @@ namespace {
 
 class ArraySource final : public Table {
 public:
-  ArraySource(std::vector<SourceArray> arrays, std::string origin)
-      : arrays(std::move(arrays)), from(std::move(origin)) {
+  ArraySource(std::vector<SourceArray> arrays, std::string origin, BadRows bad)
+      : arrays(std::move(arrays)), from(std::move(origin)), bad(std::move(bad)) {
     for (const SourceArray &array : this->arrays)
       fieldList.push_back(array.field);
   }
@@ -24,7 +24,7 @@ public:
   std::span<const Field> fields() const override { return fieldList; }
   int64_t rows() const override { return arrays.front().rows; }
   const std::byte *column(size_t field) const override {
-    return arrays[field].ragged ? nullptr : arrays[field].data;
+    return arrays[field].ragged || !bad.empty() ? nullptr : arrays[field].data;
   }
   std::string origin() const override { return from; }
 
@@ -34,6 +34,8 @@ public:
   }
 
   Result<Value> view(size_t field, RowRef row, Scratch &) const override {
+    if (auto found = bad.find(row.row); found != bad.end())
+      return Status::error(found->second);
     if (const RaggedRows *ragged = arrays[field].ragged.get()) {
       size_t begin = ragged->begins[size_t(row.row)], rank = fieldList[field].shape.size();
       return Value{arrays[field].data + begin,
@@ -45,7 +47,7 @@ public:
   }
 
   Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
-    if (arrays[field].ragged)
+    if (arrays[field].ragged || !bad.empty())
       return Table::read(field, rows, scratch, out);
     size_t bytes = fieldList[field].bytes();
     const std::byte *data = arrays[field].data;
@@ -66,6 +68,7 @@ private:
   std::vector<SourceArray> arrays;
   std::vector<Field> fieldList;
   std::string from;
+  BadRows bad;
 };
 
 } // namespace
@@ -246,7 +249,7 @@ Status applyMemory(const DataContext &context, Pipeline &pipeline) {
 }
 
 Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,
-                                                     std::string origin) {
+                                                     std::string origin, BadRows bad) {
   if (arrays.empty())
     return Status::invalid(text("the model takes no field of ", origin));
   const SourceArray &first = arrays.front();
@@ -258,7 +261,7 @@ Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> ar
   if (first.rows == 0)
     return Status::error(text("the data set is empty: ", origin, " has no rows"));
   return std::shared_ptr<const Table>(
-      std::make_shared<ArraySource>(std::move(arrays), std::move(origin)));
+      std::make_shared<ArraySource>(std::move(arrays), std::move(origin), std::move(bad)));
 }
 
 Status missingField(const FieldUse &use, std::string_view origin,

@@ -4,7 +4,12 @@
 
 #include "runtime/data/source/Sources.h"
 
+#include <map>
+
 namespace gradc::runtime {
+
+/// Rows that cannot be read, with the reason.
+using BadRows = std::map<int64_t, std::string>;
 
 /// Reads the .npy array in `bytes`. A big-endian or Fortran-ordered array is copied. `what` names
 /// the array in messages.
@@ -38,9 +43,9 @@ bool isDemanded(std::string_view field, const DataContext &context);
 /// Uses the arrays of the context, which stay in the caller's memory.
 Status applyMemory(const DataContext &context, Pipeline &pipeline);
 
-/// `origin` names the file or files in messages.
+/// `origin` names the file or files in messages. Reading one of the bad rows fails.
 Result<std::shared_ptr<const Table>> makeArraySource(std::vector<SourceArray> arrays,
-                                                     std::string origin);
+                                                     std::string origin, BadRows bad = {});
 
 /// The error for a requested field that the source lacks.
 Status missingField(const FieldUse &use, std::string_view origin,

@@ -11,6 +11,11 @@ void Categories::add(std::string value) {
   values.push_back(std::move(value));
 }
 
+void Categories::cut(size_t count) {
+  for (; values.size() > count; values.pop_back())
+    numbers.erase(values.back());
+}
+
 std::optional<int64_t> Categories::find(const std::string &value) {
   auto found = numbers.find(value);
   if (found != numbers.end())

@@ -18,6 +18,8 @@ struct Categories {
   bool grows = false;                     ///< other texts become values, too
 
   void add(std::string value);
+  /// Removes the values from number `count` on.
+  void cut(size_t count);
   /// The number of a text; nullopt is an error.
   std::optional<int64_t> find(const std::string &value);
   /// The number of a cell without a value, if such cells are a category.

@@ -2,8 +2,8 @@
 #include "runtime/data/source/CsvReader.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/data/source/CsvColumns.h"
 #include "runtime/data/source/CsvNumber.h"
-#include "runtime/data/source/CsvText.h"
 
 #include <algorithm>
 #include <cctype>
@@ -16,20 +16,6 @@ namespace gradc::runtime {
 
 namespace {
 
-/// The destination of a column.
-struct Column {
-  std::string name;
-  const CsvField *field = nullptr; ///< null: it is skipped
-  std::byte *target = nullptr;     ///< of the first row's element
-  size_t place = 0;                ///< among the field's columns
-
-  /// Replaces a cell without a value; null if such a cell is an error.
-  const double *missing() const {
-    const std::vector<double> &given = field->missing;
-    return given.empty() ? nullptr : &given[given.size() == 1 ? 0 : place];
-  }
-};
-
 /// Adjacent columns that are also adjacent in memory, or that are all skipped.
 struct Run {
   size_t begin, end;               ///< columns
@@ -38,10 +24,10 @@ struct Run {
   size_t stride = 0;               ///< from row to row
 };
 
-class CsvReader : private CsvText {
+class CsvReader : private CsvColumns {
 public:
   CsvReader(std::span<const std::byte> bytes, std::string_view path, const CsvOptions &options)
-      : CsvText(bytes, path, options.delimiter), maxBytes(options.maxBytes) {}
+      : CsvColumns(bytes, path, options.delimiter), options(options) {}
 
   Result<std::vector<SourceArray>> read(std::span<const CsvField> fields);
   Result<CsvOutline> outline();
@@ -50,13 +36,11 @@ public:
            const std::function<void(size_t, const std::string &)> &wrong);
 
 private:
-  bool readHeader();
-  bool claimColumns(const CsvField &field, std::vector<size_t> &indices);
-  bool shapeArray(const CsvField &field, size_t columnCount);
   bool makeArray(const CsvField &field, const std::vector<size_t> &indices, uint64_t maxRows);
   int64_t countRows();
   void makeRuns();
   bool readRow();
+  bool passOver(const char *line, int64_t row);
   bool skipRun(const Run &run);
   template <typename T> bool readRun(const Run &run);
   template <typename T> bool readTexts(const Run &run);
@@ -76,86 +60,10 @@ private:
   }
   bool failCount(size_t column);
 
-  uint64_t maxBytes;
-  std::vector<Column> columns;
+  const CsvOptions &options;
   std::vector<Run> runs;
-  std::vector<SourceArray> arrays;
+  std::vector<Categories *> added; ///< for each text of the row that no row before has
 };
-
-bool CsvReader::readHeader() {
-  if (!skipByteOrderMark())
-    return false;
-  skipEmptyLines();
-  if (at == end)
-    return fail(at, "the file is empty, expected a line that names the columns");
-  for (;; ++at) {
-    CsvCell cell = nextCell();
-    if (!cell.end)
-      return false;
-    columns.push_back({unquoted(trimmed(cell.text), isQuoted())});
-    at = cell.end;
-    if (endsLine(at))
-      break;
-  }
-  skipLineEnd();
-  return true;
-}
-
-bool CsvReader::claimColumns(const CsvField &field, std::vector<size_t> &indices) {
-  std::vector<std::string> names;
-  for (const Column &column : columns)
-    names.push_back(column.name);
-  for (const std::string &pattern : field.columns) {
-    std::vector<size_t> same, like;
-    for (size_t i = 0; i < columns.size(); ++i)
-      if (names[i] == pattern)
-        same.push_back(i);
-      else if (matches(pattern, names[i]))
-        like.push_back(i);
-    if (same.size() > 1)
-      return fail(start, "two columns have the name '", pattern, '\'');
-    if (same.empty() && like.empty()) {
-      std::string near = nearest(pattern, names);
-      // Every other letter is close to a single letter.
-      if (pattern.size() == 1 && std::tolower(near[0]) != std::tolower(pattern[0]))
-        near.clear();
-      return fail(start, "no column '", pattern, "' for field '", field.name, '\'',
-                  near.empty()
-                      ? text(" among ", names.size(),
-                             names.size() == 1 ? text(": is '", delimiter, "' the delimiter?") : "")
-                      : text(", did you mean '", near, "'?"));
-    }
-    for (size_t index : same.empty() ? like : same) {
-      if (const CsvField *other = columns[index].field)
-        return fail(start, "column '", columns[index].name, "' is in field '", other->name,
-                    "' and again in '", field.name, "', expected one");
-      columns[index].field = &field;
-      columns[index].place = indices.size();
-      indices.push_back(index);
-    }
-  }
-  return true;
-}
-
-/// Appends the field's array, without memory so far.
-bool CsvReader::shapeArray(const CsvField &field, size_t columnCount) {
-  SourceArray array;
-  array.field = {field.name, field.dtype, {}};
-  if (field.categories)
-    array.field.categories = field.categories->count();
-  if (field.missing.size() > 1 && field.missing.size() != columnCount)
-    return fail(start, "field '", field.name, "' has ", columnCount, " columns, but ",
-                field.missing.size(), " values of missing, expected one, or one for each");
-  if (field.shape)
-    array.field.shape = *field.shape;
-  else if (columnCount > 1)
-    array.field.shape = {int64_t(columnCount)};
-  if (array.field.elements() != columnCount)
-    return fail(start, "field '", field.name, "' has ", columnCount, " columns, but shape ",
-                shapeText(array.field.shape), " asks for ", array.field.elements());
-  arrays.push_back(std::move(array));
-  return true;
-}
 
 bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indices,
                           uint64_t maxRows) {
@@ -274,6 +182,7 @@ template <typename T> bool CsvReader::readTexts(const Run &run) {
     std::string content = unquoted(trimmed(cell.text), isQuoted());
     Categories &categories = *run.field->categories;
     bool hasNone = isMissing(content);
+    size_t known = categories.values.size();
     std::optional<int64_t> number;
     if (!hasNone)
       number = categories.find(content);
@@ -281,6 +190,8 @@ template <typename T> bool CsvReader::readTexts(const Run &run) {
       number = int64_t(*column.missing());
     else
       number = categories.findMissing();
+    if (categories.values.size() > known)
+      added.push_back(&categories);
     if (!number && hasNone)
       return fail(at, "no value in column '", column.name, "'; write fill: CATEGORY in field '",
                   run.field->name, "' to make such cells a category of their own");
@@ -315,6 +226,7 @@ bool CsvReader::failCount(size_t column) {
 }
 
 bool CsvReader::readRow() {
+  added.clear();
   for (Run &run : runs) {
     bool good = false;
     if (!run.field)
@@ -334,12 +246,27 @@ bool CsvReader::readRow() {
   return true;
 }
 
+/// After a row that cannot be read: moves on to the next one if such rows are collected.
+bool CsvReader::passOver(const char *line, int64_t row) {
+  if (!options.bad)
+    return false;
+  options.bad->emplace(row, std::exchange(error, Status()).message());
+  for (Categories *categories : added)
+    categories->cut(categories->values.size() - 1);
+  for (Run &run : runs)
+    if (run.field)
+      run.target = columns[run.begin].target + size_t(row + 1) * run.stride;
+  at = line;
+  return skipLine(/*mayBeQuoted=*/true);
+}
+
 Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> fields) {
   if (!readHeader())
     return error;
-  // 1. Compute the maximum number of rows: each has a line end and all delimiters.
-  auto rest = uint64_t(end - at);
-  uint64_t maxRows = std::min(uint64_t(std::count(at, end, '\n')), rest / columns.size()) + 1;
+  // 1. Compute the maximum number of rows: each has a line end and, if it is good, all delimiters.
+  uint64_t maxRows = uint64_t(std::count(at, end, '\n')) + 1;
+  if (!options.bad)
+    maxRows = std::min(maxRows, uint64_t(end - at) / columns.size() + 1);
 
   // 2. Determine where columns are stored.
   std::vector<std::vector<size_t>> indices(fields.size());
@@ -349,9 +276,9 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
       return error;
     rowBytes += indices[i].size() * findDataType(fields[i].dtype)->bytes;
   }
-  if (rowBytes * maxRows > maxBytes) {
+  if (rowBytes * maxRows > options.maxBytes) {
     fail(start, "its fields take ", rowBytes * maxRows, " bytes of memory, expected at most ",
-         maxBytes, "; npy files are mapped and may be larger");
+         options.maxBytes, "; npy files are mapped and may be larger");
     return error;
   }
   for (size_t i = 0; i < fields.size(); ++i)
@@ -363,30 +290,20 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
   // 3. Read the rows.
   int64_t rows = 0;
   for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows)
-    if (!readRow())
+    if (const char *line = at; !readRow() && !passOver(line, rows))
       return error;
   for (SourceArray &array : arrays)
     array.rows = rows;
   return std::move(arrays);
 }
 
-/// Counts the rows in the rest of the file. Only quotes require looking at each cell.
+/// Counts the rows in the rest of the file.
 int64_t CsvReader::countRows() {
   int64_t rows = 0;
   bool isQuoted = std::memchr(at, '"', size_t(end - at)) != nullptr;
-  for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows) {
-    while (isQuoted) {
-      CsvCell cell = nextCell();
-      if (!cell.end)
-        return rows;
-      at = cell.end;
-      if (endsLine(at))
-        break;
-      ++at;
-    }
-    auto line = static_cast<const char *>(std::memchr(at, '\n', size_t(end - at)));
-    at = line ? line + 1 : end;
-  }
+  for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows)
+    if (!skipLine(isQuoted))
+      return rows;
   return rows;
 }
 

@@ -24,6 +24,7 @@ struct CsvField {
 struct CsvOptions {
   char delimiter = ',';
   uint64_t maxBytes = UINT64_MAX; ///< that the fields may take in memory
+  BadRows *bad = nullptr;         ///< receives rows that cannot be read; null: they are errors
 };
 
 /// Reads all rows of some fields. Errors begin with `path`, the line, and the column, both counted

@@ -204,10 +204,10 @@ Status readSpec(Config config, const DataContext &context, CsvSpec &spec) {
 
 /// Makes the arrays of the file at `path` the table of the pipeline.
 static Status setTable(Result<std::vector<SourceArray>> arrays, const std::string &path,
-                       Pipeline &pipeline) {
+                       Pipeline &pipeline, BadRows bad = {}) {
   if (!arrays)
     return arrays.status();
-  auto table = makeArraySource(std::move(*arrays), text('\'', path, '\''));
+  auto table = makeArraySource(std::move(*arrays), text('\'', path, '\''), std::move(bad));
   if (!table)
     return table.status();
   pipeline.table = std::move(*table);
@@ -237,7 +237,8 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   std::vector<CsvField> fields;
   for (CsvField &field : spec.fields) {
     names.push_back(field.name);
-    if (isDemanded(field.name, context))
+    // Whoever reads the file skips the same rows, so that all see the same split.
+    if (context.skips || isDemanded(field.name, context))
       fields.push_back(std::move(field));
   }
   for (const FieldUse &use : context.uses)
@@ -250,8 +251,11 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   auto opened = openCsv(config.string("path"), context, spec.options, fields);
   if (!opened)
     return opened.status();
+  BadRows bad;
+  if (context.skips)
+    spec.options.bad = &bad;
   auto arrays = readCsv(opened->text(), opened->path, fields, spec.options);
-  return setTable(std::move(arrays), opened->path, pipeline);
+  return setTable(std::move(arrays), opened->path, pipeline, std::move(bad));
 }
 
 } // namespace gradc::runtime

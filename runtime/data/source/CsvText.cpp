@@ -87,8 +87,25 @@ CsvCell CsvText::nextCell() {
   return {{at + 1, size_t(close - at - 2)}, close};
 }
 
+bool CsvText::skipLine(bool mayBeQuoted) {
+  while (mayBeQuoted) {
+    CsvCell cell = nextCell();
+    if (!cell.end)
+      return false;
+    at = cell.end;
+    if (endsLine(at))
+      break;
+    ++at;
+  }
+  auto line = static_cast<const char *>(std::memchr(at, '\n', size_t(end - at)));
+  at = line ? line + 1 : end;
+  return true;
+}
+
 bool CsvText::failAt(const char *position, std::string_view message) {
-  auto line = 1 + std::count(start, position, '\n');
+  line += position >= counted ? std::count(counted, position, '\n')
+                              : -std::count(position, counted, '\n');
+  counted = position;
   const char *lineStart = position;
   while (lineStart != start && lineStart[-1] != '\n')
     --lineStart;

@@ -33,11 +33,13 @@ class CsvText {
 protected:
   CsvText(std::span<const std::byte> bytes, std::string_view path, char delimiter)
       : at(reinterpret_cast<const char *>(bytes.data())), end(at + bytes.size()), start(at),
-        delimiter(delimiter), path(path) {}
+        delimiter(delimiter), path(path), counted(at) {}
 
   bool skipByteOrderMark();
   /// Reads the cell that begins here.
   CsvCell nextCell();
+  /// Moves from the beginning of a cell to the next line. Only quotes require looking at cells.
+  bool skipLine(bool mayBeQuoted);
 
   bool endsCell(const char *p) const {
     return p == end || *p == delimiter || *p == '\n' || endsWithReturn(p);
@@ -54,7 +56,7 @@ protected:
       skipLineEnd();
   }
 
-  /// Records an error, "data.csv:3:7: ...", and returns false. Only the first error is kept.
+  /// Records an error, "data.csv:3:7: ...", in place of an earlier one, and returns false.
   template <typename... Parts> bool fail(const char *position, const Parts &...parts) {
     return failAt(position, text(parts...));
   }
@@ -69,6 +71,8 @@ private:
   bool failAt(const char *position, std::string_view message);
 
   std::string_view path;
+  const char *counted; ///< a position in line number `line`
+  int64_t line = 1;
 };
 
 } // namespace gradc::runtime

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace gradc::runtime {
@@ -37,9 +38,10 @@ struct Stratum {
   double rest = 0; ///< of its share, what rounding down has left
 };
 
-/// The rows grouped by value, in the order in which the values first occur.
+/// The rows grouped by value, in the order in which the values first occur. `skips`: rows that
+/// cannot be read are one more group.
 Result<std::vector<Stratum>> findStrata(const Table &table, std::string_view name,
-                                        const std::vector<int64_t> &rows) {
+                                        const std::vector<int64_t> &rows, bool skips) {
   if (name.empty())
     return std::vector<Stratum>{{rows}};
   auto found = findField(table, name, "split { stratify }");
@@ -51,10 +53,11 @@ Result<std::vector<Stratum>> findStrata(const Table &table, std::string_view nam
   Scratch scratch;
   for (int64_t row : rows) {
     auto value = table.view(*found, {0, row}, scratch);
-    if (!value)
+    if (!value && !skips)
       return value.status();
-    double number = 0;
-    toNumber(value->data, reinterpret_cast<std::byte *>(&number), 1, 1, -0.0);
+    double number = -std::numeric_limits<double>::infinity();
+    if (value)
+      toNumber(value->data, reinterpret_cast<std::byte *>(&number), 1, 1, -0.0);
     auto [place, isNew] = places.try_emplace(number, strata.size());
     if (isNew)
       strata.emplace_back();
@@ -145,7 +148,7 @@ Status applySplit(Config config, const DataContext &context, Pipeline &pipeline)
   std::vector<int64_t> rows;
   table->order(0, rows);
   std::sort(rows.begin(), rows.end());
-  auto strata = findStrata(*table, stratify, rows);
+  auto strata = findStrata(*table, stratify, rows, context.skips);
   if (!strata)
     return strata.status();
   if (!shareOut(*strata, fraction, held))

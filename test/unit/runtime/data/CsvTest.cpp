@@ -47,6 +47,26 @@ std::string errorOf(std::string_view text, gradc_dtype dtype = GRADC_F32,
 
 using Floats = std::vector<float>;
 
+TEST(Csv, BadRowsAreCollected) {
+  BadRows bad;
+  CsvOptions options{.bad = &bad};
+  // More rows than there would be if each had all cells.
+  std::string text = "a,b,c\n1,x,\nz,2,\"\"\n\"4\n\",5,6\n";
+  for (int i = 0; i < 20; ++i)
+    text += "3\n";
+  std::vector<float> values = columnA(text + "7,8,9\n", options);
+  ASSERT_EQ(values.size(), 24u);
+  EXPECT_EQ(values[0], 1);
+  EXPECT_EQ(values[23], 7);
+  ASSERT_EQ(bad.size(), 22u);
+  EXPECT_EQ(bad[1], "t.csv:3:1: expected a number of type f32 in column 'a', found 'z'");
+  EXPECT_EQ(bad[2], "t.csv:4:1: expected a number of type f32 in column 'a', found '4\n'");
+  EXPECT_EQ(bad[22], "t.csv:25:2: expected 3 cells as in the header, found 1");
+  // Where a row ends is not known.
+  EXPECT_EQ(errorOf("a\n1\n\"2\n", GRADC_F32, options),
+            "t.csv:3:1: the quote that begins here has no end");
+}
+
 TEST(Csv, LinesAndCells) {
   EXPECT_EQ(columnA("a,b\n1,2\n3,4\n"), (Floats{1, 3}));
   EXPECT_EQ(columnA("a,b\r\n1,2\r\n3,4\r\n"), (Floats{1, 3}));
