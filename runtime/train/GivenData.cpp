@@ -3,11 +3,13 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
+#include "runtime/data/source/MappedFile.h"
 #include "runtime/data/transform/Convert.h"
 #include "runtime/data/transform/MapModel.h"
 
 #include <algorithm>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace gradc::runtime {
 
@@ -21,11 +23,24 @@ constexpr Ending endings[] = {{".npz", "npz"},           {".npy", "npy"},     {"
                               {".jpg", "folder"},        {".jpeg", "folder"}, {".png", "folder"},
                               {".tfrecord", "tfrecord"}, {".parquet", "csv"}};
 
-/// The kind of source implied by the file name, or else the job's.
-std::string_view kindOf(const std::string &file, std::string_view ofJob) {
+/// Whether sources of that kind have a file per field.
+bool hasFilePerField(std::string_view kind) { return kind == "npy" || kind == "idx"; }
+
+bool isFolder(const std::string &path) {
   struct stat status;
-  if (stat(file.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
-    return "folder";
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// The kind of source implied by the file name, or else the job's. `fields`: what it must provide.
+std::string_view kindOf(const std::string &file, std::string_view ofJob,
+                        const std::vector<std::string> &fields) {
+  if (isFolder(file)) {
+    if (hasFilePerField(ofJob))
+      return ofJob;
+    bool hasArrays =
+        !fields.empty() && access(joinPath(file, fields.front() + ".npy").c_str(), F_OK) == 0;
+    return hasArrays ? "npy" : "folder";
+  }
   for (const Ending &known : endings)
     if (file.ends_with(known.ending))
       return known.kind;
@@ -133,27 +148,56 @@ void describeColumns(ConfigTree &tree, uint32_t csv, const std::vector<std::stri
 
 } // namespace
 
+/// The name of a field's file: the job's, unless the job has files of that name in several folders.
+static std::string fileOfField(Config own, const std::string &field) {
+  auto nameOf = [](Config known) {
+    std::string_view path = known.string("path");
+    return path.substr(path.rfind('/') + 1);
+  };
+  std::vector<Config> files = own.children("field");
+  for (Config known : files)
+    if (known.string("name") == field && std::ranges::count(files, nameOf(known), nameOf) == 1)
+      return std::string(nameOf(known));
+  return field + ".npy";
+}
+
+static Status givesOneField(const std::string &file, const std::vector<std::string> &fields) {
+  return Status::error(text("'", file, "' gives one field, but ", quotedList(fields),
+                            " are needed: give an .npz archive with an array for each, or a folder "
+                            "of .npy files with their names"));
+}
+
+/// A source with a file per field: `file` for the only one, or the files in the folder `file`.
+static Status describeArrays(ConfigTree &tree, uint32_t source, Config own, const std::string &file,
+                             const std::vector<std::string> &fields) {
+  bool isSeveral = isFolder(file);
+  if (!isSeveral && fields.size() != 1)
+    return givesOneField(file, fields);
+  for (const std::string &field : fields) {
+    uint32_t block = tree.group("field", source);
+    tree.string("name", field, block);
+    tree.string("path", isSeveral ? joinPath(file, fileOfField(own, field)) : file, block);
+  }
+  return {};
+}
+
 /// A source with one array, picture, or column list per field.
 static Status describeSource(ConfigTree &tree, std::string_view kind, Config own,
                              const std::string &file, const std::vector<std::string> &fields,
                              std::span<const Demand> demands) {
   uint32_t block = tree.group(kind, tree.group("source"));
-  bool isArray = kind == "npy" || kind == "idx", isPicture = kind == "folder";
-  if ((isArray || (isPicture && !own)) && fields.size() != 1)
-    return Status::error(text("'", file, "' gives one field, but ", quotedList(fields),
-                              " are needed: give an .npz archive with an array for each"));
-  if (isArray) {
-    block = tree.group("field", block);
-    tree.string("name", fields[0], block);
-  }
+  if (hasFilePerField(kind))
+    return describeArrays(tree, block, own, file, fields);
+  if (kind == "folder" && !own && fields.size() != 1)
+    return givesOneField(file, fields);
   tree.string("path", file, block);
   for (Config setting : own.children())
     if (std::string_view name = setting.name();
-        !isArray && name != "path" && name != "rows" && name != "list" && name != "interleave")
+        name != "path" && name != "rows" && name != "list" && name != "interleave")
       tree.copy(setting, block);
   if (own)
     return {};
-  if (isPicture)
+  if (kind == "folder")
     tree.string("image", fields[0], block);
   else if (kind == "csv")
     describeColumns(tree, block, fields, demands);
@@ -169,14 +213,18 @@ Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<con
                              const Session *models, int64_t batch, bool filters) {
   Config source = sourceKind(like); // no split: the given file is used completely
   GivenData given;
-  given.kind = kindOf(file, source.name());
-  if (given.kind.empty())
-    return Status::error(text("cannot tell what kind of data '", file,
-                              "' is: expected a name that ends in .csv, .tsv, .npz or .npy, or a "
-                              "folder of pictures"));
   Stages stages(like, demands);
   if (Status status = stages.choose(models, filters); !status.ok())
     return status;
+  given.kind = kindOf(file, source.name(), stages.fields());
+  if (given.kind.empty())
+    return Status::error(text("cannot tell what kind of data '", file,
+                              "' is: expected a name that ends in .csv, .tsv, .npz or .npy, or a "
+                              "folder of pictures or .npy files"));
+  if (given.kind == "folder" && source.name() == "csv")
+    return Status::error(text("'", file,
+                              "' is a folder or a picture, expected a table, as the "
+                              "training data are"));
   if (Status status =
           describeSource(given.block, given.kind, source.name() == given.kind ? source : Config(),
                          file, stages.fields(), demands);

@@ -28,10 +28,39 @@ static std::string number(double value, gradc_dtype dtype) {
   return dtype == GRADC_F64 ? text(value) : text(float(value));
 }
 
+/// What the maps of the data add to labels so that classes count from 0; 0 if they scale them.
+static int64_t labelOffset(Config job, std::string_view field) {
+  double offset = 0;
+  for (Config map : job.child("data").children("map"))
+    if (map.string("field") == field) {
+      if (map.real("scale", 1) != 1)
+        return 0;
+      offset += map.real("offset", 0);
+    }
+  return std::abs(offset) < 0x1p53 ? int64_t(offset) : 0;
+}
+
+/// The classes of labels by number: their names, or the labels themselves where classes are
+/// numbered otherwise; empty: their numbers.
+static std::vector<std::string> namesOfClasses(Config job, const DataState &state,
+                                               std::string_view labels, size_t count) {
+  std::vector<std::string> names = classNames(state, labels), moved;
+  int64_t offset = labelOffset(job, labels);
+  if (offset == 0)
+    return names;
+  for (size_t i = 0; i < count; ++i) {
+    int64_t label = int64_t(i) - offset;
+    bool hasName = label >= 0 && label < int64_t(names.size());
+    moved.push_back(hasName ? names[size_t(label)] : text(label));
+  }
+  return moved;
+}
+
 PredictionTable::PredictionTable(const Artifact &artifact, const gradc_artifact_entry &entry,
                                  const DataState &state, std::string_view rowTitle) {
   addCell(titles, rowTitle);
-  std::vector<Config> predictions = Config::job(artifact).children("prediction");
+  Config job = Config::job(artifact);
+  std::vector<Config> predictions = job.children("prediction");
   std::vector<gradc_artifact_port> ports;
   for (const auto &port : artifact.elements<gradc_artifact_port>(entry.outputs))
     if (isGiven(port))
@@ -55,7 +84,8 @@ PredictionTable::PredictionTable(const Artifact &artifact, const gradc_artifact_
                       : form == "PROBABILITIES" ? Form::probabilities
                       : form == "SIGMOID"       ? Form::sigmoid
                                                 : Form::binary;
-        output.classes = classNames(state, prediction.string("labels"));
+        output.classes = namesOfClasses(job, state, prediction.string("labels"),
+                                        std::max<size_t>(output.elements, 2));
       }
     addTitles(output, ports.size() > 1 ? name : "");
   }

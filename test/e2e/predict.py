@@ -148,8 +148,34 @@ epochs: 30  checkpoint {{ directory: "{name}.run" }}  {export}
         refused(1, reason, trainer, "predict", "--data", "mine.csv", "-o", output)
         assert open(os.path.join(folder, output), "rb").read() == before, output
     refused(1, "cannot write", trainer, "predict", "--data", "new.csv", "-o", "no/such/folder.csv")
+    os.mkdir(path("tables"))
+    refused(1, "'tables' is a folder or a picture, expected a table", trainer, "predict", "--data", "tables", "-o", path("refused.csv"))
     split = held_out()
     assert [row["value"] for row in predictions(split, "new.csv")] == [row["value"] for row in predictions(split, "turned.csv")]
+
+
+def arrays():
+    """A folder has a file for each field, with the names of the job's files."""
+    points = [(i % 7 - 3.0, i % 5 - 2.0) for i in range(70)]
+    for name, rows in ("learned", points), ("given", points[:11]):
+        os.mkdir(path(name))
+        write_npy(os.path.join(path(name), "x-1.npy"), array.array("f", [number for row in rows for number in row]), [len(rows), 2])
+    write_npy(path("learned/price.npy"), array.array("f", [a - 2 * b for a, b in points]), [len(points), 1])
+    with open(path("arrays.textproto"), "w") as file:
+        file.write("""
+model: "line.onnx"  loss { mean_squared_error { predictions: "y" targets: "price" } }  optimizer { sgd { learning_rate: 0.1 } }
+data { source { npy { field { name: "x" path: "learned/x-1.npy" } field { name: "price" path: "learned/price.npy" } } }
+  stage { batch { size: 10 } } }
+epochs: 30  checkpoint { directory: "arrays.run" }
+""")
+    trainer = compile_spec(path("arrays.textproto"), folder)
+    run(trainer, "--quiet", cwd=folder)
+    for data in "given", "given/":
+        assert all(abs(float(row["value"]) - (a - 2 * b)) < 1e-2 for row, (a, b) in zip(predictions(trainer, data), points))
+    assert len(predictions(trainer, "given")) == 11
+    refused(1, "which the run reads", trainer, "predict", "--data", "given", "-o", path("given/x-1.npy"))
+    os.remove(path("given/x-1.npy"))
+    refused(1, "cannot find data file 'given/x-1.npy'", trainer, "predict", "--data", "given", "-o", path("refused.csv"))
 
 
 def held_out():
@@ -213,6 +239,30 @@ epochs: 20  checkpoint {{ directory: "{name}.run" }}
         found.append([float(row["score"]) for row in rows])
     assert max(abs(a - b) for a, b in zip(*found)) < 1e-5
     assert sum((score > 0.5) == (a + b > 0.5) for score, (a, b) in zip(found[0], points)) > 45
+
+
+def counted_from_one():
+    """Labels from 1, which a map turns into classes from 0, are predicted as they are in the data."""
+    with open(path("kinds.csv"), "w") as file:
+        file.write("a,b,kind\n" + "".join(f"{int(i % 3 == 1)},{int(i % 3 == 2)},{i % 3 + 1}\n" for i in range(60)))
+    model = Model("kinds", opset=17)
+    x, weight = model.input("x", FLOAT, ["N", 2]), model.initializer("w", FLOAT, [2, 3], [0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
+    model.output(model.node("Gemm", [x, weight, model.initializer("b", FLOAT, [3], [0.0] * 3)], ["y"], "gemm"), FLOAT, ["N", 3])
+    model.save(path("kinds.onnx"))
+    with open(path("kinds.textproto"), "w") as file:
+        file.write("""
+model: "kinds.onnx"  loss { softmax_cross_entropy { logits: "y" labels: "kind" } }  optimizer { adam { learning_rate: 0.1 } }
+data {
+  source { csv { path: "kinds.csv" field { name: "x" column: "a" column: "b" } field { column: "kind" dtype: I64 } } }
+  stage { map { field: "kind" cast: I64 offset: -1 } }  stage { batch { size: 10 } }
+}
+epochs: 30  checkpoint { directory: "kinds.run" }
+""")
+    trainer = compile_spec(path("kinds.textproto"), folder)
+    run(trainer, "--quiet", cwd=folder)
+    rows = predictions(trainer, "kinds.csv")
+    assert list(rows[0]) == ["row", "class", "score", "score_1", "score_2", "score_3"], rows[0]
+    assert [row["class"] for row in rows] == [str(i % 3 + 1) for i in range(60)], rows
 
 
 def fixed_batches():
@@ -302,7 +352,9 @@ def model_alone():
 accuracy = classes()
 elsewhere()
 values()
+arrays()
 binary()
+counted_from_one()
 fixed_batches()
 share = pictures()
 model_alone()

@@ -115,6 +115,10 @@ void MappedFile::letGo() const {
     (void)madvise(const_cast<std::byte *>(base), size, MADV_DONTNEED);
 }
 
+std::string joinPath(std::string_view folder, std::string_view name) {
+  return text(folder, folder.empty() || folder.ends_with('/') ? "" : "/", name);
+}
+
 Result<std::string> findFile(std::string_view path, std::span<const std::string> folders) {
   if (path.empty())
     return Status::invalid("the data source has no path");
@@ -122,7 +126,7 @@ Result<std::string> findFile(std::string_view path, std::span<const std::string>
     return std::string(path);
   std::vector<std::string> tried;
   for (const std::string &folder : folders) {
-    std::string candidate = folder.empty() ? std::string(path) : text(folder, '/', path);
+    std::string candidate = joinPath(folder, path);
     // A file that exists but cannot be read, such as a link to itself, is reported when it is
     // opened.
     if (access(candidate.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
@@ -145,7 +149,7 @@ Status expandPath(std::string_view path, std::span<const std::string> folders,
     tried.emplace_back(path);
   else
     for (const std::string &folder : folders)
-      tried.push_back(folder.empty() ? std::string(path) : text(folder, '/', path));
+      tried.push_back(joinPath(folder, path));
   for (const std::string &pattern : tried) {
     glob_t found = {};
     size_t before = files.size();

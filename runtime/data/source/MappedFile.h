@@ -42,6 +42,9 @@ private:
   Mapping *mapping; ///< null: an empty file
 };
 
+/// The path of a file in a folder; "": the current folder.
+std::string joinPath(std::string_view folder, std::string_view name);
+
 /// The path of a data file: absolute, or searched for in the folders in order.
 Result<std::string> findFile(std::string_view path, std::span<const std::string> folders);
 

@@ -136,8 +136,8 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
                                                    std::string_view name,
                                                    const DataContext &context) {
   std::string path(name);
-  if (path.front() != '/' && !context.folders.empty() && !context.folders.front().empty())
-    path = text(context.folders.front(), '/', name);
+  if (path.front() != '/' && !context.folders.empty())
+    path = joinPath(context.folders.front(), name);
   auto file = MappedFile::open(path);
   if (!file) {
     if (access(path.c_str(), F_OK) == 0)
