@@ -54,7 +54,7 @@ std::string_view setText(std::string &target, std::string_view value) {
 
 constexpr Option options[] = {
     {uses, "--data", Takes::value, "FILE",
-     "a .csv, .npz or .npy file, or a folder of pictures; prepared as the spec says",
+     "a .csv, .npz or .npy file, or a folder of pictures or .npy files; prepared as the spec says",
      [](CommandLine &line, std::string_view value) { return setText(line.data, value); }},
     {predicts, "--output", Takes::value, "FILE",
      "a CSV file with a line for each row, also -o (default: standard output)",
@@ -96,7 +96,7 @@ constexpr Option options[] = {
        auto high = real(value.substr(std::min(colon + 1, value.size())));
        if (!low || !high || !(*low > 0) || !(*high > *low))
          return "two rates above 0, the lower one first, such as 1e-5:1";
-       line.options.rateRange = {*low, *high};
+       line.options.rateRange.emplace(*low, *high);
        return "";
      }},
     {trains, "--sweep", Takes::value, "FIELD=A,B,C",
@@ -285,6 +285,8 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
     return usage(
         "option '--find-learning-rate' starts from the model's weights: it does not go with "
         "'--resume'");
+  if (line.options.findRate.empty() && line.options.rateRange)
+    return usage("option '--rates' goes with '--find-learning-rate'");
   return line;
 }
 

@@ -66,7 +66,7 @@ Result<TrainSummary> findLearningRate(std::shared_ptr<const Artifact> artifact,
   TrainOptions sweep = options;
   int64_t steps = options.steps.value_or(defaultSteps);
   sweep.steps = steps;
-  auto [low, high] = options.rateRange;
+  auto [low, high] = options.rateRange.value_or(std::pair(1e-7, 10.));
   sweep.rateOfStep = [=](int64_t done) {
     return low * std::pow(high / low, double(done) / double(std::max<int64_t>(steps - 1, 1)));
   };

@@ -57,7 +57,7 @@ struct TrainOptions {
   std::vector<SourceArray> fields; ///< instead of the training data's files; empty: use those files
   /// A file for the losses over growing rates, which replaces training (RateFinder.h); "" to train.
   std::string findRate;
-  std::pair<double, double> rateRange = {1e-7, 10}; ///< that `findRate` goes through
+  std::optional<std::pair<double, double>> rateRange; ///< that `findRate` goes through
   /// Replaces optimizer and schedule: the rate after `done` steps.
   std::function<double(int64_t done)> rateOfStep;
   std::string program; ///< the spec or artifact that the command names, which no output may replace

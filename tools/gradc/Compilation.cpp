@@ -94,7 +94,8 @@ int CompileArguments::finish() {
     return fail(Code::usage, "expected --memory-budget from 1 to " + llvm::Twine(maxBudgetMb) +
                                  " MiB, found " + llvm::Twine(*memoryBudgetMb));
   options.memoryBudget = memoryBudgetMb.value_or(0) << 20;
-  if (options.buckets.empty() && !oneBucket)
+  namesBuckets = !options.buckets.empty();
+  if (!namesBuckets && !oneBucket)
     options.buckets = {1};
   llvm::sort(options.buckets);
   options.buckets.erase(llvm::unique(options.buckets), options.buckets.end());
@@ -214,6 +215,9 @@ int Compilation::import() {
   if (failed(result))
     return exitCode(Code::invalid);
   theImported = std::move(*result);
+  if (theImported->spec && arguments.namesBuckets)
+    return fail(Code::usage, "--buckets is for models: the batches of " + arguments.file +
+                                 " have the size that the spec gives");
   return expectFit(*theImported);
 }
 

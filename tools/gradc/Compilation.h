@@ -14,7 +14,8 @@ struct CompileArguments {
   std::string file;
   std::vector<std::string> shapes, targets;
   std::optional<int64_t> memoryBudgetMb;
-  bool oneBucket = false; ///< an entry for the largest batch alone
+  bool oneBucket = false;    ///< an entry for the largest batch alone
+  bool namesBuckets = false; ///< set by `finish`
   CompileOptions options;
 
   /// `what`: a description of the files that the command accepts.

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 namespace gradc {
 using namespace runtime;
@@ -38,6 +39,8 @@ public:
 private:
   /// The cells of the line; empty at the end, or after an error.
   std::vector<std::string> line();
+  static Status expectNames(const LookedData &data);
+  static Status expectDistinctNames(const LookedData &data);
   static void lookAtCell(LookedField &field, const std::string &cell, bool isFirst);
 };
 
@@ -57,6 +60,32 @@ std::vector<std::string> TableLook::line() {
   }
   skipLineEnd();
   return cells;
+}
+
+/// Fails if the first line is a row of numbers. Columns may be numbered in even steps.
+Status TableLook::expectNames(const LookedData &data) {
+  std::vector<double> numbers(data.fields.size());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (parseNumber(data.fields[i].name, numbers[i]) != NumberError::none)
+      return {};
+  bool isNumbered = numbers.size() > 1 && numbers[1] != numbers[0];
+  for (size_t i = 1; i < numbers.size(); ++i)
+    isNumbered &= numbers[i] == numbers[0] + double(i) * (numbers[1] - numbers[0]);
+  if (isNumbered)
+    return {};
+  return Status::error(text('\'', data.path,
+                            "' begins with a line of numbers, expected the names "
+                            "of its columns: insert a line such as c1",
+                            data.delimiter, "c2", data.delimiter, "..."));
+}
+
+Status TableLook::expectDistinctNames(const LookedData &data) {
+  std::set<std::string_view> names;
+  for (const LookedField &field : data.fields)
+    if (!field.name.empty() && !names.insert(field.name).second)
+      return Status::error(
+          text('\'', data.path, "' has two columns with the name '", field.name, '\''));
+  return {};
 }
 
 void TableLook::lookAtCell(LookedField &field, const std::string &cell, bool isFirst) {
@@ -80,6 +109,8 @@ Status TableLook::run(LookedData &data) {
     data.fields.push_back({std::move(name)});
   if (data.fields.empty())
     return error.ok() ? Status::error(text('\'', data.path, "' is empty")) : error;
+  if (Status named = expectNames(data); !named.ok())
+    return named;
   std::vector<bool> isFirst(data.fields.size(), true);
   for (auto cells = line(); !cells.empty(); cells = line(), ++data.rows) {
     if (cells.size() != data.fields.size())
@@ -94,7 +125,7 @@ Status TableLook::run(LookedData &data) {
                 [&](const LookedField &field) { return data.rows && field.missing == data.rows; });
   for (LookedField &field : data.fields)
     field.dtype = !field.isText && field.isWhole ? GRADC_I64 : GRADC_F32;
-  return error;
+  return error.ok() ? expectDistinctNames(data) : error;
 }
 
 /// The usual delimiter that occurs most often in the first line.
