@@ -78,7 +78,7 @@ struct SplitColumnSum : OpRewritePattern<ReduceSumOp> {
     bool isLeading = llvm::equal(op.getDims(), llvm::seq<int64_t>(0, op.getDims().size()));
     bool isNarrow = columns <= limits.maxSplitColumns && shape[0] >= limits.minSplitPieces;
     bool isWide = summedType(op).getNumElements() >= limits.minWideElements &&
-                  columns <= limits.maxWideColumns && shape[0] >= limits.minWidePieces;
+                  columns <= limits.maxWideColumns && shape[0] >= exec::manyUnits;
     if (!isReassociated(op) || !isLeading || op.getType().getRank() == 0 ||
         op.getDims().size() < 2 || length < limits.minSplitSum || !(isNarrow || isWide))
       return failure();

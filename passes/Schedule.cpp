@@ -110,7 +110,7 @@ private:
     }
     registerTile(m < 0 ? SmallVector<int64_t>() : SmallVector<int64_t>{m});
     if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)) &&
-        !(keepsPanelsInCache(op) && tiles(m) >= manyUnits))
+        !(keepsPanelsInCache(op) && tiles(m) >= exec::manyUnits))
       std::swap(order[n], order[m]);
   }
 
@@ -136,7 +136,7 @@ private:
   /// The dims of a matrix, the longer one first, unless it has too few tiles for the threads.
   SmallVector<int64_t> longerFirst() {
     int64_t first = size(0) > size(1) ? 0 : 1;
-    if (tiles(first) < manyUnits && tiles(1 - first) > tiles(first))
+    if (tiles(first) < exec::manyUnits && tiles(1 - first) > tiles(first))
       first = 1 - first;
     return {first, 1 - first};
   }
@@ -194,7 +194,7 @@ private:
       // Rows of the tile are innermost, because they share the rhs' columns. If there are too few
       // column tiles, the row tiles are the units.
       order.insert(order.begin(), order.pop_back_val());
-      if (tiles(n) < manyUnits && tiles(n - 1) > tiles(n))
+      if (tiles(n) < exec::manyUnits && tiles(n - 1) > tiles(n))
         order.insert(order.begin(), order.pop_back_val());
       block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)),
                       level.blockSteps);

@@ -30,7 +30,6 @@ static constexpr KernelLimits cpuKernels = {
     .minSplitPieces = 4,          // estimate
     .minWideElements = 1 << 18,   // 1 MB, about the second-level cache
     .maxWideColumns = 1024,       // rows of 4 KB: LoopSchedule::columnVectors
-    .minWidePieces = 8,           // enough for the threads of a small machine
 };
 // Not measured apart from CPUs.
 static constexpr KernelLimits gpuKernels = {
@@ -49,7 +48,6 @@ static constexpr KernelLimits gpuKernels = {
     .minSplitPieces = 4,
     .minWideElements = INT64_MAX, // neighbouring threads read neighbouring columns
     .maxWideColumns = 0,
-    .minWidePieces = 0,
 };
 
 // CUDA C++ Programming Guide, technical specifications per compute capability; rates and sizes of

@@ -9,6 +9,9 @@
 
 namespace mlir::exec {
 
+/// Units that are enough for the threads of a small machine.
+inline constexpr int64_t manyUnits = 8;
+
 /// Limits on kernels. Kernels form once for all CPU levels and once for all GPU levels, before the
 /// pipeline splits by level.
 struct KernelLimits {
@@ -27,8 +30,7 @@ struct KernelLimits {
   int64_t maxSplitColumns;     ///< ... with at most this many columns ...
   int64_t minSplitPieces;      ///< ... and at least this many pieces per column
   int64_t minWideElements;     ///< the same for sums over so many elements that memory is read ...
-  int64_t maxWideColumns;      ///< ... with at most this many columns ...
-  int64_t minWidePieces;       ///< ... and at least this many pieces per column
+  int64_t maxWideColumns; ///< ... with at most this many columns and manyUnits pieces per column
 };
 
 /// Numbers that only GPUs have.

@@ -104,7 +104,7 @@ void LoopSchedule::scheduleLoops() {
     tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, level.chains);
   if (isTransposed() && last > 0)
     transposeSquares();
-  if (tiles(order.front()) < manyUnits)
+  if (tiles(order.front()) < exec::manyUnits)
     divideUnits();
 }
 
@@ -150,15 +150,15 @@ int64_t LoopSchedule::columnVectors() {
   constexpr int64_t most = 64;
   int64_t row = std::max<int64_t>(vectors(size(root.getRank() - 1)), 1);
   bool readsMemory = kernel.getBytes().value_or(0) > level.cachedBytes();
-  if (readsMemory && root.getRank() > 1 && size(0) >= manyUnits)
+  if (readsMemory && root.getRank() > 1 && size(0) >= exec::manyUnits)
     return llvm::divideCeil(row, llvm::divideCeil(row, most));
-  return std::clamp<int64_t>(row / manyUnits, std::min(level.chains, row),
+  return std::clamp<int64_t>(row / exec::manyUnits, std::min(level.chains, row),
                              level.vectorRegisters / 2);
 }
 
 void LoopSchedule::divideUnits() {
   SmallVector<int64_t> before = order;
-  auto enough = [&](int64_t d) { return std::min(tiles(d), manyUnits); };
+  auto enough = [&](int64_t d) { return std::min(tiles(d), exec::manyUnits); };
   auto *most = std::max_element(order.begin(), order.end() - 1,
                                 [&](int64_t a, int64_t b) { return enough(a) < enough(b); });
   std::rotate(order.begin(), most, most + 1);

@@ -7,8 +7,6 @@
 
 namespace gradc {
 
-inline constexpr int64_t manyUnits = 8; // enough for the threads of a small machine
-
 /// The tile of a kernel's root, and the order of its dims, as in exec.schedule.
 class LoopSchedule {
 public:

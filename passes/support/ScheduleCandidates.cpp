@@ -58,7 +58,7 @@ private:
     auto keepsOrder = [&](Value v) {
       return isPrefix(order, cast<RankedTensorType>(v.getType()).getShape());
     };
-    if (units < std::min(unitsOf(this->tile, this->order), manyUnits) ||
+    if (units < std::min(unitsOf(this->tile, this->order), exec::manyUnits) ||
         (order != this->order && !llvm::all_of(kernel.getYielded(), keepsOrder)))
       return;
     int64_t grain = CostModel(level).grain(kernel, units);
