@@ -41,7 +41,7 @@ struct Archive {
     }
     if (!found)
       return missingField(use, origin, names);
-    auto content = readZip(file->bytes(), *found, origin);
+    auto content = readZip(file->bytes(), *found, origin, file.get());
     if (!content)
       return content.status();
     std::shared_ptr<const void> owner = content->inflated;

@@ -80,8 +80,15 @@ void applyZip64(Bytes extra, ZipMember &member) {
   }
 }
 
-uint32_t checksum(Bytes bytes) {
-  return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+uint32_t checksum(Bytes bytes, const MappedFile *mapped) {
+  uLong sum = 0;
+  for (size_t begin = 0; begin < bytes.size(); begin += lettingGoBytes) {
+    Bytes piece = bytes.subspan(begin, std::min(lettingGoBytes, bytes.size() - begin));
+    sum = crc32_z(sum, reinterpret_cast<const Bytef *>(piece.data()), piece.size());
+    if (mapped)
+      mapped->letGo();
+  }
+  return uint32_t(sum);
 }
 
 } // namespace
@@ -153,7 +160,8 @@ Result<ZipContent> startZip(Bytes archive, const ZipMember &member, std::string_
   return ZipContent{{inflated.get(), count}, inflated};
 }
 
-Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_view what) {
+Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_view what,
+                           const MappedFile *mapped) {
   auto found = findMember(archive, member, what);
   if (!found)
     return found.status();
@@ -175,7 +183,7 @@ Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_v
     content = {stored, nullptr};
   }
   bool checked = member.deflated || member.size <= largestCheckedStored;
-  if (checked && checksum(content.bytes) != member.crc)
+  if (checked && checksum(content.bytes, mapped) != member.crc)
     return damaged("checksum differs");
   return content;
 }

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_DATA_ZIPARCHIVE_H
 #define RUNTIME_DATA_ZIPARCHIVE_H
 
-#include "runtime/base/Status.h"
+#include "runtime/data/source/MappedFile.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +30,9 @@ struct ZipContent {
   std::span<const std::byte> bytes;
   std::shared_ptr<const std::byte[]> inflated;
 };
+/// `mapped`: the file in which the archive is, if any, which lets go of what has been checked.
 Result<ZipContent> readZip(std::span<const std::byte> archive, const ZipMember &member,
-                           std::string_view what);
+                           std::string_view what, const MappedFile *mapped = nullptr);
 /// The beginning of a member's content, enough for a header: at least 64 KiB if the member has that
 /// many bytes.
 Result<ZipContent> startZip(std::span<const std::byte> archive, const ZipMember &member,
