@@ -35,6 +35,17 @@ exec.kernel @tall(%x: tensor<256x64xf32>, %w: tensor<64x32xf32>) attributes {flo
   exec.yield %0 : tensor<256x32xf32>
 }
 
+// With one row, registers hold more columns: whole panels of 2 vectors.
+
+// V3-LABEL: exec.kernel @row(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 48], order = [1, 0], grain = 1>
+// V4-LABEL: exec.kernel @row(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 128], order = [1, 0], grain = 1>
+exec.kernel @row(%x: tensor<1x768xf32>, %w: tensor<768x2304xf32>) attributes {flops = 3538944 : i64, bytes = 7090176 : i64} {
+  %0 = grad.matmul %x, %w : tensor<1x768xf32>, tensor<768x2304xf32>
+  exec.yield %0 : tensor<1x2304xf32>
+}
+
 // If the batch is a single sample, other dims are shared: heads and positions.
 
 // V3-LABEL: exec.kernel @heads(
