@@ -1,6 +1,7 @@
 """Models and sessions over the C interface. Arrays are numpy's, and are read and written in place."""
 from __future__ import annotations
 
+import math
 import operator
 import os
 import threading
@@ -168,6 +169,14 @@ def contiguous(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
+def empty(shape: tuple, dtype: np.dtype) -> np.ndarray:
+    """Memory for an output, which the runtime writes, and reads in a later run, in place: arrays of other libraries seldom are aligned."""
+    size, align = math.prod(shape) * dtype.itemsize, 64
+    memory = np.empty(size + align, np.uint8)
+    begin = -memory.ctypes.data % align
+    return memory[begin:begin + size].view(dtype).reshape(shape)
+
+
 def buffer_of(array: np.ndarray):
     """The buffer of an array, or of a contiguous copy of it."""
     return from_buffer(contiguous(array))
@@ -307,7 +316,7 @@ class Session:
         total = counts.pop() if counts else -1
         if total == 0 and not all(port.batched for port in one.outputs):
             raise Error("expected 1 row or more, found 0")
-        made = [np.empty(port.shape_of(total * port.per), port.dtype) for port in one.outputs]
+        made = [empty(port.shape_of(total * port.per), port.dtype) for port in one.outputs]
         with self._own():
             if total < 0:
                 self._call(one, one.batch or 1, arrays, made)

@@ -1,10 +1,16 @@
-// Inputs are read in place if possible; outputs lie in a block of the entry, and are copied out.
+// Inputs are read, and large outputs written, in place if possible; other outputs lie in a block of
+// the entry, and are copied out.
 #include "runtime/core/BoundEntry.h"
 
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
 
+#include <algorithm>
+
 using namespace gradc::runtime;
+
+/// Copying smaller outputs takes less time than finding out whether they overlap anything.
+static constexpr uint64_t leastInPlace = uint64_t(1) << 16;
 
 BoundEntry::BoundEntry(const Artifact &artifact, const gradc_artifact_level &level,
                        const gradc_artifact_entry &entry, const Spaces &spaces, Device &device)
@@ -37,6 +43,52 @@ Status BoundEntry::bindInputs(std::span<const void *const> inputs, int64_t rows,
   return copies.copySmall();
 }
 
+/// Whether kernels can write all of an output to an address that overlaps no other range.
+bool BoundEntry::isDirect(uint32_t output, const void *to, int64_t rows) const {
+  const gradc_artifact_port &port = ports(entry.outputs)[output];
+  uint64_t bytes = port.tensor.bytes;
+  if (!to || reinterpret_cast<uintptr_t>(to) % 64 != 0 || bytes < leastInPlace ||
+      port.slice.space != GRADC_SPACE_OUTPUT || port.slice.index != output ||
+      port.slice.offset != 0 || bytesOfRows(entry, port, rows) != bytes)
+    return false;
+  auto begin = reinterpret_cast<uintptr_t>(to);
+  auto overlaps = [&](const Range &range) {
+    return range.begin < begin + bytes && begin < range.end;
+  };
+  return std::count_if(ranges.begin(), ranges.end(), overlaps) == 1; // with itself
+}
+
+void BoundEntry::bindOutputs(std::span<const void *const> inputs, std::span<void *const> outputs,
+                             int64_t rows) {
+  auto sources = ports(entry.inputs), results = ports(entry.outputs);
+  if (std::ranges::none_of(results, [](const gradc_artifact_port &port) {
+        return port.tensor.bytes >= leastInPlace;
+      }))
+    return;
+  ranges.clear();
+  auto add = [&](const void *address, const gradc_artifact_port &port) {
+    auto begin = reinterpret_cast<uintptr_t>(address);
+    if (address)
+      ranges.push_back({begin, begin + bytesOfRows(entry, port, rows)});
+  };
+  for (size_t i = 0; i < inputs.size(); ++i)
+    add(inputs[i], sources[i]);
+  auto places = outputs.begin();
+  for (const gradc_artifact_port &port : results)
+    if (isGiven(port))
+      add(*places++, port);
+  places = outputs.begin();
+  for (uint32_t i = 0; i < results.size(); ++i) {
+    void *to = isGiven(results[i]) ? *places++ : nullptr;
+    theProgram.bindOutput(i, isDirect(i, to, rows) ? to : nullptr);
+  }
+}
+
+void BoundEntry::keepOutputs() {
+  for (uint32_t i = 0; i < entry.outputs.count; ++i)
+    theProgram.bindOutput(i, nullptr);
+}
+
 Status BoundEntry::prefetch(std::span<const void *const> inputs, int64_t rows,
                             PrefetchedInputs prefetched) {
   if (Status fits = checkRows(artifact, entry, rows); !fits.ok())
@@ -62,7 +114,10 @@ Status BoundEntry::copyOutputs(std::span<void *const> outputs, int64_t rows) {
       continue;
     const std::byte *from = theProgram.resolve(port.slice);
     uint64_t bytes = bytesOfRows(entry, port, rows);
-    if (port.slice.space == GRADC_SPACE_OUTPUT)
+    bool isInBlock = from >= block.data() && from < block.data() + block.size();
+    if (from == to)
+      continue;
+    if (isInBlock)
       results.push_back({to, uint64_t(from - block.data()), bytes});
     else if (Status s = device.copyOut(to, from, bytes); !s.ok())
       return s;

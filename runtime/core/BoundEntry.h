@@ -21,6 +21,12 @@ public:
   /// that are aligned where they are. `ranks` share the run; null for a single process.
   Status bindInputs(std::span<const void *const> inputs, int64_t rows, PrefetchedInputs prefetched,
                     bool inPlace, Communicator *ranks);
+  /// Before a run on the host: kernels write large outputs directly to `outputs`, if they are
+  /// aligned and overlap nothing else. Others are copied there.
+  void bindOutputs(std::span<const void *const> inputs, std::span<void *const> outputs,
+                   int64_t rows);
+  /// Kernels write all outputs to the entry's own memory.
+  void keepOutputs();
   /// Copies inputs that do not change until the device has synchronized for the next run.
   Status prefetch(std::span<const void *const> inputs, int64_t rows, PrefetchedInputs prefetched);
   /// Copies the results of a run to `outputs`, one pointer per output that callers receive; null
@@ -30,6 +36,11 @@ public:
   Status checkIndices() const;
 
 private:
+  /// The addresses of a port in a run.
+  struct Range {
+    uintptr_t begin, end;
+  };
+  bool isDirect(uint32_t output, const void *to, int64_t rows) const;
   std::span<const gradc_artifact_port> ports(gradc_range range) const {
     return artifact.elements<gradc_artifact_port>(range);
   }
@@ -41,6 +52,7 @@ private:
   InputCopies copies;                 ///< of inputs that kernels cannot read in place
   OwnInputs own;                      ///< programs keep its addresses
   std::vector<Device::Piece> results; ///< of a run, in its output block
+  std::vector<Range> ranges;          ///< of a run's inputs and outputs
   std::vector<uint64_t> indices;      ///< of its ports of role INDICES, in their order
 };
 

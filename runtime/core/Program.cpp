@@ -49,6 +49,7 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
 /// Allocates one block for all outputs that nodes write. Outputs stored elsewhere take no room in
 /// it.
 void Program::allocateOutputs(std::span<const gradc_artifact_port> ports) {
+  outputs.resize(ports.size());
   outputOffsets.assign(ports.size(), absent);
   uint64_t bytes = 0;
   auto need = [&](const gradc_artifact_slice &slice) {
@@ -64,8 +65,10 @@ void Program::allocateOutputs(std::span<const gradc_artifact_port> ports) {
       need(slice);
   if (bytes == 0)
     return;
-  outputs = DeviceMemory(device, bytes);
-  hasMemory = outputs.data() != nullptr;
+  ownOutputs = DeviceMemory(device, bytes);
+  hasMemory = ownOutputs.data() != nullptr;
+  for (uint32_t i = 0; i < ports.size(); ++i)
+    bindOutput(i, nullptr);
 }
 
 /// Consecutive launches become one piece.
@@ -224,8 +227,9 @@ void Program::addSlices(const gradc_artifact_node &node) {
     writesBuffers |= slice.space == GRADC_SPACE_BUFFER;
   for (const auto &slice : all) {
     bool isInput = slice.space == GRADC_SPACE_INPUT;
-    if (isInput)
-      inputSlices.push_back({slice.index, uint32_t(slices.size()), slice.offset});
+    if (isInput || slice.space == GRADC_SPACE_OUTPUT)
+      (isInput ? inputSlices : outputSlices)
+          .push_back({slice.index, uint32_t(slices.size()), slice.offset});
     if (slice.strides.count)
       movingSlices.push_back({uint32_t(slices.size()), artifact.elements<int64_t>(slice.strides)});
     slices.push_back(isInput ? nullptr : resolve(slice));
@@ -257,14 +261,24 @@ void Program::setRows(int64_t count) {
     collectives[transfer].pieces[0].count = collectives[transfer].begins.back() / mostRows * rows;
 }
 
-void Program::bindInput(uint32_t input, const void *address) {
-  auto bytes = static_cast<std::byte *>(const_cast<void *>(address));
-  if (inputs[input] == bytes)
+void Program::bind(std::byte *&port, std::byte *address, std::span<const PortSlice> uses,
+                   uint32_t number) {
+  if (port == address)
     return;
-  inputs[input] = bytes;
-  for (const InputSlice &use : inputSlices)
-    if (use.input == input)
-      slices[use.slice] = bytes + use.offset;
+  port = address;
+  for (const PortSlice &use : uses)
+    if (use.port == number)
+      slices[use.slice] = address + use.offset;
+}
+
+void Program::bindInput(uint32_t input, const void *address) {
+  bind(inputs[input], static_cast<std::byte *>(const_cast<void *>(address)), inputSlices, input);
+}
+
+void Program::bindOutput(uint32_t output, void *address) {
+  std::byte *own =
+      outputOffsets[output] == absent ? nullptr : ownOutputs.data() + outputOffsets[output];
+  bind(outputs[output], address ? static_cast<std::byte *>(address) : own, outputSlices, output);
 }
 
 std::byte *Program::resolve(const gradc_artifact_slice &slice) const {
@@ -276,6 +290,6 @@ std::byte *Program::resolve(const gradc_artifact_slice &slice) const {
   case GRADC_SPACE_INPUT:
     return inputs[slice.index] + slice.offset;
   default:
-    return outputs.data() + outputOffsets[slice.index] + slice.offset;
+    return outputs[slice.index] + slice.offset;
   }
 }

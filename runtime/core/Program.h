@@ -18,7 +18,7 @@ struct Spaces {
   const Division *division = nullptr;      ///< of states among ranks; null for a single rank
 };
 
-/// Resolves slices to addresses once; only the addresses of inputs change from run to run.
+/// Resolves slices to addresses once; only those of inputs and outputs change from run to run.
 class Program {
 public:
   Program(const Artifact &artifact, const gradc_artifact_level &level,
@@ -43,15 +43,18 @@ public:
   bool writesStates() const { return writesBuffers; }
   /// Points the slices of an input to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
+  /// Points the slices of an output to `address`, which is as inputs' are; null: to the program's
+  /// own memory.
+  void bindOutput(uint32_t output, void *address);
   /// The address of a slice in the first iteration of the loops around it.
   std::byte *resolve(const gradc_artifact_slice &slice) const;
   /// The block of device memory that holds the entry's own outputs; empty if all outputs lie in
   /// other spaces.
-  std::span<std::byte> outputBlock() const { return {outputs.data(), outputs.size()}; }
+  std::span<std::byte> outputBlock() const { return {ownOutputs.data(), ownOutputs.size()}; }
 
 private:
-  struct InputSlice {
-    uint32_t input;
+  struct PortSlice {
+    uint32_t port;
     uint32_t slice; ///< index into slices
     uint64_t offset;
   };
@@ -74,6 +77,7 @@ private:
   const Collective *addCollective(const gradc_artifact_node &node);
   void addControl(uint32_t index);
   void addSlices(const gradc_artifact_node &node);
+  void bind(std::byte *&port, std::byte *address, std::span<const PortSlice> uses, uint32_t number);
 
   Device &device;
   std::vector<std::byte *> buffers; ///< of states, as they were when the entry was bound
@@ -83,14 +87,14 @@ private:
   std::span<const gradc_artifact_cut> cuts;       ///< of the level
   uint64_t scratchBytes;                          ///< of the level, per thread
   std::span<const gradc_artifact_node> nodes;     ///< of the entry
-  std::vector<std::byte *> inputs;
+  std::vector<std::byte *> inputs, outputs;       ///< where they are
   bool hasMemory = true; ///< whether memory for the outputs could be allocated
   bool writesBuffers = false;
-  DeviceMemory outputs; ///< holds the slices in the output space
+  DeviceMemory ownOutputs; ///< holds the slices in the output space that are bound nowhere else
   std::vector<uint64_t> outputOffsets;
   std::vector<void *> slices;       ///< of all nodes
   std::vector<uint64_t> sliceBytes; ///< the size of each
-  std::vector<InputSlice> inputSlices;
+  std::vector<PortSlice> inputSlices, outputSlices;
   std::vector<MovingSlice> movingSlices;
   std::vector<Launch> launchList;
   std::vector<Collective> collectives;

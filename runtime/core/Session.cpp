@@ -331,6 +331,8 @@ Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const v
                                     string(theLevel.name)));
   if (Status s = (*bound)->bindInputs(inputs, rows, prefetched, isHere, ranks); !s.ok())
     return s;
+  if (isHere)
+    (*bound)->bindOutputs(inputs, outputs, rows);
   profiledRun.clear();
   Schedule schedule = program.schedule();
   schedule.ranks = ranks;
@@ -392,6 +394,7 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const v
   if (!bound)
     return bound.status();
   // Inputs are copied, so the caller may release them before the last launch.
+  (*bound)->keepOutputs();
   Status begun = (*bound)->bindInputs(inputs, rows, {}, /*inPlace=*/false, ranks);
   if (begun.ok())
     replay.begin(*theArtifact, entry, (*bound)->program(), *device, rows < entry.batch);

@@ -121,6 +121,31 @@ class Digits(unittest.TestCase):
             for count in 1, 3, 6, 8, 13:
                 np.testing.assert_array_equal(session.predict(x[:count]), x[:count].reshape(shape))
 
+    def test_large_outputs_are_written_where_they_are_wanted(self):
+        """Directly if that overlaps nothing; the results are the same in any case."""
+        from gradc._native import ffi, lib
+        rows, width = 3, 1 << 15
+        model = Model("turned")
+        x = model.input("x", FLOAT, ["N", width])
+        def part(name, begin, end):
+            return model.node("Slice", [x, *(model.initializer(f"{name}.{i}", INT64, [1], [n]) for i, n in enumerate((begin, end, 1)))], [name], name)
+        model.output(model.node("Concat", [part("last", width - 1, width), part("others", 0, width - 1)], ["y"], "turn", axis=1), FLOAT, ["N", width])
+        session = gradc.compile(model.bytes(), shapes={"x": (rows, width)}).session()
+        x = np.arange(rows * width, dtype=np.float32).reshape(rows, width)
+        y = session.predict(x)
+        np.testing.assert_array_equal(y, np.roll(x, 1, axis=1))
+        np.testing.assert_array_equal(session.predict(y), np.roll(x, 2, axis=1))
+        memory = np.empty(3 * x.nbytes + 64, np.uint8)
+        base = -memory.ctypes.data % 64
+        entry = session._entry("forward")
+        for source, target, count in (0, x.nbytes, rows), (0, x.nbytes, 2), (0, 0, rows), (0, 64, rows), (64, 0, rows), (0, x.nbytes + 4, rows):
+            place = lambda begin: memory[base + begin:base + begin + count * width * 4].view(np.float32).reshape(count, width)
+            place(source)[...] = x[:count]
+            pointers = [ffi.new("void *[]", [ffi.cast("void *", place(begin).ctypes.data)]) for begin in (source, target)]
+            status = lib.gradc_run_rows(session.handle, entry.number, count, pointers[0], 1, pointers[1], 1)
+            self.assertEqual(status, 0)
+            np.testing.assert_array_equal(place(target), np.roll(x[:count], 1, axis=1), f"{source} to {target}, {count} rows")
+
     def test_rows_that_are_not_outermost_are_one_batch(self):
         model = Model("turned")
         model.output(model.node("Transpose", [model.input("x", FLOAT, ["N", 4])], ["y"], "turn", perm=[1, 0]), FLOAT, [4, "N"])
