@@ -1,7 +1,7 @@
-"""One measurement of inference, one JSON line:  forward.py RUNTIME MODEL X.npy Y.npy [THREADS [SECONDS]]
+"""One measurement of inference, one JSON line:  forward.py RUNTIME MODEL INPUTS.npz Y.npy [THREADS [SECONDS]]
 
-RUNTIME is `ort` (MODEL: an ONNX file) or `gradc` (a shared library that it compiled). Writes the first output to Y.npy. With one thread
-the process is bound to one CPU.
+RUNTIME is `ort` (MODEL: an ONNX file) or `gradc` (a shared library that it compiled). INPUTS.npz has an array for each input. All outputs are
+computed; the first one is written to Y.npy. With one thread the process is bound to one CPU.
 """
 import ctypes
 import json
@@ -13,13 +13,22 @@ import time
 import numpy as np
 
 
-def with_ort(path, x, threads):
+def with_ort(path, given, threads):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, {"x": x})[0]
+    return lambda: session.run(None, given)[0]
+
+
+def aligned(array):
+    """A copy at an address that is a multiple of 64, which both runtimes read in place."""
+    memory = np.empty(array.nbytes + 64, np.uint8)
+    begin = -memory.ctypes.data % 64
+    copy = memory[begin:begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 class SessionOptions(ctypes.Structure):
@@ -32,7 +41,7 @@ class PortInfo(ctypes.Structure):
                 ("field", ctypes.c_char_p), ("classes", ctypes.c_int64), ("batched", ctypes.c_uint32)]
 
 
-def with_gradc(path, x, threads):
+def with_gradc(path, given, threads):
     library = ctypes.CDLL(path)
     library.gradc_last_error.restype = ctypes.c_char_p
 
@@ -45,29 +54,34 @@ def with_gradc(path, x, threads):
     options = SessionOptions(ctypes.sizeof(SessionOptions), threads, None)
     check(library.gradc_session_create(model, ctypes.byref(options), ctypes.byref(session)))
     check(library.gradc_entry_find(session, b"forward", ctypes.byref(entry)))
-    port = PortInfo(ctypes.sizeof(PortInfo))
-    check(library.gradc_output_describe(session, entry, 0, ctypes.byref(port)))
-    y = np.zeros(port.shape[:port.rank], np.float32)
 
-    count = 1  # more inputs are numbers of rows, which the runtime sets itself
-    while library.gradc_input_describe(session, entry, count, ctypes.byref(port)) == 0:
-        count += 1
-    run, rows = (library.gradc_run, ()) if count == 1 else (library.gradc_run_rows, (ctypes.c_int64(len(x)),))
+    def ports(describe):
+        """The name, shape and bytes of each input or output."""
+        port, found = PortInfo(ctypes.sizeof(PortInfo)), []
+        while describe(session, entry, len(found), ctypes.byref(port)) == 0:
+            found.append((port.name.decode(), port.shape[:port.rank], port.bytes))
+        return found
+
+    inputs, outputs = ports(library.gradc_input_describe), ports(library.gradc_output_describe)
+    results = [aligned(np.zeros(size, np.uint8)) for *_, size in outputs]
+    # Inputs that are not given are numbers of rows, which the runtime sets itself.
+    run, rows = (library.gradc_run, ()) if len(inputs) == len(given) else (library.gradc_run_rows, (ctypes.c_int64(len(given["x"])),))
 
     def call():
-        inputs, outputs = (ctypes.c_void_p * count)(x.ctypes.data), (ctypes.c_void_p * 1)(y.ctypes.data)
-        check(run(session, entry, *rows, inputs, count, outputs, 1))
-        return y
+        sources = (ctypes.c_void_p * len(inputs))(*(given[name].ctypes.data if name in given else None for name, *_ in inputs))
+        places = (ctypes.c_void_p * len(results))(*(result.ctypes.data for result in results))
+        check(run(session, entry, *rows, sources, len(inputs), places, len(results)))
+        return results[0].view(np.float32).reshape(outputs[0][1])
 
     return call
 
 
 def main():
-    runtime, model, x, y = sys.argv[1:5]
+    runtime, model, inputs, y = sys.argv[1:5]
     threads, seconds = int((sys.argv[5:] or ["1"])[0]), float((sys.argv[6:] or ["1"])[0])
     if threads == 1:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    call = {"ort": with_ort, "gradc": with_gradc}[runtime](model, np.load(x), threads)
+    call = {"ort": with_ort, "gradc": with_gradc}[runtime](model, {name: aligned(array) for name, array in np.load(inputs).items()}, threads)
     np.save(y, call())
     call()
     times, end = [], time.perf_counter() + seconds

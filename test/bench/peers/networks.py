@@ -7,6 +7,7 @@ import torchvision.models as vision
 import transformers
 
 LENGTH = 64
+PAST = 512  # positions before the token of GPT-2 with a cache
 
 
 class Tokens(nn.Module):
@@ -26,6 +27,20 @@ class Gpt(Tokens):
 
     def forward(self, x):
         return self.model(input_ids=x, use_cache=False)[0]
+
+
+class GptWithCache(Tokens):
+    """One token of a text; keys and values of the positions before it are inputs, and of all positions outputs: as in generating text."""
+
+    def __init__(self):
+        super().__init__(transformers.GPT2LMHeadModel, transformers.GPT2Config)
+
+    def forward(self, x, *past):
+        cache = transformers.DynamicCache()
+        for layer, pair in enumerate(zip(past[::2], past[1::2])):
+            cache.update(*pair, layer)
+        found = self.model(input_ids=x, past_key_values=cache, use_cache=True)
+        return found.logits, *(tensor for layer in found.past_key_values.layers for tensor in (layer.keys, layer.values))
 
 
 class Lstm(nn.Module):
@@ -69,8 +84,12 @@ def pictures(rows, size=224):
     return torch.randn(rows, 3, size, size)
 
 
-def tokens(rows):
-    return torch.randint(1, 30522, (rows, LENGTH))
+def tokens(rows, length=LENGTH):
+    return torch.randint(1, 30522, (rows, length))
+
+
+def token_and_past(rows):
+    return tokens(rows, 1), *(torch.randn(rows, 12, PAST, 64) for _ in range(24))
 
 
 NETWORKS = {
@@ -87,6 +106,7 @@ NETWORKS = {
     "Inception-v3": (lambda: vision.inception_v3(init_weights=False), lambda rows: pictures(rows, 299)),
     "U-Net": (UNet, lambda rows: pictures(rows, 128)),
     "GPT-2": (Gpt, tokens),
+    "GPT-2 with cache": (GptWithCache, token_and_past),
     "BERT-base": (lambda: Tokens(transformers.BertModel, transformers.BertConfig), tokens),
     "DistilBERT": (lambda: Tokens(transformers.DistilBertModel, transformers.DistilBertConfig), tokens),
     "LSTM": (Lstm, lambda rows: torch.randn(rows, LENGTH, 1024)),
@@ -105,13 +125,17 @@ def make_model(name):
 
 
 def export(name, folder, rows):
-    """Exports by tracing, like most users; GPT-2, which that exporter does not support, by torch.export. Returns the file and the input x."""
-    model, x = make_model(name), NETWORKS[name][1](rows)
+    """Exports by tracing, like most users; GPT-2 of whole texts, which that exporter does not support, by torch.export. Returns the file and
+    the inputs by name; the first output is y."""
+    model, given = make_model(name), NETWORKS[name][1](rows)
+    given = given if isinstance(given, tuple) else (given,)
+    more = range(1, len(given))
+    inputs, outputs = ["x", *(f"past.{i}" for i in more)], ["y", *(f"present.{i}" for i in more)]
     path = os.path.join(folder, "model.onnx")
     if name == "GPT-2":
-        torch.onnx.export(model, (x,), path, dynamo=True, external_data=False, verbose=False, input_names=["x"], output_names=["y"],
+        torch.onnx.export(model, given, path, dynamo=True, external_data=False, verbose=False, input_names=inputs, output_names=outputs,
                           dynamic_shapes=({0: torch.export.Dim("N", min=1, max=4096)},))
     else:
-        torch.onnx.export(model, (x,), path, dynamo=False, opset_version=17, input_names=["x"], output_names=["y"],
-                          dynamic_axes={"x": {0: "N"}, "y": {0: "N"}})
-    return path, x.numpy()
+        torch.onnx.export(model, given, path, dynamo=False, opset_version=17, input_names=inputs, output_names=outputs,
+                          dynamic_axes={name: {0: "N"} for name in inputs + outputs})
+    return path, {name: tensor.numpy() for name, tensor in zip(inputs, given)}
