@@ -197,8 +197,15 @@ private:
       gradc_artifact_port some = input(), doubledRows = result(out);
       some.batched = doubledRows.batched = 1;
       auto count = slice(GRADC_SPACE_INPUT, 1, 0, 4), mean = slice(GRADC_SPACE_OUTPUT, 1, 0, 4);
-      entry("some", {some, port("rows", {}, GRADC_ROLE_ROWS)},
-            {doubledRows, port("loss", {}, GRADC_ROLE_LOSS, mean)},
+      std::vector outputs{doubledRows, port("loss", {}, GRADC_ROLE_LOSS, mean)};
+      if (options.checks) {
+        auto index = slice(GRADC_SPACE_ARENA, 0, 0, 8);
+        index.dtype = GRADC_U64;
+        outputs.push_back(port("n9", {}, GRADC_ROLE_INDICES, index));
+        outputs.back().tensor.dtype = GRADC_U64;
+        outputs.back().tensor.bytes = 8;
+      }
+      entry("some", {some, port("rows", {}, GRADC_ROLE_ROWS)}, outputs,
             {launch(doubleSome, {x}, {out}, "n7"), launch(meanRows, {out, count}, {mean}, "n8")});
       all.back().any_rows = 1;
       all.back().least_rows = options.leastRows;

@@ -18,6 +18,7 @@ struct TestModelOptions {
   bool anyRows = false;     ///< with an entry that takes any number of rows
   int64_t leastRows = 0;    ///< of that entry
   bool bucket = false;      ///< and another that runs in its place on up to 4 rows
+  bool checks = false;      ///< and the former alone checks indices (to be loaded, not run)
   std::optional<gradc_artifact_call> call = {}; ///< that runs instead of train's first kernel
 };
 

@@ -367,6 +367,10 @@ TEST(Artifact, ChecksBuckets) {
   EXPECT_EQ(error([](auto &few, auto &) { few.outputs.offset = few.inputs.offset; }), expected);
   EXPECT_EQ(error([](auto &few, auto &) { few.any_rows = 0; }), expected);
   EXPECT_EQ(error([](auto &few, auto &) { few.batch = 2; }), expected); // of other bytes a row
+  // Indices that are constant for few rows are not checked there.
+  TestModelOptions checks;
+  checks.anyRows = checks.bucket = checks.checks = true;
+  EXPECT_EQ(errorOf(makeTestModel(checks)), "");
   auto eachRow = [](auto &few, auto &) { few.each_row = 1; };
   EXPECT_EQ(error(eachRow), "corrupt artifact: level x86-64-v3: entry some.rows.4: expected entry "
                             "some.rows.4 to run a bucket of one row for each row");
