@@ -13,9 +13,11 @@
 #include "runtime/data/source/MappedFile.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <numeric>
 
 namespace gradc::runtime {
 
@@ -104,7 +106,7 @@ private:
   size_t given = 0;           ///< of these
   size_t group = 1;           ///< number granted at once
   int64_t lastGrant = 0, grants = 0, batches = 0;
-  size_t readBytes = 0; ///< since the table last released memory
+  std::atomic<size_t> readBytes = 0; ///< since the table last released memory
   TuningPeriod period;
 
   // Kept separate, so that members used only by the caller stay in its cache.
@@ -169,10 +171,6 @@ Status Loader::grant() {
   size_t released = granted.size();
   takeBack();
   pace(begin);
-  if (readBytes >= lettingGoBytes) {
-    table.letGo();
-    readBytes = 0;
-  }
   while (ring.queue(grantedAtOnce()) == 0) {
     if (const Status *failure = ring.failure())
       return *failure;
@@ -192,7 +190,6 @@ Status Loader::grant() {
   group = granted.size();
   granted.front().complaints = ring.takeComplaints();
   batches += int64_t(group);
-  readBytes += group * ring.batchBytes();
   countReady(released);
   tune(begin);
   if (group > 1)
@@ -253,6 +250,11 @@ void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &
   lock.unlock();
   int64_t begin = Meter::now();
   Outcome outcome = make(claim, scratch);
+  size_t bytes = size_t(claim.rows()) * std::reduce(rowBytes.begin(), rowBytes.end());
+  if (readBytes.fetch_add(bytes) + bytes >= lettingGoBytes) {
+    readBytes = 0;
+    table.letGo(); // threads that read meanwhile get their pages back
+  }
   double seconds = double(Meter::now() - begin) / 1e9;
   lock.lock();
 

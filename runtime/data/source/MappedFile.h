@@ -12,9 +12,9 @@
 
 namespace gradc::runtime {
 
-/// After this many bytes of batches, files release pages that have been read. Reading them again
-/// costs one fault per 64 KB.
-constexpr size_t lettingGoBytes = size_t(2) << 20;
+/// After this many bytes of batches or of a checksum, files release pages that have been read.
+/// Reading them again costs one fault per 64 KB.
+constexpr size_t lettingGoBytes = size_t(1) << 20;
 
 /// Another program may truncate a file while it is mapped; reading past its new end raises SIGBUS.
 /// Executables that want to exit cleanly call `outliveFault` in their handler.
