@@ -72,9 +72,11 @@ private:
     int64_t columns = std::max<int64_t>(vectors(size(n)), 1);
     int64_t most = byAmx ? level.tileVectors : registers / (rows + 1);
     columns = llvm::divideCeil(columns, llvm::divideCeil(columns, most));
-    // Parts of panels are read more slowly than whole ones.
-    if (columns > level.tileVectors)
-      columns -= columns % level.tileVectors;
+    // Parts of panels are read more slowly than whole ones. A single tile reads none.
+    int64_t panel = level.tileVectors;
+    if (int64_t whole = llvm::alignTo(columns, panel);
+        columns > panel && columns < vectors(size(n)))
+      columns = whole <= most ? whole : whole - panel;
     tile[n] = lanes * columns;
     int64_t wanted = columns == 1 && !byAmx ? 2 * tileRows : tileRows;
     most = std::max((level.vectorRegisters - columns - 1) / columns, wanted);

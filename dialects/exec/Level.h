@@ -30,7 +30,7 @@ struct KernelLimits {
   int64_t maxSplitColumns;     ///< ... with at most this many columns ...
   int64_t minSplitPieces;      ///< ... and at least this many pieces per column
   int64_t minWideElements;     ///< the same for sums over so many elements that memory is read ...
-  int64_t maxWideColumns; ///< ... with at most this many columns and manyUnits pieces per column
+  int64_t maxWideColumns;      ///< ... at most this many columns, at least manyUnits pieces each
 };
 
 /// Numbers that only GPUs have.

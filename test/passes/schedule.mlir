@@ -46,6 +46,15 @@ exec.kernel @row(%x: tensor<1x768xf32>, %w: tensor<768x2304xf32>) attributes {fl
   exec.yield %0 : tensor<1x2304xf32>
 }
 
+// If all columns are one tile, it may end inside a panel.
+
+// V4-LABEL: exec.kernel @few_columns(
+// V4-SAME: tile = [1, 48]
+exec.kernel @few_columns(%x: tensor<1x768xf32>, %w: tensor<768x48xf32>) attributes {flops = 73728 : i64, bytes = 150720 : i64} {
+  %0 = grad.matmul %x, %w : tensor<1x768xf32>, tensor<768x48xf32>
+  exec.yield %0 : tensor<1x48xf32>
+}
+
 // If the batch is a single sample, other dims are shared: heads and positions.
 
 // V3-LABEL: exec.kernel @heads(
