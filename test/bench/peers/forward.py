@@ -1,7 +1,7 @@
-"""One measurement of inference, one JSON line:  forward.py RUNTIME MODEL INPUTS.npz Y.npy [THREADS [SECONDS]]
+"""One measurement of inference, one JSON line:  forward.py RUNTIME MODEL INPUTS.npz OUTPUTS.npz [THREADS [SECONDS]]
 
-RUNTIME is `ort` (MODEL: an ONNX file) or `gradc` (a shared library that it compiled). INPUTS.npz has an array for each input. All outputs are
-computed; the first one is written to Y.npy. With one thread the process is bound to one CPU.
+RUNTIME is `ort` (MODEL: an ONNX file) or `gradc` (a shared library that it compiled). The files have an array for each input and
+output. With one thread the process is bound to one CPU.
 """
 import ctypes
 import json
@@ -19,7 +19,7 @@ def with_ort(path, given, threads):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, given)[0]
+    return lambda: session.run(None, given)
 
 
 def aligned(array):
@@ -71,18 +71,18 @@ def with_gradc(path, given, threads):
         sources = (ctypes.c_void_p * len(inputs))(*(given[name].ctypes.data if name in given else None for name, *_ in inputs))
         places = (ctypes.c_void_p * len(results))(*(result.ctypes.data for result in results))
         check(run(session, entry, *rows, sources, len(inputs), places, len(results)))
-        return results[0].view(np.float32).reshape(outputs[0][1])
+        return [result.view(np.float32).reshape(shape) for result, (_, shape, _) in zip(results, outputs)]
 
     return call
 
 
 def main():
-    runtime, model, inputs, y = sys.argv[1:5]
+    runtime, model, inputs, outputs = sys.argv[1:5]
     threads, seconds = int((sys.argv[5:] or ["1"])[0]), float((sys.argv[6:] or ["1"])[0])
     if threads == 1:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     call = {"ort": with_ort, "gradc": with_gradc}[runtime](model, {name: aligned(array) for name, array in np.load(inputs).items()}, threads)
-    np.save(y, call())
+    np.savez(outputs, *call())
     call()
     times, end = [], time.perf_counter() + seconds
     while len(times) < 5 or time.perf_counter() < end:
