@@ -78,8 +78,8 @@ class Port:
     def divide(self, batch: int) -> None:
         """Finds the rows of a batched port, of which a whole batch has `batch`."""
         if self.batched:
-            self.axis = 0 if batch == 1 else next(i for i, size in enumerate(self.shape) if size > 1)
-            self.per = self.shape[self.axis] // batch
+            self.axis = 0 if batch == 1 else next((i for i, size in enumerate(self.shape) if size > 1), 0)
+            self.per = max(1, self.shape[self.axis] // batch)
 
     def shape_of(self, rows) -> tuple:
         return (*self.shape[:self.axis], rows, *self.shape[self.axis + 1:]) if self.batched else self.shape
@@ -170,7 +170,7 @@ def contiguous(array: np.ndarray) -> np.ndarray:
 
 
 def empty(shape: tuple, dtype: np.dtype) -> np.ndarray:
-    """Memory for an output, which the runtime writes, and reads in a later run, in place: arrays of other libraries seldom are aligned."""
+    """An array at a multiple of 64, which the runtime writes in place, and reads in place as an input of a later run."""
     size, align = math.prod(shape) * dtype.itemsize, 64
     memory = np.empty(size + align, np.uint8)
     begin = -memory.ctypes.data % align

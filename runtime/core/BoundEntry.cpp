@@ -9,7 +9,7 @@
 
 using namespace gradc::runtime;
 
-/// Copying smaller outputs takes less time than finding out whether they overlap anything.
+/// Copying smaller outputs takes microseconds.
 static constexpr uint64_t leastInPlace = uint64_t(1) << 16;
 
 BoundEntry::BoundEntry(const Artifact &artifact, const gradc_artifact_level &level,

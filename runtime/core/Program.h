@@ -43,8 +43,7 @@ public:
   bool writesStates() const { return writesBuffers; }
   /// Points the slices of an input to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
-  /// Points the slices of an output to `address`, which is as inputs' are; null: to the program's
-  /// own memory.
+  /// Points the slices of an output to `address` (as above); null: to the program's own memory.
   void bindOutput(uint32_t output, void *address);
   /// The address of a slice in the first iteration of the loops around it.
   std::byte *resolve(const gradc_artifact_slice &slice) const;

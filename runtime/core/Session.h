@@ -45,7 +45,8 @@ public:
   /// Runs an entry on `rows` rows, at most its batch. `inputs` and `outputs` point to one row-major
   /// host buffer per port, in the entry's order; a batched port's buffer holds these rows only.
   /// Outputs may be null, and so may the input of role ROWS, which the session sets. Inputs aligned
-  /// to 64 bytes are read in place, others are copied.
+  /// to 64 bytes are read in place, others are copied. On CPUs large outputs that are aligned and
+  /// overlap nothing are written in place, also by a run that fails.
   Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
              std::span<void *const> outputs, int64_t rows) {
     Status started = start(entry, inputs, outputs, rows, {});

@@ -225,8 +225,9 @@ Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLin
   std::vector<std::string> files; // in a folder
   for (Config field : sourceKind(given->block.root()).children("field"))
     files.emplace_back(field.string("path"));
-  if (Status status = expectNoInput(line.output, files); !status.ok() && !line.output.empty())
-    return status;
+  if (!line.output.empty())
+    if (Status status = expectNoInput(line.output, files); !status.ok())
+      return status;
   auto dataset = makeData(session, given->block.root(), std::move(context));
   if (!dataset)
     return dataset.status();

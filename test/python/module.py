@@ -146,6 +146,34 @@ class Digits(unittest.TestCase):
             self.assertEqual(status, 0)
             np.testing.assert_array_equal(place(target), np.roll(x[:count], 1, axis=1), f"{source} to {target}, {count} rows")
 
+    def test_outputs_of_one_value_or_over_each_other(self):
+        from gradc._native import ffi, lib
+        rows, width = 2, 1 << 15
+        model = Model("several")
+        x = model.input("x", FLOAT, ["N", width])
+        y = model.node("Relu", [x], ["y"], "relu")
+        for name in (y, model.node("Identity", [y], ["again"], "again"), model.node("Neg", [x], ["z"], "neg"), model.node("Identity", [x], ["same"], "same")):
+            model.output(name, FLOAT, ["N", width])
+        session = gradc.compile(model.bytes(), shapes={"x": (rows, width)}).session()
+        x = np.arange(-width, width, dtype=np.float32).reshape(rows, width)
+        expected = [np.maximum(x, 0), np.maximum(x, 0), -x, x]
+        memory = np.empty(5 * x.nbytes + 64, np.uint8)
+        base = -memory.ctypes.data % 64
+        place = lambda i: memory[base + i * x.nbytes:base + (i + 1) * x.nbytes].view(np.float32).reshape(x.shape)
+        place(0)[...] = x
+        for wanted in range(16):
+            for i in range(1, 5):
+                place(i)[...] = 7
+            outputs = [ffi.cast("void *", place(i + 1).ctypes.data) if wanted >> i & 1 else ffi.NULL for i in range(4)]
+            self.assertEqual(lib.gradc_run(session.handle, session._entry("forward").number, ffi.new("void *[]", [ffi.cast("void *", place(0).ctypes.data)]), 1,
+                                           ffi.new("void *[]", outputs), 4), 0)
+            for i, value in enumerate(expected):
+                np.testing.assert_array_equal(place(i + 1), value if wanted >> i & 1 else np.full_like(x, 7), f"output {i} of {wanted:b}")
+        both = [ffi.cast("void *", place(1).ctypes.data)] * 2  # the later one wins
+        self.assertEqual(lib.gradc_run(session.handle, session._entry("forward").number, ffi.new("void *[]", [ffi.cast("void *", place(0).ctypes.data)]), 1,
+                                       ffi.new("void *[]", [both[0], ffi.NULL, both[1], ffi.NULL]), 4), 0)
+        np.testing.assert_array_equal(place(1), expected[2])
+
     def test_rows_that_are_not_outermost_are_one_batch(self):
         model = Model("turned")
         model.output(model.node("Transpose", [model.input("x", FLOAT, ["N", 4])], ["y"], "turn", perm=[1, 0]), FLOAT, [4, "N"])

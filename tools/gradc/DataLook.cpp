@@ -70,7 +70,8 @@ Status TableLook::expectNames(const LookedData &data) {
       return {};
   bool isNumbered = numbers.size() > 1 && numbers[1] != numbers[0];
   for (size_t i = 1; i < numbers.size(); ++i)
-    isNumbered &= numbers[i] == numbers[0] + double(i) * (numbers[1] - numbers[0]);
+    isNumbered &= std::abs(numbers[0] + double(i) * (numbers[1] - numbers[0]) - numbers[i]) <
+                  1e-6 * std::abs(numbers[1] - numbers[0]);
   if (isNumbered)
     return {};
   return Status::error(text('\'', data.path,

@@ -248,7 +248,8 @@ bool CsvReader::readRow() {
 
 /// After a row that cannot be read: moves on to the next one if such rows are collected.
 bool CsvReader::passOver(const char *line, int64_t row) {
-  if (!options.bad)
+  constexpr size_t mostBad = size_t(1) << 20; // a wrong column rather than wrong rows
+  if (!options.bad || options.bad->size() == mostBad)
     return false;
   options.bad->emplace(row, std::exchange(error, Status()).message());
   for (Categories *categories : added)

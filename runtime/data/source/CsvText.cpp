@@ -103,13 +103,14 @@ bool CsvText::skipLine(bool mayBeQuoted) {
 }
 
 bool CsvText::failAt(const char *position, std::string_view message) {
-  line += position >= counted ? std::count(counted, position, '\n')
-                              : -std::count(position, counted, '\n');
+  countedLines += position >= counted ? std::count(counted, position, '\n')
+                                      : -std::count(position, counted, '\n');
   counted = position;
   const char *lineStart = position;
   while (lineStart != start && lineStart[-1] != '\n')
     --lineStart;
-  error = Status::error(text(path, ':', line, ':', position - lineStart + 1, ": ", message));
+  error =
+      Status::error(text(path, ':', countedLines, ':', position - lineStart + 1, ": ", message));
   return false;
 }
 

@@ -71,8 +71,8 @@ private:
   bool failAt(const char *position, std::string_view message);
 
   std::string_view path;
-  const char *counted; ///< a position in line number `line`
-  int64_t line = 1;
+  const char *counted; ///< a position in line number `countedLines`
+  int64_t countedLines = 1;
 };
 
 } // namespace gradc::runtime
