@@ -5,8 +5,6 @@
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
 
-#include <algorithm>
-
 using namespace gradc::runtime;
 
 /// Copying smaller outputs takes microseconds.
@@ -44,7 +42,8 @@ Status BoundEntry::bindInputs(std::span<const void *const> inputs, int64_t rows,
 }
 
 /// Whether kernels can write all of an output to an address that overlaps no other range.
-bool BoundEntry::isDirect(uint32_t output, const void *to, int64_t rows) const {
+bool BoundEntry::isDirect(uint32_t output, const void *to, int64_t rows,
+                          const Ranges &ranges) const {
   const gradc_artifact_port &port = ports(entry.outputs)[output];
   uint64_t bytes = port.tensor.bytes;
   if (!to || reinterpret_cast<uintptr_t>(to) % 64 != 0 || bytes < leastInPlace ||
@@ -52,24 +51,25 @@ bool BoundEntry::isDirect(uint32_t output, const void *to, int64_t rows) const {
       port.slice.offset != 0 || bytesOfRows(entry, port, rows) != bytes)
     return false;
   auto begin = reinterpret_cast<uintptr_t>(to);
-  auto overlaps = [&](const Range &range) {
-    return range.begin < begin + bytes && begin < range.end;
-  };
-  return std::count_if(ranges.begin(), ranges.end(), overlaps) == 1; // with itself
+  int overlapping = 0;
+  for (auto [first, end] : ranges)
+    overlapping += first < begin + bytes && begin < end;
+  return overlapping == 1; // with itself
 }
 
 void BoundEntry::bindOutputs(std::span<const void *const> inputs, std::span<void *const> outputs,
                              int64_t rows) {
   auto sources = ports(entry.inputs), results = ports(entry.outputs);
-  if (std::ranges::none_of(results, [](const gradc_artifact_port &port) {
-        return port.tensor.bytes >= leastInPlace;
-      }))
+  bool hasLarge = false;
+  for (const gradc_artifact_port &port : results)
+    hasLarge |= port.tensor.bytes >= leastInPlace;
+  if (!hasLarge)
     return;
-  ranges.clear();
+  Ranges ranges; // of inputs and outputs
   auto add = [&](const void *address, const gradc_artifact_port &port) {
     auto begin = reinterpret_cast<uintptr_t>(address);
     if (address)
-      ranges.push_back({begin, begin + bytesOfRows(entry, port, rows)});
+      ranges.emplace_back(begin, begin + bytesOfRows(entry, port, rows));
   };
   for (size_t i = 0; i < inputs.size(); ++i)
     add(inputs[i], sources[i]);
@@ -80,7 +80,7 @@ void BoundEntry::bindOutputs(std::span<const void *const> inputs, std::span<void
   places = outputs.begin();
   for (uint32_t i = 0; i < results.size(); ++i) {
     void *to = isGiven(results[i]) ? *places++ : nullptr;
-    theProgram.bindOutput(i, isDirect(i, to, rows) ? to : nullptr);
+    theProgram.bindOutput(i, isDirect(i, to, rows, ranges) ? to : nullptr);
   }
 }
 

@@ -36,11 +36,8 @@ public:
   Status checkIndices() const;
 
 private:
-  /// The addresses of a port in a run.
-  struct Range {
-    uintptr_t begin, end;
-  };
-  bool isDirect(uint32_t output, const void *to, int64_t rows) const;
+  using Ranges = std::vector<std::pair<uint64_t, uint64_t>>; ///< of addresses
+  bool isDirect(uint32_t output, const void *to, int64_t rows, const Ranges &ranges) const;
   std::span<const gradc_artifact_port> ports(gradc_range range) const {
     return artifact.elements<gradc_artifact_port>(range);
   }
@@ -52,7 +49,6 @@ private:
   InputCopies copies;                 ///< of inputs that kernels cannot read in place
   OwnInputs own;                      ///< programs keep its addresses
   std::vector<Device::Piece> results; ///< of a run, in its output block
-  std::vector<Range> ranges;          ///< of a run's inputs and outputs
   std::vector<uint64_t> indices;      ///< of its ports of role INDICES, in their order
 };
 

@@ -200,12 +200,27 @@ gradc_status gradc_output_describe(const gradc_session *session, uint32_t entry,
   });
 }
 
+/// Whether a node of the entry accesses the state.
+static bool accesses(const Session &session, const gradc_artifact_entry &entry, uint32_t state) {
+  const Artifact &artifact = session.artifact();
+  const gradc_artifact_level &level = session.level();
+  auto buffers = artifact.elements<gradc_artifact_buffer>(level.buffers);
+  const gradc_artifact_entry &schedule =
+      scheduleOf(artifact, artifact.elements<gradc_artifact_entry>(level.entries), entry);
+  for (const auto &node : artifact.elements<gradc_artifact_node>(schedule.nodes))
+    for (const auto &slice : artifact.elements<gradc_artifact_slice>(node.slices))
+      if (slice.space == GRADC_SPACE_BUFFER && buffers[slice.index].state == state)
+        return true;
+  return false;
+}
+
 /// Fails if the entry computes with numbers that a training finds in its rows, and the session does
 /// not have them.
 static Status expectFitted(gradc_session &session, const gradc_artifact_entry &entry) {
   if (session.isFitted)
     return {};
-  if (std::string missing = missingFitted(*session.session, &entry); !missing.empty())
+  auto isNeeded = [&](uint32_t state) { return accesses(*session.session, entry, state); };
+  if (std::string missing = missingFitted(*session.session, isNeeded); !missing.empty())
     return usage(text("'", missing,
                       "' goes by the training rows: load a checkpoint of the training "
                       "(gradc_checkpoint_load, --checkpoint)"));

@@ -16,20 +16,6 @@ std::optional<uint32_t> findNumbers(const Artifact &artifact, std::string_view n
   return std::nullopt;
 }
 
-/// Whether a node of the entry accesses the state.
-static bool accesses(const Session &session, const gradc_artifact_entry &entry, uint32_t state) {
-  const Artifact &artifact = session.artifact();
-  const gradc_artifact_level &level = session.level();
-  auto buffers = artifact.elements<gradc_artifact_buffer>(level.buffers);
-  const gradc_artifact_entry &schedule =
-      scheduleOf(artifact, artifact.elements<gradc_artifact_entry>(level.entries), entry);
-  for (const auto &node : artifact.elements<gradc_artifact_node>(schedule.nodes))
-    for (const auto &slice : artifact.elements<gradc_artifact_slice>(node.slices))
-      if (slice.space == GRADC_SPACE_BUFFER && buffers[slice.index].state == state)
-        return true;
-  return false;
-}
-
 /// Whether the state's numbers have been found: all are 0 as compiled.
 static bool isFound(Session &session, uint32_t state) {
   std::vector<double> numbers(session.artifact().states()[state].tensor.bytes / sizeof(double));
@@ -37,16 +23,16 @@ static bool isFound(Session &session, uint32_t state) {
          std::any_of(numbers.begin(), numbers.end(), [](double number) { return number != 0; });
 }
 
-std::string missingFitted(Session &session, const gradc_artifact_entry *entry) {
+std::string missingFitted(Session &session, const std::function<bool(uint32_t)> &isNeeded) {
   const Artifact &artifact = session.artifact();
   std::string all;
   for (Config fitted : Config::job(artifact).children("fitted")) {
     auto means = findNumbers(artifact, fitted.string("means")),
          scales = findNumbers(artifact, fitted.string("scales"));
-    bool isNeeded = !entry || (scales && accesses(session, *entry, *scales));
+    bool isAsked = !isNeeded || (scales && isNeeded(*scales));
     // The scales of columns that do not vary may be 0.
     bool isThere = means && scales && (isFound(session, *scales) || isFound(session, *means));
-    if (isNeeded && !isThere)
+    if (isAsked && !isThere)
       all += text(all.empty() ? "" : ", ", fitted.string("key"));
   }
   return all;

@@ -5,6 +5,7 @@
 
 #include "runtime/core/Session.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,9 +15,10 @@ namespace gradc::runtime {
 /// The state of that name, if the artifact has it and its elements are f64.
 std::optional<uint32_t> findNumbers(const Artifact &artifact, std::string_view name);
 
-/// The stages whose numbers the session does not have yet, separated by commas; with an entry, only
-/// those that it computes with.
-std::string missingFitted(Session &session, const gradc_artifact_entry *entry = nullptr);
+/// The stages whose numbers the session does not have yet, separated by commas; only those whose
+/// state of scales is needed.
+std::string missingFitted(Session &session,
+                          const std::function<bool(uint32_t state)> &isNeeded = {});
 
 } // namespace gradc::runtime
 

@@ -154,17 +154,19 @@ static std::string fileOfField(Config own, const std::string &field) {
     std::string_view path = known.string("path");
     return path.substr(path.rfind('/') + 1);
   };
-  std::vector<Config> files = own.children("field");
-  for (Config known : files)
-    if (known.string("name") == field && std::ranges::count(files, nameOf(known), nameOf) == 1)
-      return std::string(nameOf(known));
-  return field + ".npy";
+  std::string_view name;
+  for (Config known : own.children("field"))
+    if (known.string("name") == field)
+      name = nameOf(known);
+  int same = 0;
+  for (Config known : own.children("field"))
+    same += nameOf(known) == name;
+  return same == 1 ? std::string(name) : field + ".npy";
 }
 
 static Status givesOneField(const std::string &file, const std::vector<std::string> &fields) {
   return Status::error(text("'", file, "' gives one field, but ", quotedList(fields),
-                            " are needed: give an .npz archive with an array for each, or a folder "
-                            "of .npy files with their names"));
+                            " are needed: give an .npz archive or a folder of .npy files"));
 }
 
 /// A source with a file per field: `file` for the only one, or the files in the folder `file`.
@@ -222,9 +224,7 @@ Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<con
                               "' is: expected a name that ends in .csv, .tsv, .npz or .npy, or a "
                               "folder of pictures or .npy files"));
   if (given.kind == "folder" && source.name() == "csv")
-    return Status::error(text("'", file,
-                              "' is a folder or a picture, expected a table, as the "
-                              "training data are"));
+    return Status::error(text("'", file, "' is a folder or a picture, expected a table"));
   if (Status status =
           describeSource(given.block, given.kind, source.name() == given.kind ? source : Config(),
                          file, stages.fields(), demands);

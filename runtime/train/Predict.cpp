@@ -222,12 +222,11 @@ Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLin
                           entry->batch, /*filters=*/false);
   if (!given)
     return given.status();
-  std::vector<std::string> files; // in a folder
-  for (Config field : sourceKind(given->block.root()).children("field"))
-    files.emplace_back(field.string("path"));
-  if (!line.output.empty())
-    if (Status status = expectNoInput(line.output, files); !status.ok())
+  for (Config field : sourceKind(given->block.root()).children("field")) {
+    std::string file(field.string("path")); // in a folder
+    if (Status status = expectNoInput(line.output, {&file, 1}); !file.empty() && !status.ok())
       return status;
+  }
   auto dataset = makeData(session, given->block.root(), std::move(context));
   if (!dataset)
     return dataset.status();

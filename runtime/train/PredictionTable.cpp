@@ -44,14 +44,14 @@ static int64_t labelOffset(Config job, std::string_view field) {
 /// numbered otherwise; empty: their numbers.
 static std::vector<std::string> namesOfClasses(Config job, const DataState &state,
                                                std::string_view labels, size_t count) {
-  std::vector<std::string> names = classNames(state, labels), moved;
+  std::vector<std::string> names = classNames(state, labels);
   int64_t offset = labelOffset(job, labels);
   if (offset == 0)
     return names;
+  std::vector<std::string> moved(count);
   for (size_t i = 0; i < count; ++i) {
     int64_t label = int64_t(i) - offset;
-    bool hasName = label >= 0 && label < int64_t(names.size());
-    moved.push_back(hasName ? names[size_t(label)] : text(label));
+    moved[i] = uint64_t(label) < names.size() ? names[size_t(label)] : text(label);
   }
   return moved;
 }

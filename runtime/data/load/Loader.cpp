@@ -17,7 +17,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <numeric>
 
 namespace gradc::runtime {
 
@@ -250,7 +249,9 @@ void Loader::fill(const Claim &claim, int thread, std::unique_lock<std::mutex> &
   lock.unlock();
   int64_t begin = Meter::now();
   Outcome outcome = make(claim, scratch);
-  size_t bytes = size_t(claim.rows()) * std::reduce(rowBytes.begin(), rowBytes.end());
+  size_t bytes = 0;
+  for (size_t ofField : rowBytes)
+    bytes += ofField * size_t(claim.rows());
   if (readBytes.fetch_add(bytes) + bytes >= lettingGoBytes) {
     readBytes = 0;
     table.letGo(); // threads that read meanwhile get their pages back

@@ -13,7 +13,7 @@ void Categories::add(std::string value) {
 
 void Categories::cut(size_t count) {
   for (; values.size() > count; values.pop_back())
-    numbers.erase(values.back());
+    numbers.erase(numbers.find(values.back()));
 }
 
 std::optional<int64_t> Categories::find(const std::string &value) {

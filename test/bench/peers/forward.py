@@ -41,7 +41,7 @@ class PortInfo(ctypes.Structure):
                 ("field", ctypes.c_char_p), ("classes", ctypes.c_int64), ("batched", ctypes.c_uint32)]
 
 
-def with_gradc(path, given, threads):
+def with_gradc(path, given, threads, name="forward"):
     library = ctypes.CDLL(path)
     library.gradc_last_error.restype = ctypes.c_char_p
 
@@ -53,7 +53,7 @@ def with_gradc(path, given, threads):
     check(library.gradc_open(None, ctypes.byref(model)))
     options = SessionOptions(ctypes.sizeof(SessionOptions), threads, None)
     check(library.gradc_session_create(model, ctypes.byref(options), ctypes.byref(session)))
-    check(library.gradc_entry_find(session, b"forward", ctypes.byref(entry)))
+    check(library.gradc_entry_find(session, name.encode(), ctypes.byref(entry)))
 
     def ports(describe):
         """The name, shape and bytes of each input or output."""
@@ -92,4 +92,5 @@ def main():
     print(json.dumps({"ms": statistics.median(times), "calls": len(times)}))
 
 
-main()
+if __name__ == "__main__":
+    main()
