@@ -363,7 +363,7 @@ bool Checker::checkBuckets(const Level &level, const CheckedEntry &entry) {
     };
     bool takesRows =
         bucket.batch > below && bucket.batch < raw.batch && (bucket.batch == 1 || bucket.any_rows);
-    // Each checks its own indices.
+    // An entry and its bucket may check different indices.
     bool isSameResult = countGiven(entry.outputs) == countGiven(outputs);
     for (size_t i = 0; isSameResult && i < countGiven(outputs); ++i)
       isSameResult = isSame(*findGiven(entry.outputs, i), *findGiven(outputs, i));

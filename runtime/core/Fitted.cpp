@@ -29,10 +29,10 @@ std::string missingFitted(Session &session, const std::function<bool(uint32_t)> 
   for (Config fitted : Config::job(artifact).children("fitted")) {
     auto means = findNumbers(artifact, fitted.string("means")),
          scales = findNumbers(artifact, fitted.string("scales"));
-    bool isAsked = !isNeeded || (scales && isNeeded(*scales));
+    if (isNeeded && !(scales && isNeeded(*scales)))
+      continue;
     // The scales of columns that do not vary may be 0.
-    bool isThere = means && scales && (isFound(session, *scales) || isFound(session, *means));
-    if (isAsked && !isThere)
+    if (!means || !scales || !(isFound(session, *scales) || isFound(session, *means)))
       all += text(all.empty() ? "" : ", ", fitted.string("key"));
   }
   return all;

@@ -34,7 +34,7 @@ Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_v
   if (access(folder.c_str(), F_OK))
     return Status::error(text("cannot write '", path, "': the spec's folder '", folder,
                               "' is not on this machine; name a place with ", option));
-  return text(folder, '/', path);
+  return joinPath(folder, path);
 }
 
 /// The existing files that a block of the spec names.

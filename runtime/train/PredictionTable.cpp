@@ -28,7 +28,8 @@ static std::string number(double value, gradc_dtype dtype) {
   return dtype == GRADC_F64 ? text(value) : text(float(value));
 }
 
-/// What the maps of the data add to labels so that classes count from 0; 0 if they scale them.
+/// The sum of the offsets that the data's maps add to a field of labels, such as -1 for labels that
+/// count from 1. 0 if a map also scales the field.
 static int64_t labelOffset(Config job, std::string_view field) {
   double offset = 0;
   for (Config map : job.child("data").children("map"))

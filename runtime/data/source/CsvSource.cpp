@@ -237,7 +237,8 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   std::vector<CsvField> fields;
   for (CsvField &field : spec.fields) {
     names.push_back(field.name);
-    // Whoever reads the file skips the same rows, so that all see the same split.
+    // A bad cell in any field makes its row bad, also for a reader that does not use the field: a
+    // split then divides the same rows for training and evaluation.
     if (context.skips || isDemanded(field.name, context))
       fields.push_back(std::move(field));
   }

@@ -120,7 +120,7 @@ TEST_F(SourceTest, ALargeFileDoesNotStayInMemory) {
   }
   // Under 2 MB on a quiet machine.
   EXPECT_LT(most, before + (size_t(12) << 20));
-  // It is measured at all: pages that nobody lets go.
+  // residentFileBytes counts mapped pages: after reading the whole file without letGo, it is large.
   auto file = MappedFile::open(folder / "large.npy");
   ASSERT_TRUE(file.ok());
   EXPECT_NE(std::ranges::count((*file)->bytes(), std::byte(0)), 0);
