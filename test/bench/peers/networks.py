@@ -124,6 +124,11 @@ def make_model(name):
     return model
 
 
+def shape_options(given):
+    """The options of gradc that bind the shapes of inputs by name."""
+    return [part for name, array in given.items() for part in ("--shape", f"{name}={'x'.join(map(str, array.shape))}")]
+
+
 def export(name, folder, rows):
     """Exports by tracing, like most users; GPT-2 of whole texts, which that exporter does not support, by torch.export. Returns the file and
     the inputs by name; the first output is y."""
