@@ -235,8 +235,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-/// Whether the operand is stored in panels of values along another dim than the turned one, whose
-/// columns are the outermost loop of direct sums.
+/// Whether the operand is stored in panels of values, or in rows, along another dim than the turned
+/// one, whose columns are the outermost loop of direct sums.
 static LogicalResult verifyTurned(KernelOp kernel, ScheduleAttr schedule) {
   TurnedAttr turned = schedule.getTurned();
   int64_t operand = turned.getOperand(), dim = turned.getDim(), rank = kernel.getRoot().getRank();
@@ -244,12 +244,15 @@ static LogicalResult verifyTurned(KernelOp kernel, ScheduleAttr schedule) {
     return kernel.emitOpError("expected an operand to turn, found ") << turned;
   auto type = cast<RankedTensorType>(kernel.getBlock().getArgument(operand).getType());
   PanelAttr layout = kernel.getLayout(operand);
-  if (!layout || layout.getKind() != PanelKind::values || dim < 0 || dim >= type.getRank() ||
-      dim == layout.getDim() || turned.getTiles() < 1 || rank == 0 ||
-      type.getDimSize(dim) != kernel.getRoot().getDimSize(rank - 1) ||
-      layout.getWidth() % schedule.getLanes() != 0)
-    return kernel.emitOpError("expected an operand in panels of whole vectors along another dim "
-                              "than the turned one, which has the root's columns, found ")
+  int64_t along = layout ? layout.getDim() : type.getRank() - 1;
+  bool areVectors =
+      layout ? layout.getKind() == PanelKind::values && layout.getWidth() % schedule.getLanes() == 0
+             : along >= 0 && type.getDimSize(along) >= schedule.getLanes();
+  if (!areVectors || dim < 0 || dim >= type.getRank() || dim == along || turned.getTiles() < 1 ||
+      rank == 0 || type.getDimSize(dim) != kernel.getRoot().getDimSize(rank - 1))
+    return kernel.emitOpError("expected an operand in panels or rows of whole vectors along "
+                              "another dim than the turned one, which has the root's columns, "
+                              "found ")
            << turned;
   if (schedule.getOrder().front() != rank - 1 || !schedule.getBlock().empty() ||
       !schedule.getPanels().empty() || schedule.getAlgorithm() != Algorithm::direct)

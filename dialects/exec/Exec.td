@@ -66,9 +66,9 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
 }
 
 def Exec_Turned : Exec_Attr<"Turned", "turned"> {
-  let summary = "an operand whose panels a kernel turns";
+  let summary = "an operand whose panels or rows a kernel turns";
   let description = [{
-    The operand is stored in panels along another dim than `dim`, which runs along the last dim of the kernel's root. Before the tiles of
+    The operand is stored in panels, or in rows, along another dim than `dim`, which runs along the last dim of the kernel's root. Before the tiles of
     `tiles` columns, a thread copies what they read of it to scratch memory, in panels along `dim` as wide as the tile.
   }];
   let parameters = (ins "int64_t":$operand, "int64_t":$dim, "int64_t":$tiles);

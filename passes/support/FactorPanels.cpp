@@ -68,32 +68,31 @@ class PanelChoice {
 public:
   PanelChoice(exec::KernelOp kernel, const exec::Level &level)
       : kernel(kernel), level(level), schedule(kernel.getScheduleAttr()), root(kernel.getRoot()),
-        tile(schedule.getTile()),
+        tile(schedule.getTile()), order(schedule.getOrder()), block(schedule.getBlock()),
         product(dyn_cast_or_null<grad::ContractionOpInterface>(gradc::productOf(kernel))) {}
 
   exec::ScheduleAttr run() {
     if (!isProductOfMatrices())
       return schedule;
-    SmallVector<int64_t> order(schedule.getOrder()), panels = choose(order[0]);
-    // With rows as units, a panel of columns stays in the first-level cache while rows of the
-    // results stream by.
-    if (panels[0] && panels[1] && schedule.getBlock().empty() && order[0] == 1) {
-      std::swap(order[0], order[1]);
-      panels = choose(order[0]);
-    }
+    if (copyBoth())
+      return changed();
+    choose();
     bool isWide = !panels[0] && runsAcross(kernel, product, 0) && widenRows();
+    bool isShort = !panels[1] && shortenBlocks();
     if (!panels[0] && !panels[1])
       panels.clear();
-    if (panels.empty() && !isWide)
-      return schedule;
-    int64_t grain = gradc::CostModel(level).grain(kernel, tiles(order[0]));
-    if (!panels.empty() && panels[order[1]]) // each piece copies the inner factor
-      grain = std::max(grain, few);
-    return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), tile, order, grain,
-                                   schedule.getBlock(), panels, schedule.getAlgorithm());
+    return panels.empty() && !isWide && !isShort ? schedule : changed();
   }
 
 private:
+  exec::ScheduleAttr changed() {
+    int64_t units = tiles(order[0]), grain = gradc::CostModel(level).grain(kernel, units);
+    if (!panels.empty() && panels[order[1]]) // each piece copies the inner factor
+      grain = std::max({grain, few, units / mostPieces});
+    return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), tile, order, grain,
+                                   block, panels, schedule.getAlgorithm());
+  }
+
   /// A lhs that is read in place across the sum gives few numbers of each of its rows to a tile, so
   /// the tile has as many rows as registers hold. Returns whether that changes it.
   bool widenRows() {
@@ -105,10 +104,25 @@ private:
     return tile[0] != before;
   }
 
+  /// A rhs that few row tiles read is as slow as memory, which delivers a row at once, but a column
+  /// tile's part of each row is a page further on. So all columns take a few rows, then the next
+  /// ones. Returns whether they do.
+  bool shortenBlocks() {
+    constexpr int64_t steps = 8, wide = 2048;
+    int64_t bytes = factor(1).getElementTypeBitWidth() / 8;
+    if (tiles(0) >= few || order[0] != 1 || !runsAcross(kernel, product, 1) ||
+        factor(1).getDimSize(1) * bytes <= wide ||
+        factor(1).getNumElements() * bytes <= level.l2Bytes || kernel.getYielded().size() != 1 ||
+        kernel.getYielded()[0] != product->getResult(0))
+      return false;
+    block = {steps};
+    return true;
+  }
+
   bool isProductOfMatrices() {
     auto isRoot = [&](Value v) { return cast<RankedTensorType>(v.getType()) == root; };
     return !level.isCuda() && product && !product.getLetters().window && root.getRank() == 2 &&
-           schedule.getAlgorithm() == exec::Algorithm::direct && schedule.getBlock().size() <= 1 &&
+           schedule.getAlgorithm() == exec::Algorithm::direct && block.size() <= 1 &&
            !schedule.getTurned() && isRoot(product->getResult(0)) &&
            llvm::all_of(kernel.getYielded(), isRoot) && gradc::isPerElement(kernel, product) &&
            !hasRows(kernel);
@@ -120,41 +134,66 @@ private:
     return cast<RankedTensorType>(product->getOperand(unsigned(i)).getType());
   }
 
-  /// The number of panels of each factor, if units are tiles of the dim `outer`.
-  SmallVector<int64_t> choose(int64_t outer) {
-    bool isBlocked = !schedule.getBlock().empty();
-    int64_t inner = 1 - outer, units = tiles(outer);
-    SmallVector<int64_t> panels(2);
+  int64_t panelBytes(int64_t i, int64_t steps) {
+    return steps * tile[i] * (root.getElementTypeBitWidth() / 8);
+  }
+
+  /// Copies both factors, if that pays: a panel of columns at a time, which so many rows read that
+  /// copying it again for others is a small part of the work. Rows come from a cache further away
+  /// then, line by line. Results go through memory once per block, so there are few blocks.
+  bool copyBoth() {
+    constexpr int64_t mostRows = 512, mostSteps = 1024;
+    if (!runsAcross(kernel, product, 0))
+      return false;
+    int64_t sum = factor(0).getDimSize(0), blocks = block.empty() ? 1 : sum / mostSteps;
+    int64_t steps = llvm::divideCeil(sum, std::max<int64_t>(blocks, 1));
+    int64_t fit = level.sharedCacheBytes() / 2 / panelBytes(0, steps);
+    int64_t units = std::max<int64_t>(std::min({mostRows / tile[0], fit, tiles(0)}), 1);
+    if (!paysCopy(0, tiles(1) / pieces) || !paysCopy(1, std::min(units, tiles(0) / pieces)))
+      return false;
+    block.clear();
+    if (steps < sum)
+      block = {steps};
+    order = {0, 1};
+    panels = {units, 1};
+    return true;
+  }
+
+  /// The number of panels of each factor, if units are tiles of the outer dim.
+  void choose() {
+    bool isBlocked = !block.empty();
+    int64_t outer = order[0], inner = 1 - outer, units = tiles(outer);
+    panels.assign(2, 0);
     if (paysCopy(outer, tiles(inner))) {
-      int64_t steps = isBlocked ? schedule.getBlock()[0] : factor(outer).getDimSize(0);
-      int64_t panel = steps * schedule.getTile()[outer] * (root.getElementTypeBitWidth() / 8);
+      int64_t panel = panelBytes(outer, isBlocked ? block[0] : factor(outer).getDimSize(0));
       if (isBlocked) // results stay in cache from block to block
         units = std::min(units, unitsWithin(kernel, level.cachedBytes()));
-      units = panels[outer] = std::min(level.cachedBytes() / 2 / panel, units);
+      int64_t fit = level.cachedBytes() / 2 / panel;
+      if (!isBlocked) // long panels take all of the cache rather than be few
+        fit = std::max(fit, std::min(few + 1, level.l2Bytes / panel));
+      units = panels[outer] = std::clamp<int64_t>(fit, 1, units);
     } else if (isBlocked) {
       units = std::min(units, gradc::unitsPerWalk(kernel, level));
     }
-    // Four threads have a piece each.
-    constexpr int64_t pieces = 4;
     if (paysCopy(inner, std::min(units, tiles(outer) / pieces)))
       panels[inner] = 1;
-    return panels;
   }
 
-  /// Whether it pays to copy factor `i`, which `readers` tiles read. The pages of fewer steps are
-  /// all in the first-level TLB.
+  /// Whether it pays to copy factor `i`, which `readers` tiles read.
   bool paysCopy(int64_t i, int64_t readers) {
-    constexpr int64_t manySteps = 64;
     return readers >= few && runsAcross(kernel, product, unsigned(i)) && readsBadly(factor(i)) &&
            factor(i).getDimSize(0) >= manySteps;
   }
 
-  static constexpr int64_t few = 3; ///< readers that pay for a copy
+  static constexpr int64_t few = 3;         ///< readers that pay for a copy
+  static constexpr int64_t manySteps = 64;  ///< the pages of fewer are all in the first-level TLB
+  static constexpr int64_t pieces = 4;      ///< of threads that have one each
+  static constexpr int64_t mostPieces = 16; ///< of a launch whose pieces copy the inner factor
   exec::KernelOp kernel;
   const exec::Level &level;
   exec::ScheduleAttr schedule;
   RankedTensorType root;
-  SmallVector<int64_t> tile;
+  SmallVector<int64_t> tile, order, block, panels;
   grad::ContractionOpInterface product;
 };
 } // namespace

@@ -54,18 +54,52 @@ gradc::turnedFactor(exec::KernelOp kernel, exec::PanelAttr stored, const exec::L
   return pays && fits ? std::optional<TurnedFactor>({rhs.getArgNumber(), *dim}) : std::nullopt;
 }
 
+/// Whether the kernel turns a row-major rhs, with the sum along its rows: a matrix whose squares
+/// go through registers once for all rows of the product.
+static bool turnsRows(exec::KernelOp kernel, BlockArgument rhs, const exec::Level &level) {
+  ContractionOpInterface product = level.isCuda() ? ContractionOpInterface() : plainProduct(kernel);
+  RankedTensorType factor = typeOf(rhs), root = kernel.getRoot();
+  if (!product || !rhs.hasOneUse() || factor.getRank() != 2 || gradc::laneDim(product) != 0 ||
+      product.getLetters().window || gradc::walksBlocks(product, *level.kernels))
+    return false;
+  auto isFixed = [](int64_t extent) { return extent == 0; };
+  int64_t lanes = level.vectorBytes / gradc::widestElement(kernel);
+  int64_t width = lanes * level.tileVectors;
+  return factor.getElementType() == root.getElementType() &&
+         isa<Float32Type, Float64Type>(factor.getElementType()) && factor.getDimSize(1) >= lanes &&
+         root.getShape().back() >= lanes &&
+         llvm::all_of(kernel.getExtentsOf(rhs.getArgNumber()), isFixed) &&
+         width * factor.getDimSize(1) * factor.getElementTypeBitWidth() / 8 <= level.l2Bytes;
+}
+
 std::optional<gradc::TurnedFactor> gradc::turnedFactor(exec::KernelOp kernel,
                                                        const exec::Level &level) {
   auto product = dyn_cast_or_null<ContractionOpInterface>(productOf(kernel));
   auto rhs = product ? dyn_cast<BlockArgument>(product->getOperand(1)) : BlockArgument();
-  return rhs ? turnedFactor(kernel, kernel.getLayout(rhs.getArgNumber()), level) : std::nullopt;
+  if (!rhs)
+    return std::nullopt;
+  if (exec::PanelAttr stored = kernel.getLayout(rhs.getArgNumber()))
+    return turnedFactor(kernel, stored, level);
+  return turnsRows(kernel, rhs, level) ? std::optional<TurnedFactor>({rhs.getArgNumber(), 0})
+                                       : std::nullopt;
+}
+
+/// The dim along which squares of the operand are loaded, and the elements of a row that are
+/// adjacent there: its panels, or whole rows.
+
+exec::PanelAttr gradc::adjacentElements(exec::KernelOp kernel, unsigned operand, int64_t lanes) {
+  if (exec::PanelAttr layout = kernel.getLayout(operand))
+    return layout;
+  int64_t rank = typeOf(kernel.getBlock().getArgument(operand)).getRank();
+  return exec::PanelAttr::get(kernel.getContext(), rank - 1, lanes);
 }
 
 exec::TurnedAttr gradc::turnedTiles(exec::KernelOp kernel, const TurnedFactor &factor,
                                     int64_t columns, const exec::Level &level) {
   constexpr int64_t most = 4;
+  int64_t lanes = level.vectorBytes / widestElement(kernel);
   int64_t tile = bytesOf(typeOf(kernel.getBlock().getArgument(factor.operand)),
-                         kernel.getLayout(factor.operand), factor.dim, columns);
+                         adjacentElements(kernel, factor.operand, lanes), factor.dim, columns);
   return exec::TurnedAttr::get(kernel.getContext(), factor.operand, factor.dim,
                                std::clamp<int64_t>(level.cachedBytes() / tile, 1, most));
 }
@@ -76,7 +110,7 @@ RankedTensorType gradc::turnedType(exec::KernelOp kernel) {
   if (!turned)
     return {};
   RankedTensorType type = typeOf(kernel.getBlock().getArgument(turned.getOperand()));
-  exec::PanelAttr stored = kernel.getLayout(turned.getOperand());
+  exec::PanelAttr stored = adjacentElements(kernel, turned.getOperand(), schedule.getLanes());
   SmallVector<int64_t> shape(type.getShape());
   shape[stored.getDim()] = llvm::alignTo(shape[stored.getDim()], stored.getWidth());
   shape[turned.getDim()] = turned.getTiles() * schedule.getTile().back();

@@ -1,4 +1,4 @@
-// Weights that a product reads across their panels, which it turns into scratch memory.
+// Factors that a product reads across their panels or rows, which it turns into scratch memory.
 #ifndef PASSES_TURNEDPANELS_H
 #define PASSES_TURNEDPANELS_H
 
@@ -20,10 +20,15 @@ struct TurnedFactor {
 /// may pack it.
 std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel, mlir::exec::PanelAttr stored,
                                          const mlir::exec::Level &level);
-/// The same of a kernel whose operands have their layouts.
+/// The same of a kernel whose operands have their layouts. A row-major matrix is turned, too, if
+/// the sum runs along its rows.
 std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel,
                                          const mlir::exec::Level &level);
 
+/// How a turned operand is read: the dim along which this many of its elements are adjacent. A
+/// row-major one has `lanes` of them, as if rows were panels.
+mlir::exec::PanelAttr adjacentElements(mlir::exec::KernelOp kernel, unsigned operand,
+                                       int64_t lanes);
 /// The attribute of a schedule whose tiles have these columns.
 mlir::exec::TurnedAttr turnedTiles(mlir::exec::KernelOp kernel, const TurnedFactor &factor,
                                    int64_t columns, const mlir::exec::Level &level);

@@ -4,22 +4,34 @@
 // Factors across a sum are copied in panels (those of sums in blocks: schedule.mlir).
 module attributes {exec.level = "LEVEL"} {
 
-// With the whole sum. Panels of columns are in the inner loop if both factors are.
+// With the whole sum. If both factors are, panels of columns are in the inner loop, for 512 rows at a time; long sums are in blocks of
+// 1,024 steps or more.
 
 // V3-LABEL: exec.kernel @whole_sum(
-// V3-SAME: tile = [6, 16], order = [0, 1], grain = 3, panels = [21, 1]>
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 10, panels = [85, 1]>
 // V4-LABEL: exec.kernel @whole_sum(
-// V4-SAME: tile = [8, 32], order = [0, 1], grain = 3, panels = [32, 1]>
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 8, panels = [64, 1]>
 exec.kernel @whole_sum(%x: tensor<256x1024xf32>, %g: tensor<256x2048xf32>, %w: tensor<1024x2048xf32>) attributes {flops = 1075838976 : i64, bytes = 19922944 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<256x1024xf32>, tensor<256x2048xf32>
   %1 = grad.sub %w, %0 : tensor<1024x2048xf32>
   exec.yield %1 : tensor<1024x2048xf32>
 }
 
-// So is a factor that is no state.
+// V3-LABEL: exec.kernel @long_sum(
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 10, block = [1024], panels = [85, 1]>
+// V4-LABEL: exec.kernel @long_sum(
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 8, block = [1024], panels = [64, 1]>
+exec.kernel @long_sum(%x: tensor<2048x1024xf32>, %g: tensor<2048x1024xf32>) attributes {flops = 4294967296 : i64, bytes = 20971520 : i64} {
+  %0 = grad.matmul %x, %g transpose_lhs : tensor<2048x1024xf32>, tensor<2048x1024xf32>
+  exec.yield %0 : tensor<1024x1024xf32>
+}
 
+// So is a factor that is no state. A few long panels take all of the second-level cache.
+
+// V3-LABEL: exec.kernel @columns(
+// V3-SAME: order = [1, 0], grain = 1, panels = [0, 4]>
 // V4-LABEL: exec.kernel @columns(
-// V4-SAME: order = [1, 0], grain = 1, panels = [0, 2]>
+// V4-SAME: order = [1, 0], grain = 1, panels = [0, 4]>
 exec.kernel @columns(%x: tensor<512x1024xf32>, %y: tensor<1024x2048xf32>) attributes {flops = 2147483648 : i64, bytes = 14680064 : i64} {
   %0 = grad.matmul %x, %y : tensor<512x1024xf32>, tensor<1024x2048xf32>
   exec.yield %0 : tensor<512x2048xf32>
@@ -34,18 +46,54 @@ exec.kernel @few_steps(%x: tensor<32x1024xf32>, %g: tensor<32x2048xf32>) attribu
   %0 = grad.matmul %x, %g transpose_lhs : tensor<32x1024xf32>, tensor<32x2048xf32>
   exec.yield %0 : tensor<1024x2048xf32>
 }
-// V4-LABEL: exec.kernel @few_readers(
-// V4-NOT: panels
-// V4: grad.matmul
-exec.kernel @few_readers(%x: tensor<16x1024xf32>, %y: tensor<1024x2048xf32>) attributes {flops = 67108864 : i64, bytes = 8585216 : i64} {
-  %0 = grad.matmul %x, %y : tensor<16x1024xf32>, tensor<1024x2048xf32>
-  exec.yield %0 : tensor<16x2048xf32>
-}
 // V4-LABEL: exec.kernel @read_twice(
 // V4-NOT: panels
 // V4: grad.matmul
 exec.kernel @read_twice(%x: tensor<512x512xf32>) attributes {flops = 268435456 : i64, bytes = 2097152 : i64} {
   %0 = grad.matmul %x, %x transpose_lhs : tensor<512x512xf32>, tensor<512x512xf32>
   exec.yield %0 : tensor<512x512xf32>
+}
+
+// Few row tiles read a wide rhs, larger than the cache, in short blocks, unless something follows the product.
+
+// V4-LABEL: exec.kernel @few_readers(
+// V4-SAME: order = [1, 0], grain = 1, block = [8]>
+exec.kernel @few_readers(%x: tensor<16x1024xf32>, %y: tensor<1024x2048xf32>) attributes {flops = 67108864 : i64, bytes = 8585216 : i64} {
+  %0 = grad.matmul %x, %y : tensor<16x1024xf32>, tensor<1024x2048xf32>
+  exec.yield %0 : tensor<16x2048xf32>
+}
+// V4-LABEL: exec.kernel @few_readers_and_more(
+// V4-NOT: block =
+// V4: grad.matmul
+exec.kernel @few_readers_and_more(%x: tensor<16x1024xf32>, %y: tensor<1024x2048xf32>) attributes {flops = 67108864 : i64, bytes = 8585216 : i64} {
+  %0 = grad.matmul %x, %y : tensor<16x1024xf32>, tensor<1024x2048xf32>
+  %1 = grad.tanh %0 : tensor<16x2048xf32>
+  exec.yield %1 : tensor<16x2048xf32>
+}
+
+// A rhs with the sum along its rows is turned once for all row tiles, unless its rows are shorter than a vector or are rows of the run.
+
+// V3-LABEL: exec.kernel @rows(
+// V3-SAME: order = [1, 0], grain = 1, turned = <operand = 1, dim = 0, tiles = 4>>
+// V4-LABEL: exec.kernel @rows(
+// V4-SAME: order = [1, 0], grain = 1, turned = <operand = 1, dim = 0, tiles = 4>>
+exec.kernel @rows(%x: tensor<64x100xf32>, %y: tensor<300x100xf32>) attributes {flops = 3840000 : i64, bytes = 222400 : i64} {
+  %0 = grad.matmul %x, %y transpose_rhs : tensor<64x100xf32>, tensor<300x100xf32>
+  %1 = grad.tanh %0 : tensor<64x300xf32>
+  exec.yield %1 : tensor<64x300xf32>
+}
+// V4-LABEL: exec.kernel @short_rows(
+// V4-NOT: turned
+// V4: grad.matmul
+exec.kernel @short_rows(%x: tensor<64x12xf32>, %y: tensor<300x12xf32>) attributes {flops = 460800 : i64, bytes = 94272 : i64} {
+  %0 = grad.matmul %x, %y transpose_rhs : tensor<64x12xf32>, tensor<300x12xf32>
+  exec.yield %0 : tensor<64x300xf32>
+}
+// V4-LABEL: exec.kernel @rows_of_the_run(
+// V4-NOT: turned
+// V4: grad.matmul
+exec.kernel @rows_of_the_run(%x: tensor<64x100xf32>, %y: tensor<300x100xf32>) attributes {flops = 3840000 : i64, bytes = 222400 : i64, extents = [array<i64: 0, 0>, array<i64: 1, 0>], rows = array<i64: 0, 1>} {
+  %0 = grad.matmul %x, %y transpose_rhs : tensor<64x100xf32>, tensor<300x100xf32>
+  exec.yield %0 : tensor<64x300xf32>
 }
 }

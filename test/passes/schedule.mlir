@@ -38,9 +38,9 @@ exec.kernel @tall(%x: tensor<256x64xf32>, %w: tensor<64x32xf32>) attributes {flo
 // With one row, registers hold more columns: whole panels of 2 vectors.
 
 // V3-LABEL: exec.kernel @row(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 48], order = [1, 0], grain = 1>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 48], order = [1, 0], grain = 1, block = [8]>
 // V4-LABEL: exec.kernel @row(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 128], order = [1, 0], grain = 1>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 128], order = [1, 0], grain = 1, block = [8]>
 exec.kernel @row(%x: tensor<1x768xf32>, %w: tensor<768x2304xf32>) attributes {flops = 3538944 : i64, bytes = 7090176 : i64} {
   %0 = grad.matmul %x, %w : tensor<1x768xf32>, tensor<768x2304xf32>
   exec.yield %0 : tensor<1x2304xf32>
@@ -178,9 +178,9 @@ exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes 
 // Units are tiles of the longer dim.
 
 // V3-LABEL: exec.kernel @longer(
-// V3-SAME: tile = [6, 16], order = [0, 1], grain = 3, block = [128], panels = [42, 1]>
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 8, panels = [85, 1]>
 // V4-LABEL: exec.kernel @longer(
-// V4-SAME: tile = [8, 32], order = [0, 1], grain = 3, block = [128], panels = [64, 1]>
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 6, block = [128], panels = [64, 1]>
 exec.kernel @longer(%x: tensor<1024x768xf32>, %g: tensor<1024x256xf32>) attributes {flops = 402653184 : i64, bytes = 4980736 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<1024x768xf32>, tensor<1024x256xf32>
   exec.yield %0 : tensor<768x256xf32>

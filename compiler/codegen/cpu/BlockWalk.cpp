@@ -74,8 +74,16 @@ private:
     });
   }
 
+  int64_t stepsOfBlock() {
+    SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+    int64_t steps = llvm::product_of(schedule.getBlock());
+    for (unsigned dim : ArrayRef(dims).drop_front(schedule.getBlock().size()))
+      steps *= sizes[dim];
+    return steps;
+  }
+
   void sumBlock() {
-    tiles.accumulate(op, memory, at);
+    tiles.accumulate(op, memory, at, stepsOfBlock());
     SpaceEmitter sums = emptySpace();
     if (!sums.add(result, memory))
       return;

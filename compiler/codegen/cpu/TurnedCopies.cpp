@@ -1,4 +1,4 @@
-// Squares of the weight go through registers: rows along its panels are loaded, those along the
+// Squares of the factor go through registers: rows along its panels are loaded, those along the
 // lanes are stored.
 #include "compiler/codegen/cpu/TurnedCopies.h"
 
@@ -24,21 +24,32 @@ FailureOr<bool> TurnedCopies::areWanted() {
 }
 
 void TurnedCopies::copy(Value begin, Value end) {
-  const Memory &from = operands[turned.getOperand()];
   RankedTensorType type = gradc::turnedType(kernel);
   int64_t width = schedule.getTile().back();
-  exec::PanelAttr stored = kernel.getLayout(turned.getOperand());
   SmallVector<LinearExpr> origin(type.getRank());
   origin[turned.getDim()] = nest.variable(begin) * width;
   auto layout = exec::PanelAttr::get(nest.builder.getContext(), turned.getDim(), width);
   Memory to(scratch, type, layout, origin);
   tiles.bind(kernel.getBlock().getArgument(turned.getOperand()), to);
+  if (exec::PanelAttr stored = kernel.getLayout(turned.getOperand()))
+    copyPanels(to, stored, begin, end);
+  else
+    copyRows(to, begin, end);
+}
 
-  // The taps, and other dims in between, one after another; then the panels.
+/// The taps, and other dims in between, one after another; then the panels.
+void TurnedCopies::copyPanels(const Memory &to, exec::PanelAttr stored, Value begin, Value end) {
+  RankedTensorType type = gradc::turnedType(kernel);
   SmallVector<LinearExpr> place(type.getRank());
   std::function<void(int64_t)> walk = [&](int64_t dim) {
-    if (dim == type.getRank())
-      return copyStrip(from, to, place, begin, end);
+    if (dim == type.getRank()) {
+      // Rows are read to their ends first, so that memory is read line by line.
+      return forVectors(begin, end, [&](const LinearExpr &column, int64_t valid) {
+        place[turned.getDim()] = column;
+        for (int64_t row = 0; row < stored.getWidth(); row += nest.lanes)
+          copySquare(to, place, stored.getDim(), LinearExpr(row), valid);
+      });
+    }
     if (dim == turned.getDim())
       return walk(dim + 1);
     int64_t step = dim == stored.getDim() ? stored.getWidth() : 1;
@@ -50,33 +61,44 @@ void TurnedCopies::copy(Value begin, Value end) {
   walk(0);
 }
 
-/// Copies what the units read of one panel, at one place of the other dims.
-void TurnedCopies::copyStrip(const Memory &from, const Memory &to, ArrayRef<LinearExpr> place,
-                             Value begin, Value end) {
-  SmallVector<LinearExpr> at(place);
+/// Each vector of columns reads as many rows to their ends. The last square may overlap the one
+/// before it.
+void TurnedCopies::copyRows(const Memory &to, Value begin, Value end) {
+  auto type = cast<RankedTensorType>(kernel.getBlock().getArgument(turned.getOperand()).getType());
+  int64_t along = type.getRank() - 1, size = type.getDimSize(along);
+  SmallVector<LinearExpr> place(type.getRank());
+  forVectors(begin, end, [&](const LinearExpr &column, int64_t valid) {
+    place[turned.getDim()] = column;
+    nest.again(size / nest.lanes,
+               [&](LinearExpr i) { copySquare(to, place, along, i * nest.lanes, valid); });
+    if (size % nest.lanes != 0)
+      copySquare(to, place, along, LinearExpr(size - nest.lanes), valid);
+  });
+}
+
+/// Calls `body` with the first column of each vector of the units' tiles, and the number of its
+/// columns.
+void TurnedCopies::forVectors(Value begin, Value end,
+                              llvm::function_ref<void(const LinearExpr &, int64_t)> body) {
   forColumns(nest, begin, end, kernel.getRoot().getShape().back(), schedule.getTile().back(),
-             [&](const LinearExpr &column, int64_t columns) {
-               at[turned.getDim()] = column;
-               copySquares(from, to, at, columns);
+             [&](const LinearExpr &first, int64_t columns) {
+               for (int64_t column = 0; column < columns; column += nest.lanes)
+                 body(first + LinearExpr(column), std::min(nest.lanes, columns - column));
              });
 }
 
-void TurnedCopies::copySquares(const Memory &from, const Memory &to, ArrayRef<LinearExpr> place,
-                               int64_t columns) {
-  exec::PanelAttr stored = kernel.getLayout(turned.getOperand());
-  // Rows are read to their ends first, so that memory is read line by line.
-  for (int64_t column = 0; column < columns; column += nest.lanes)
-    for (int64_t row = 0; row < stored.getWidth(); row += nest.lanes) {
-      SmallVector<Point> square(nest.lanes);
-      for (auto [i, p] : llvm::enumerate(square)) {
-        p.coordinates.assign(place.begin(), place.end());
-        p.coordinates[stored.getDim()] += LinearExpr(row + int64_t(i));
-        p.coordinates[turned.getDim()] += LinearExpr(column);
-        p.coordinates[turned.getDim()].lane = 1;
-        p.valid = std::min(nest.lanes, columns - column);
-      }
-      auto values = from.loadTransposed(nest, square);
-      for (auto [i, p] : llvm::enumerate(square))
-        to.store(nest, p, values ? (*values)[i] : from.load(nest, p));
-    }
+/// Copies `valid` columns of a square, from `first` along the dim `along`.
+void TurnedCopies::copySquare(const Memory &to, ArrayRef<LinearExpr> place, int64_t along,
+                              const LinearExpr &first, int64_t valid) {
+  const Memory &from = operands[turned.getOperand()];
+  SmallVector<Point> square(nest.lanes);
+  for (auto [i, p] : llvm::enumerate(square)) {
+    p.coordinates.assign(place.begin(), place.end());
+    p.coordinates[along] += first + LinearExpr(int64_t(i));
+    p.coordinates[turned.getDim()].lane = 1;
+    p.valid = valid;
+  }
+  auto values = from.loadTransposed(nest, square);
+  for (auto [i, p] : llvm::enumerate(square))
+    to.store(nest, p, values ? (*values)[i] : from.load(nest, p));
 }

@@ -1,4 +1,4 @@
-// Copies of a weight that a product reads across its panels.
+// Copies of a factor that a product reads across its panels or rows.
 #ifndef COMPILER_CODEGEN_CPU_TURNEDCOPIES_H
 #define COMPILER_CODEGEN_CPU_TURNEDCOPIES_H
 
@@ -23,10 +23,13 @@ public:
   void copy(mlir::Value begin, mlir::Value end);
 
 private:
-  void copyStrip(const tile::Memory &from, const tile::Memory &to,
-                 llvm::ArrayRef<tile::LinearExpr> place, mlir::Value begin, mlir::Value end);
-  void copySquares(const tile::Memory &from, const tile::Memory &to,
-                   llvm::ArrayRef<tile::LinearExpr> place, int64_t columns);
+  void copyPanels(const tile::Memory &to, mlir::exec::PanelAttr stored, mlir::Value begin,
+                  mlir::Value end);
+  void copyRows(const tile::Memory &to, mlir::Value begin, mlir::Value end);
+  void forVectors(mlir::Value begin, mlir::Value end,
+                  llvm::function_ref<void(const tile::LinearExpr &, int64_t)> body);
+  void copySquare(const tile::Memory &to, llvm::ArrayRef<tile::LinearExpr> place, int64_t along,
+                  const tile::LinearExpr &first, int64_t valid);
 
   mlir::exec::KernelOp kernel;
   tile::LoopNest &nest;

@@ -57,8 +57,8 @@ Value gradc::tile::combinedValue(linalg::GenericOp op) {
 }
 
 void TileEmitter::accumulate(linalg::GenericOp op, const Memory &memory,
-                             ArrayRef<std::pair<LinearExpr, LinearExpr>> block) {
-  accumulation = {op, memory, llvm::to_vector(block)};
+                             ArrayRef<std::pair<LinearExpr, LinearExpr>> block, int64_t steps) {
+  accumulation = {op, memory, llvm::to_vector(block), steps};
 }
 
 Value TileEmitter::initial(linalg::GenericOp op, unsigned result, const Point &point) {

@@ -223,27 +223,36 @@ void TileEmitter::prefetch(Value value, ArrayRef<Point> points) {
 /// cycle, and gains up to a quarter; the AVX2 tile has 12, two per cycle, and would lose a third.
 static constexpr int64_t minMultiplyAdds = 16;
 
+/// The limits within which prefetching panels or rows pays. A step must do enough multiply-adds per
+/// cache line to hide the line's prefetches. With many rows, reading the weights is a small part of
+/// the time.
+static constexpr int64_t minMultiplyAddsPerLine = 6, maxRowsPerElement = 512;
+
 /// Blocks of a sum cross the rows of their operands. Each step is about a page further on, where no
-/// hardware prefetcher follows.
+/// hardware prefetcher follows. Blocks of few steps walk along the rows, a tile after the other.
 void TileEmitter::prefetchSteps(linalg::GenericOp op, const WindowReads &windows,
                                 ArrayRef<Step> steps) {
+  constexpr int64_t linesAhead = 8;
   if (nest.level.tileRows * nest.level.tileVectors < minMultiplyAdds)
     return;
-  unsigned inner = reducedDims(op).back();
+  unsigned dim = reducedDims(op).back();
+  int64_t distance = nest.level.minPrefetchSteps;
+  auto result = cast<RankedTensorType>(op.getResult(0).getType());
+  if (accumulation.steps < distance && result.getRank() > 0) {
+    if (result.getNumElements() < minMultiplyAddsPerLine * result.getShape().back())
+      return;
+    dim = op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getDimPosition(result.getRank() - 1);
+    distance = linesAhead * nest.level.lineBytes / grad::elementBytes(result.getElementType());
+  }
   std::set<std::pair<const void *, LinearExpr>> lines;
   for (const Step &step : steps) {
     SmallVector<LinearExpr> ahead(step.domain);
-    ahead[inner] += LinearExpr(nest.level.minPrefetchSteps);
+    ahead[dim] += LinearExpr(distance);
     for (OpOperand *input : op.getDpsInputOperands())
       if (auto at = operandPoint(op, *input, ahead, step.valid); at && !windows.has(*input))
         prefetchOnce(input->get(), *at, lines);
   }
 }
-
-/// The limits within which prefetching panels pays. A step must do enough multiply-adds per cache
-/// line to hide the line's two prefetches. With many rows, reading the weights is a small part of
-/// the time.
-static constexpr int64_t minMultiplyAddsPerLine = 6, maxRowsPerElement = 512;
 
 /// Weights that are read once for few rows arrive from memory while the panel before them is
 /// multiplied: the hardware's prefetchers follow neither from page to page nor far enough ahead.

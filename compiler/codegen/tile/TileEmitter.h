@@ -76,9 +76,9 @@ public:
   mlir::Value pull(mlir::Value value, const Point &point);
 
   /// From now on, the reduction `op` covers only [begin, end) of its first reduced dims, and adds
-  /// to the content of `memory`.
+  /// to the content of `memory`. `steps`: of a whole block.
   void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
-                  llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block);
+                  llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block, int64_t steps);
 
   /// Between these, bf16 products whose rhs is in pairs are summed in AMX's tile registers. At
   /// depth 0.
@@ -149,7 +149,7 @@ private:
   /// Prefetches what a reduction reads after these steps.
   void prefetchAhead(mlir::linalg::GenericOp op, const WindowReads &windows,
                      llvm::ArrayRef<Step> steps);
-  /// In a block of a sum: what steps read some steps later.
+  /// In a block of a sum: what steps read some steps, or some columns, later.
   void prefetchSteps(mlir::linalg::GenericOp op, const WindowReads &windows,
                      llvm::ArrayRef<Step> steps);
   /// Prefetches the panels of a large factor: some steps ahead, and the next panel.
@@ -238,6 +238,7 @@ private:
     mlir::linalg::GenericOp op;
     Memory memory;
     llvm::SmallVector<std::pair<LinearExpr, LinearExpr>> block;
+    int64_t steps = 0;
   };
   Accumulation accumulation;
   std::optional<Amx> amx; ///< while tile registers are in use

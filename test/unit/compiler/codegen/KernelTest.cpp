@@ -211,6 +211,17 @@ TEST(Contraction, InBlocks) {
           order, m, n, k));
 }
 
+/// Short blocks prefetch along the rows of a factor, also beyond its end.
+TEST(Contraction, InShortBlocks) {
+  for (int m : {1, 7, 13})
+    expectRight(formatv(
+        R"(exec.kernel @k(%a: tensor<{0}x133xf32>, %b: tensor<133x2100xf32>) attributes {{
+    schedule = #exec.schedule<lanes = 16, tile = [7, 32], order = [1, 0], grain = 1, block = [8]> } {{
+    %c = grad.matmul %a, %b : tensor<{0}x133xf32>, tensor<133x2100xf32>
+    exec.yield %c : tensor<{0}x2100xf32> })",
+        m));
+}
+
 /// Factors are copied: those of some units together, and of one tile of the inner loop. Sums are
 /// walked in blocks or whole, with an epilogue.
 TEST(Contraction, CopiesItsFactorsInPanels) {

@@ -1,4 +1,4 @@
-// Products and convolutions of weights that are stored in panels along their sum.
+// Products and convolutions of factors that are stored in panels, or rows, along their sum.
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -32,6 +32,20 @@ TEST(Turned, Products) {
     expectRight(product(m, n, k, "f32", 16, 48, 1));
     expectRight(product(m, n, k, "f64", 4, 8, 4), 1e-12);
   }
+}
+
+/// The last square of rows that are no multiple of a vector overlaps the one before it.
+TEST(Turned, RowsOfAProduct) {
+  for (auto [m, n, k] :
+       {std::tuple(6, 64, 32), {13, 160, 48}, {1, 100, 37}, {20, 9, 16}, {7, 16, 23}, {64, 33, 17}})
+    for (int tiles : {1, 3})
+      expectRight(formatv(
+          R"(exec.kernel @k(%x: tensor<{0}x{2}xf32>, %y: tensor<{1}x{2}xf32>) attributes {{
+      schedule = #exec.schedule<lanes = 16, tile = [6, 32], order = [1, 0], grain = 1, turned = <operand = 1, dim = 0, tiles = {3}>> } {{
+      %c = grad.matmul %x, %y transpose_rhs : tensor<{0}x{2}xf32>, tensor<{1}x{2}xf32>
+      %s = grad.tanh %c : tensor<{0}x{1}xf32>
+      exec.yield %s : tensor<{0}x{1}xf32> })",
+          m, n, k, tiles));
 }
 
 /// A data gradient reads the forward's filter; its taps come in the opposite order.
