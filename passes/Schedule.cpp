@@ -150,6 +150,8 @@ private:
   /// Units are tiles of the longer dim of the result: those of the shorter dim that a block needs
   /// stay in cache, too.
   void product(ContractionOpInterface op) {
+    if (std::optional<int64_t> rows = rowsOfFewColumns(kernel, level))
+      return fewColumns(op, *rows);
     contraction(op);
     if (walksBlocks(op, *level.kernels)) {
       if (root.getRank() == 2)
@@ -164,7 +166,22 @@ private:
     }
   }
 
-  /// Whether the kernel turns the panels of a factor: those of its column tiles, once for all rows.
+  /// Vectors run along the rows. A lhs with the sum along its rows goes through registers in
+  /// squares. One across a long sum is read once, a few of its rows at a time, if there is only one
+  /// column.
+  void fewColumns(ContractionOpInterface op, int64_t rows) {
+    int64_t columns = tile.back() = root.getShape().back();
+    ContractionLetters letters = op.getLetters();
+    bool isAlong = letters.lhs.back() == letters.result[rows];
+    int64_t most = std::clamp<int64_t>(level.vectorRegisters / 2 / columns, 1, level.chains);
+    tile[rows] = lanes * (isAlong ? std::min(most, vectors(size(rows))) : 1);
+    if (walksBlocks(op, *level.kernels))
+      block = blockOf(summedSizes(op), /*inner=*/1, columns == 1 ? fewSteps : level.blockSteps);
+    else if (tiles(order.front()) == 1)
+      divideUnits();
+  }
+
+  /// Whether the kernel turns a factor: the part that its column tiles read, once for all rows.
   bool turns() {
     if (auto factor = turnedFactor(kernel, level))
       turned = turnedTiles(kernel, *factor, tile.back(), level);

@@ -128,6 +128,13 @@ KernelOp exec::createKernel(MLIRContext *context, StringRef name, TypeRange argu
   return kernel;
 }
 
+int64_t exec::laneDim(ArrayRef<int64_t> tile, int64_t lanes) {
+  for (int64_t dim = tile.size() - 1; dim >= 0; --dim)
+    if (tile[dim] % lanes == 0)
+      return dim;
+  return tile.size() - 1;
+}
+
 int64_t exec::kernelUnits(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   if (kernel.getThreads() > 0) {
@@ -247,12 +254,12 @@ static LogicalResult verifyTurned(KernelOp kernel, ScheduleAttr schedule) {
   int64_t along = layout ? layout.getDim() : type.getRank() - 1;
   bool areVectors =
       layout ? layout.getKind() == PanelKind::values && layout.getWidth() % schedule.getLanes() == 0
-             : along >= 0 && type.getDimSize(along) >= schedule.getLanes();
+             : type.getRank() == 2 && type.getDimSize(1) >= schedule.getLanes();
   if (!areVectors || dim < 0 || dim >= type.getRank() || dim == along || turned.getTiles() < 1 ||
       rank == 0 || type.getDimSize(dim) != kernel.getRoot().getDimSize(rank - 1))
-    return kernel.emitOpError("expected an operand in panels or rows of whole vectors along "
-                              "another dim than the turned one, which has the root's columns, "
-                              "found ")
+    return kernel.emitOpError("expected an operand in panels of whole vectors, or a matrix of "
+                              "rows of a vector, along another dim than the turned one, which "
+                              "has the root's columns, found ")
            << turned;
   if (schedule.getOrder().front() != rank - 1 || !schedule.getBlock().empty() ||
       !schedule.getPanels().empty() || schedule.getAlgorithm() != Algorithm::direct)

@@ -25,6 +25,9 @@ KernelLaunches launchesByKernel(ModuleOp module);
 /// Units of one launch of a scheduled kernel: iterations of its outermost tile loop, or thread
 /// blocks on a GPU.
 int64_t kernelUnits(KernelOp kernel);
+/// The dim of a CPU's tile along which vectors run: the last one with an extent of whole vectors.
+/// Dims of few elements may follow.
+int64_t laneDim(llvm::ArrayRef<int64_t> tile, int64_t lanes);
 
 /// The runtime's limits: nested bodies and nested loops around a node, and total iterations of
 /// nested loops.

@@ -79,8 +79,8 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
   let summary = "how one kernel runs on one level";
   let description = [{
     `tile`: the register tile, one extent per dim of the kernel's root space (the dims of its largest result).
-    The innermost extent is a multiple of `lanes`, the vector width in
-    elements. `order`: the root dims, outermost loop first. Iterations of the outermost loop are
+    Vectors of `lanes` elements run along the last dim whose extent is a multiple of them: the innermost one, or
+    the rows if there are fewer columns. `order`: the root dims, outermost loop first. Iterations of the outermost loop are
     the units that threads share; a unit's bits do not depend on which thread computes it. `grain`: splitting
     fewer units than this does not pay. `block`, for a kernel that is one contraction: on a CPU, extents of its first
     reduced dims, which are blocked outside the tiles with the result as accumulator in memory. Operands

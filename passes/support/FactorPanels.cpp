@@ -36,9 +36,11 @@ bool gradc::isPerElement(exec::KernelOp kernel, Operation *product) {
   });
 }
 
+static constexpr int64_t wide = 2048; ///< bytes of a row, half a page
+
 /// Whether the rows of a factor are pages apart, or many of their lines share a cache set.
 static bool readsBadly(RankedTensorType factor) {
-  constexpr int64_t wide = 2048, aliasing = 1024;
+  constexpr int64_t aliasing = 1024;
   int64_t rowBytes = factor.getDimSize(1) * factor.getElementTypeBitWidth() / 8;
   return rowBytes >= wide || rowBytes % aliasing == 0;
 }
@@ -88,7 +90,7 @@ private:
   exec::ScheduleAttr changed() {
     int64_t units = tiles(order[0]), grain = gradc::CostModel(level).grain(kernel, units);
     if (!panels.empty() && panels[order[1]]) // each piece copies the inner factor
-      grain = std::max({grain, few, units / mostPieces});
+      grain = std::max({grain, few, int64_t(llvm::divideCeil(units, mostPieces))});
     return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), tile, order, grain,
                                    block, panels, schedule.getAlgorithm());
   }
@@ -108,14 +110,13 @@ private:
   /// tile's part of each row is a page further on. So all columns take a few rows, then the next
   /// ones. Returns whether they do.
   bool shortenBlocks() {
-    constexpr int64_t steps = 8, wide = 2048;
     int64_t bytes = factor(1).getElementTypeBitWidth() / 8;
     if (tiles(0) >= few || order[0] != 1 || !runsAcross(kernel, product, 1) ||
         factor(1).getDimSize(1) * bytes <= wide ||
         factor(1).getNumElements() * bytes <= level.l2Bytes || kernel.getYielded().size() != 1 ||
         kernel.getYielded()[0] != product->getResult(0))
       return false;
-    block = {steps};
+    block = {gradc::fewSteps};
     return true;
   }
 
@@ -123,9 +124,10 @@ private:
     auto isRoot = [&](Value v) { return cast<RankedTensorType>(v.getType()) == root; };
     return !level.isCuda() && product && !product.getLetters().window && root.getRank() == 2 &&
            schedule.getAlgorithm() == exec::Algorithm::direct && block.size() <= 1 &&
-           !schedule.getTurned() && isRoot(product->getResult(0)) &&
-           llvm::all_of(kernel.getYielded(), isRoot) && gradc::isPerElement(kernel, product) &&
-           !hasRows(kernel);
+           !schedule.getTurned() && exec::laneDim(tile, schedule.getLanes()) == 1 &&
+           isRoot(product->getResult(0)) && root.getNumElements() > 0 &&
+           factor(0).getNumElements() > 0 && llvm::all_of(kernel.getYielded(), isRoot) &&
+           gradc::isPerElement(kernel, product) && !hasRows(kernel);
   }
 
   int64_t tiles(int64_t dim) { return llvm::divideCeil(root.getDimSize(dim), tile[dim]); }
@@ -169,9 +171,12 @@ private:
       if (isBlocked) // results stay in cache from block to block
         units = std::min(units, unitsWithin(kernel, level.cachedBytes()));
       int64_t fit = level.cachedBytes() / 2 / panel;
-      if (!isBlocked) // long panels take all of the cache rather than be few
-        fit = std::max(fit, std::min(few + 1, level.l2Bytes / panel));
-      units = panels[outer] = std::clamp<int64_t>(fit, 1, units);
+      if (!isBlocked) { // long panels take all of the cache, or part of the next one
+        constexpr int64_t some = 4;
+        int64_t one = panel <= level.sharedCacheBytes() / 2 ? 1 : 0;
+        fit = std::max({fit, std::min(some, level.l2Bytes / panel), one});
+      }
+      units = panels[outer] = std::min(fit, units);
     } else if (isBlocked) {
       units = std::min(units, gradc::unitsPerWalk(kernel, level));
     }
@@ -185,10 +190,10 @@ private:
            factor(i).getDimSize(0) >= manySteps;
   }
 
-  static constexpr int64_t few = 3;         ///< readers that pay for a copy
+  static constexpr int64_t few = 3;         ///< readers that pay for a copy, also in a piece
   static constexpr int64_t manySteps = 64;  ///< the pages of fewer are all in the first-level TLB
   static constexpr int64_t pieces = 4;      ///< of threads that have one each
-  static constexpr int64_t mostPieces = 16; ///< of a launch whose pieces copy the inner factor
+  static constexpr int64_t mostPieces = 32; ///< of a launch whose pieces copy the inner factor
   exec::KernelOp kernel;
   const exec::Level &level;
   exec::ScheduleAttr schedule;

@@ -7,6 +7,9 @@
 
 namespace gradc {
 
+/// The steps of a block whose factors are read once: as many rows as hardware prefetchers follow.
+constexpr int64_t fewSteps = 8;
+
 /// The units of a product in blocks whose results stay in cache from block to block; 0: all units
 /// take a block together, since more tiles than those of a unit read the same operands.
 int64_t unitsPerWalk(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);

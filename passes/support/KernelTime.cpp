@@ -29,14 +29,19 @@ private:
   static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
   /// Elements of whole vectors.
-  double padded(RankedTensorType type) const {
+  double padded(RankedTensorType type) {
     if (type.getRank() == 0)
       return double(lanes);
-    int64_t row = type.getShape().back();
+    bool isAcross = hasVectorsOfRows() && type.getShape() == kernel.getRoot().getShape();
+    int64_t row = type.getDimSize(isAcross ? vectorDim() : type.getRank() - 1);
     return row == 0
                ? 0
                : double(type.getNumElements()) / double(row) * double(llvm::alignTo(row, lanes));
   }
+
+  /// The root's dim along which vectors run.
+  int64_t vectorDim() { return exec::laneDim(schedule.getTile(), lanes); }
+  bool hasVectorsOfRows() { return vectorDim() + 1 < kernel.getRoot().getRank(); }
 
   /// Two vector instructions per cycle, of which loops reach a part.
   double loop(double elements) const {
@@ -67,7 +72,7 @@ private:
   /// Multiply-adds per second of the kernel's element type, of 32 bits or more.
   double peak() const { return core.f32Flops * double(4 * lanes) / double(core.vectorBytes); }
 
-  /// A vector of a weight is loaded, goes through a shuffle per halving of the square, and is
+  /// A vector of a factor is loaded, goes through a shuffle per halving of the square, and is
   /// stored; pages are far apart.
   double turningSeconds() {
     constexpr double instructions = 12;
@@ -83,9 +88,20 @@ private:
     if (schedule.isWinograd()) // a gradient adds its windows to memory
       return flops / 2.25 / (core.f32Flops * (schedule.getBlock().empty() ? 0.71 : 0.55));
     bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
+    if (hasVectorsOfRows())
+      flops *= shuffles(op);
     if (result.getRank() > 0 && result.getShape().back() > 0)
       flops *= padded(result) / double(result.getNumElements());
     return flops / ((isBf16 ? core.bf16Flops : peak()) * streamShare(op) * tileShare(op));
+  }
+
+  /// For vectors along the rows, the instructions per multiply-add: a lhs with the sum along its
+  /// rows goes through registers in squares.
+  double shuffles(ContractionOpInterface op) {
+    constexpr double perVector = 5; // of the lhs
+    ContractionLetters letters = op.getLetters();
+    double columns = double(kernel.getRoot().getShape().back());
+    return 1 + (letters.isSummed(letters.lhs.back()) ? perVector / columns : 0);
   }
 
   /// The part of the peak that a product with a full tile reaches, between what Zen 4 and Zen 5
@@ -117,11 +133,14 @@ private:
     ArrayRef<int64_t> tile = schedule.getTile(), shape = kernel.getRoot().getShape();
     if (tile.empty())
       return 0.1;
-    int64_t columns =
-                std::max<int64_t>(llvm::divideCeil(std::min(tile.back(), shape.back()), lanes), 1),
-            rows = 1;
-    for (auto [size, step] : llvm::zip(shape.drop_back(), tile.drop_back()))
-      rows *= std::min(size, step);
+    int64_t columns = 1, rows = 1; // of accumulators
+    for (auto [dim, size, step] : llvm::enumerate(shape, tile)) {
+      int64_t extent = std::min(size, step);
+      if (int64_t(dim) == vectorDim())
+        columns = std::max<int64_t>(llvm::divideCeil(extent, lanes), 1);
+      else
+        rows *= extent;
+    }
     ContractionLetters letters = op.getLetters();
     bool sums = llvm::any_of(letters.lhs, [&](char letter) { return letters.isSummed(letter); });
     double products = double(rows * columns);

@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Grad.h"
 #include "passes/support/Clusters.h"
+#include "passes/support/FactorPanels.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -79,6 +80,19 @@ void LoopSchedule::walkPanels(PanelAttr panel) {
   order.insert(order.begin(), dim);
 }
 
+/// Vectors of single columns run along the rows, which are adjacent. Returns whether that is so.
+bool LoopSchedule::walkColumn() {
+  int64_t last = root.getRank() - 1, dim = last;
+  while (dim > 0 && size(dim) == 1)
+    --dim;
+  if (dim == last || size(dim) < 2 || !isPerElement(kernel, /*product=*/nullptr))
+    return false;
+  tile[dim] = lanes * std::min(level.chains, vectors(size(dim)));
+  if (tiles(order.front()) < exec::manyUnits)
+    divideUnits();
+  return true;
+}
+
 void LoopSchedule::scheduleLoops() {
   int64_t last = root.getRank() - 1;
   int64_t rowTile = vectors(size(last));
@@ -88,6 +102,8 @@ void LoopSchedule::scheduleLoops() {
     return walkPanels(panel);
   if (PanelAttr panel = panelsAcrossRows()) // transposed in registers, a square at a time
     return walkPanels(panel);
+  if (walkColumn())
+    return;
   bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
   tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
   if (searchesUpdates()) {

@@ -39,6 +39,7 @@ private:
   mlir::exec::PanelAttr panelsAcrossRows();
   void walkPairs(mlir::exec::PanelAttr panel);
   void walkPanels(mlir::exec::PanelAttr panel);
+  bool walkColumn();
   bool hasReduction();
   bool searchesUpdates();
   bool sumsColumns();

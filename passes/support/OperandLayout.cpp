@@ -3,6 +3,8 @@
 #include "passes/support/OperandLayout.h"
 
 #include "dialects/grad/Grad.h"
+#include "passes/support/Clusters.h"
+#include "passes/support/FactorPanels.h"
 #include "passes/support/Winograd.h"
 
 using namespace mlir;
@@ -68,6 +70,25 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
   return summed && other ? std::optional<DotDims>({*summed, *other}) : std::nullopt;
 }
 
+std::optional<int64_t> gradc::rowsOfFewColumns(exec::KernelOp kernel, const exec::Level &level) {
+  ContractionOpInterface product = contractionOf(kernel);
+  RankedTensorType root = kernel.getRoot();
+  int64_t last = root.getRank() - 1, lanes = level.vectorBytes / widestElement(kernel);
+  if (!product || last < 1 || 2 * root.getDimSize(last) > lanes || root.getNumElements() == 0 ||
+      product->getResult(0).getType() != root || product.getLetters().window ||
+      !isa<Float32Type, Float64Type>(root.getElementType()) ||
+      getElementTypeOrSelf(product->getOperand(0)) != root.getElementType())
+    return std::nullopt;
+  int64_t rows = last - 1;
+  while (root.getDimSize(last) == 1 && rows > 0 && root.getDimSize(rows) == 1)
+    --rows;
+  ContractionLetters letters = product.getLetters();
+  bool areMany = root.getDimSize(rows) >= (root.getDimSize(last) == 1 ? 2 : lanes);
+  return areMany && letters.isRow(letters.result[rows]) && isPerElement(kernel, product)
+             ? std::optional(rows)
+             : std::nullopt;
+}
+
 PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {
   if (level.isCuda()) // neighbouring threads read neighbouring elements of a row-major tensor
     return nullptr;
@@ -99,6 +120,8 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
     return nullptr;
   Type element = getElementTypeOrSelf(rhs.getType());
   if (!isa<FloatType>(element))
+    return nullptr;
+  if (rowsOfFewColumns(kernel, level))
     return nullptr;
   int64_t bytes = std::max<int64_t>(elementBytes(element), 4); // of the sums
   return PanelAttr::get(context, *lanesAlong, level.vectorBytes / bytes * level.tileVectors,

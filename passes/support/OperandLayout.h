@@ -11,6 +11,12 @@ namespace gradc {
 /// The dim of a contraction's rhs that runs along the result's last one: the lanes.
 std::optional<int64_t> laneDim(mlir::grad::ContractionOpInterface op);
 
+/// The dim of the root along which vectors run in a product with fewer columns than half a vector,
+/// where they have fewer idle lanes than along its columns: its rows. Those of a single column are
+/// adjacent in memory, also behind dims of one element. None: vectors run along the last dim.
+std::optional<int64_t> rowsOfFewColumns(mlir::exec::KernelOp kernel,
+                                        const mlir::exec::Level &level);
+
 /// The panel layout of `operand` if the vectors of the kernel's contraction are loaded from it;
 /// null: row-major suffices. Factors of dot products whose sum runs across rows also need panels of
 /// pairs.

@@ -54,8 +54,14 @@ gradc::turnedFactor(exec::KernelOp kernel, exec::PanelAttr stored, const exec::L
   return pays && fits ? std::optional<TurnedFactor>({rhs.getArgNumber(), *dim}) : std::nullopt;
 }
 
+/// The columns of the widest register tile for so many rows.
+static int64_t widestTile(int64_t rows, int64_t lanes, const exec::Level &level) {
+  int64_t registers = (level.tileRows + 1) * level.tileVectors;
+  return lanes * std::max(level.tileVectors, registers / (std::min(rows, level.tileRows) + 1));
+}
+
 /// Whether the kernel turns a row-major rhs, with the sum along its rows: a matrix whose squares
-/// go through registers once for all rows of the product.
+/// go through registers once for all rows of the product, if it has several.
 static bool turnsRows(exec::KernelOp kernel, BlockArgument rhs, const exec::Level &level) {
   ContractionOpInterface product = level.isCuda() ? ContractionOpInterface() : plainProduct(kernel);
   RankedTensorType factor = typeOf(rhs), root = kernel.getRoot();
@@ -64,12 +70,13 @@ static bool turnsRows(exec::KernelOp kernel, BlockArgument rhs, const exec::Leve
     return false;
   auto isFixed = [](int64_t extent) { return extent == 0; };
   int64_t lanes = level.vectorBytes / gradc::widestElement(kernel);
-  int64_t width = lanes * level.tileVectors;
-  return factor.getElementType() == root.getElementType() &&
+  int64_t rows = root.getNumElements() / std::max<int64_t>(root.getShape().back(), 1);
+  int64_t bytes =
+      widestTile(rows, lanes, level) * factor.getDimSize(1) * (factor.getElementTypeBitWidth() / 8);
+  return rows > 1 && bytes <= level.l2Bytes && factor.getElementType() == root.getElementType() &&
          isa<Float32Type, Float64Type>(factor.getElementType()) && factor.getDimSize(1) >= lanes &&
          root.getShape().back() >= lanes &&
-         llvm::all_of(kernel.getExtentsOf(rhs.getArgNumber()), isFixed) &&
-         width * factor.getDimSize(1) * factor.getElementTypeBitWidth() / 8 <= level.l2Bytes;
+         llvm::all_of(kernel.getExtentsOf(rhs.getArgNumber()), isFixed);
 }
 
 std::optional<gradc::TurnedFactor> gradc::turnedFactor(exec::KernelOp kernel,
@@ -83,9 +90,6 @@ std::optional<gradc::TurnedFactor> gradc::turnedFactor(exec::KernelOp kernel,
   return turnsRows(kernel, rhs, level) ? std::optional<TurnedFactor>({rhs.getArgNumber(), 0})
                                        : std::nullopt;
 }
-
-/// The dim along which squares of the operand are loaded, and the elements of a row that are
-/// adjacent there: its panels, or whole rows.
 
 exec::PanelAttr gradc::adjacentElements(exec::KernelOp kernel, unsigned operand, int64_t lanes) {
   if (exec::PanelAttr layout = kernel.getLayout(operand))

@@ -301,7 +301,7 @@ exec.kernel @turns_no_operand(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) attribut
 
 // -----
 
-// expected-error @+1 {{expected an operand in panels or rows of whole vectors along another dim than the turned one, which has the root's columns, found #exec.turned<operand = 1, dim = 1, tiles = 1>}}
+// expected-error @+1 {{expected an operand in panels of whole vectors, or a matrix of rows of a vector, along another dim than the turned one, which has the root's columns, found #exec.turned<operand = 1, dim = 1, tiles = 1>}}
 exec.kernel @turns_along(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) attributes {layouts = [unit, #exec.panel<dim = 1, width = 8>, unit], schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 0], grain = 1, turned = <operand = 1, dim = 1, tiles = 1>>} {
   %0 = grad.matmul %x, %w transpose_rhs : tensor<4x8xf32>, tensor<8x8xf32>
   exec.yield %0 : tensor<4x8xf32>

@@ -31,18 +31,18 @@ func.func @update(%i: tensor<4xi32>, %g: tensor<4x8xf32>) {
 
 // A table that a product also reads stays row-major and has a mirror in panels.
 
-// PLAN: exec.buffer primary @read.primary of @read : 2048
+// PLAN: exec.buffer primary @read.primary of @read : 6144
 // PLAN: exec.buffer mirror @read.mirror1 of @read layout <dim = 1, width = 
-grad.state parameter @read : tensor<64x8xf32> = dense<0.5> : tensor<64x8xf32>
-func.func @forward(%x: tensor<16x64xf32>) -> tensor<16x8xf32> {
-  %t = grad.read @read : tensor<64x8xf32>
-  %0 = grad.matmul %x, %t : tensor<16x64xf32>, tensor<64x8xf32>
-  return %0 : tensor<16x8xf32>
+grad.state parameter @read : tensor<64x24xf32> = dense<0.5> : tensor<64x24xf32>
+func.func @forward(%x: tensor<16x64xf32>) -> tensor<16x24xf32> {
+  %t = grad.read @read : tensor<64x24xf32>
+  %0 = grad.matmul %x, %t : tensor<16x64xf32>, tensor<64x24xf32>
+  return %0 : tensor<16x24xf32>
 }
-func.func @write(%i: tensor<4xi32>, %g: tensor<4x8xf32>) {
-  %t = grad.read @read : tensor<64x8xf32>
-  %2 = grad.set_rows %t[%i], %g : tensor<64x8xf32>, tensor<4x8xf32>, tensor<4xi32>
-  grad.write @read, %2 : tensor<64x8xf32>
+func.func @write(%i: tensor<4xi32>, %g: tensor<4x24xf32>) {
+  %t = grad.read @read : tensor<64x24xf32>
+  %2 = grad.set_rows %t[%i], %g : tensor<64x24xf32>, tensor<4x24xf32>, tensor<4xi32>
+  grad.write @read, %2 : tensor<64x24xf32>
   return
 }
 

@@ -8,9 +8,9 @@ module attributes {exec.level = "LEVEL"} {
 // 1,024 steps or more.
 
 // V3-LABEL: exec.kernel @whole_sum(
-// V3-SAME: tile = [6, 16], order = [0, 1], grain = 10, panels = [85, 1]>
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 6, panels = [85, 1]>
 // V4-LABEL: exec.kernel @whole_sum(
-// V4-SAME: tile = [8, 32], order = [0, 1], grain = 8, panels = [64, 1]>
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 4, panels = [64, 1]>
 exec.kernel @whole_sum(%x: tensor<256x1024xf32>, %g: tensor<256x2048xf32>, %w: tensor<1024x2048xf32>) attributes {flops = 1075838976 : i64, bytes = 19922944 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<256x1024xf32>, tensor<256x2048xf32>
   %1 = grad.sub %w, %0 : tensor<1024x2048xf32>
@@ -18,9 +18,9 @@ exec.kernel @whole_sum(%x: tensor<256x1024xf32>, %g: tensor<256x2048xf32>, %w: t
 }
 
 // V3-LABEL: exec.kernel @long_sum(
-// V3-SAME: tile = [6, 16], order = [0, 1], grain = 10, block = [1024], panels = [85, 1]>
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 6, block = [1024], panels = [85, 1]>
 // V4-LABEL: exec.kernel @long_sum(
-// V4-SAME: tile = [8, 32], order = [0, 1], grain = 8, block = [1024], panels = [64, 1]>
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 4, block = [1024], panels = [64, 1]>
 exec.kernel @long_sum(%x: tensor<2048x1024xf32>, %g: tensor<2048x1024xf32>) attributes {flops = 4294967296 : i64, bytes = 20971520 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<2048x1024xf32>, tensor<2048x1024xf32>
   exec.yield %0 : tensor<1024x1024xf32>
@@ -95,5 +95,39 @@ exec.kernel @short_rows(%x: tensor<64x12xf32>, %y: tensor<300x12xf32>) attribute
 exec.kernel @rows_of_the_run(%x: tensor<64x100xf32>, %y: tensor<300x100xf32>) attributes {flops = 3840000 : i64, bytes = 222400 : i64, extents = [array<i64: 0, 0>, array<i64: 1, 0>], rows = array<i64: 0, 1>} {
   %0 = grad.matmul %x, %y transpose_rhs : tensor<64x100xf32>, tensor<300x100xf32>
   exec.yield %0 : tensor<64x300xf32>
+}
+
+// Results and sums of no elements have schedules.
+
+// V4-LABEL: exec.kernel @no_columns(
+// V4-SAME: schedule
+exec.kernel @no_columns(%x: tensor<4x64xf32>, %y: tensor<4x0xf32>) attributes {flops = 0 : i64, bytes = 1024 : i64} {
+  %0 = grad.matmul %x, %y transpose_lhs : tensor<4x64xf32>, tensor<4x0xf32>
+  exec.yield %0 : tensor<64x0xf32>
+}
+// V4-LABEL: exec.kernel @no_rows(
+// V4-SAME: schedule
+exec.kernel @no_rows(%x: tensor<64x0xf32>, %y: tensor<64x1xf32>) attributes {flops = 0 : i64, bytes = 256 : i64} {
+  %0 = grad.matmul %x, %y transpose_lhs : tensor<64x0xf32>, tensor<64x1xf32>
+  exec.yield %0 : tensor<0x1xf32>
+}
+// V4-LABEL: exec.kernel @no_elements(
+// V4-SAME: schedule
+exec.kernel @no_elements(%x: tensor<2x0x1xf32>) attributes {flops = 0 : i64, bytes = 0 : i64} {
+  %0 = grad.tanh %x : tensor<2x0x1xf32>
+  exec.yield %0 : tensor<2x0x1xf32>
+}
+// V4-LABEL: exec.kernel @no_steps(
+// V4-SAME: schedule
+exec.kernel @no_steps(%x: tensor<0x1024xf32>, %y: tensor<0x1024xf32>) attributes {flops = 0 : i64, bytes = 4194304 : i64} {
+  %0 = grad.matmul %x, %y transpose_lhs : tensor<0x1024xf32>, tensor<0x1024xf32>
+  exec.yield %0 : tensor<1024x1024xf32>
+}
+// V4-LABEL: exec.kernel @no_rows_of_many_columns(
+// V4-NOT: block =
+// V4: grad.matmul
+exec.kernel @no_rows_of_many_columns(%x: tensor<0x1024xf32>, %y: tensor<1024x2048xf32>) attributes {flops = 0 : i64, bytes = 8388608 : i64} {
+  %0 = grad.matmul %x, %y : tensor<0x1024xf32>, tensor<1024x2048xf32>
+  exec.yield %0 : tensor<0x2048xf32>
 }
 }

@@ -19,11 +19,15 @@ exec.kernel @contraction(%x: tensor<256x64xf32>, %w: tensor<64x128xf32>) attribu
 
 // V3-LABEL: exec.kernel @narrow(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [12, 8], order = [0, 1], grain = 10>
-// V4-LABEL: exec.kernel @narrow(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 8>
 exec.kernel @narrow(%x: tensor<256x64xf32>, %w: tensor<64x8xf32>) attributes {flops = 262144 : i64, bytes = 75776 : i64} {
   %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x8xf32>
   exec.yield %0 : tensor<256x8xf32>
+}
+// V4-LABEL: exec.kernel @narrow16(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [16, 16], order = [0, 1], grain = 6>
+exec.kernel @narrow16(%x: tensor<256x64xf32>, %w: tensor<64x12xf32>) attributes {flops = 393216 : i64, bytes = 80896 : i64} {
+  %0 = grad.matmul %x, %w : tensor<256x64xf32>, tensor<64x12xf32>
+  exec.yield %0 : tensor<256x12xf32>
 }
 
 // V3-LABEL: exec.kernel @tall(
@@ -108,6 +112,57 @@ exec.kernel @few_rows(%x: tensor<2x64xf32>, %w: tensor<64x128xf32>) attributes {
   exec.yield %0 : tensor<2x128xf32>
 }
 
+// Vectors run along the rows of few columns, also along those of a single column with dims of one element behind it. With a lhs across
+// the sum, as many vectors as accumulators hide their latency.
+
+// V4-LABEL: exec.kernel @three_columns(
+// V4-SAME: tile = [16, 3], order = [0, 1]
+exec.kernel @three_columns(%x: tensor<512x256xf32>, %w: tensor<256x3xf32>) attributes {flops = 786432 : i64, bytes = 533504 : i64} {
+  %0 = grad.matmul %x, %w : tensor<512x256xf32>, tensor<256x3xf32>
+  exec.yield %0 : tensor<512x3xf32>
+}
+// V4-LABEL: exec.kernel @one_column(
+// V4-SAME: tile = [64, 1], order = [0, 1], grain = {{[0-9]+}}, block = [8]
+exec.kernel @one_column(%x: tensor<4096x256xf32>, %g: tensor<4096x1xf32>) attributes {flops = 2097152 : i64, bytes = 4211712 : i64} {
+  %0 = grad.matmul %x, %g transpose_lhs : tensor<4096x256xf32>, tensor<4096x1xf32>
+  exec.yield %0 : tensor<256x1xf32>
+}
+// V4-LABEL: exec.kernel @loss_of_one_column(
+// V4-SAME: tile = [64, 1], order = [0, 1]
+exec.kernel @loss_of_one_column(%x: tensor<4096x1xf32>) attributes {flops = 4096 : i64, bytes = 32768 : i64} {
+  %0 = grad.tanh %x : tensor<4096x1xf32>
+  exec.yield %0 : tensor<4096x1xf32>
+}
+// Threads share the rows, also behind a dim of one element.
+
+// V4-LABEL: exec.kernel @one_batch(
+// V4-SAME: tile = [1, 16, 8], order = [1, 0, 2]
+exec.kernel @one_batch(%x: tensor<1x4096x64xf32>, %w: tensor<1x64x8xf32>) attributes {flops = 4194304 : i64, bytes = 1181696 : i64} {
+  %0 = grad.matmul %x, %w : tensor<1x4096x64xf32>, tensor<1x64x8xf32>
+  exec.yield %0 : tensor<1x4096x8xf32>
+}
+// V4-LABEL: exec.kernel @one_line(
+// V4-SAME: tile = [1, 64, 1], order = [1, 0, 2]
+exec.kernel @one_line(%x: tensor<1x4096x1xf32>) attributes {flops = 4096 : i64, bytes = 32768 : i64} {
+  %0 = grad.tanh %x : tensor<1x4096x1xf32>
+  exec.yield %0 : tensor<1x4096x1xf32>
+}
+
+// Neither dot products nor few rows have vectors along their rows.
+
+// V4-LABEL: exec.kernel @bf16_of_three(
+// V4-SAME: tile = [16, 16]
+exec.kernel @bf16_of_three(%x: tensor<512x256xbf16>, %w: tensor<256x3xbf16>) attributes {flops = 786432 : i64, bytes = 266752 : i64} {
+  %0 = grad.matmul %x, %w : tensor<512x256xbf16>, tensor<256x3xbf16>
+  exec.yield %0 : tensor<512x3xbf16>
+}
+// V4-LABEL: exec.kernel @few_rows_of_three(
+// V4-SAME: tile = [8, 16]
+exec.kernel @few_rows_of_three(%x: tensor<8x256xf32>, %w: tensor<256x3xf32>) attributes {flops = 12288 : i64, bytes = 11360 : i64} {
+  %0 = grad.matmul %x, %w : tensor<8x256xf32>, tensor<256x3xf32>
+  exec.yield %0 : tensor<8x3xf32>
+}
+
 // f64 has half as many lanes.
 
 // V3-LABEL: exec.kernel @contraction64(
@@ -178,9 +233,9 @@ exec.kernel @long(%x: tensor<1024x64xf32>, %g: tensor<1024x256xf32>) attributes 
 // Units are tiles of the longer dim.
 
 // V3-LABEL: exec.kernel @longer(
-// V3-SAME: tile = [6, 16], order = [0, 1], grain = 8, panels = [85, 1]>
+// V3-SAME: tile = [6, 16], order = [0, 1], grain = 4, panels = [85, 1]>
 // V4-LABEL: exec.kernel @longer(
-// V4-SAME: tile = [8, 32], order = [0, 1], grain = 6, block = [128], panels = [64, 1]>
+// V4-SAME: tile = [8, 32], order = [0, 1], grain = 3, block = [128], panels = [64, 1]>
 exec.kernel @longer(%x: tensor<1024x768xf32>, %g: tensor<1024x256xf32>) attributes {flops = 402653184 : i64, bytes = 4980736 : i64} {
   %0 = grad.matmul %x, %g transpose_lhs : tensor<1024x768xf32>, tensor<1024x256xf32>
   exec.yield %0 : tensor<768x256xf32>

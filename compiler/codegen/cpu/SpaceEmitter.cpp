@@ -199,7 +199,7 @@ void SpaceEmitter::forLastRows(int64_t dim, Value size, Value fullTiles,
 }
 
 SmallVector<Point> SpaceEmitter::pointsOf(const Output &output) const {
-  return tilePoints(output.dims, coordinates, extents, int64_t(shape.size()) - 1, nest.lanes);
+  return tilePoints(output.dims, coordinates, extents, exec::laneDim(tile, nest.lanes), nest.lanes);
 }
 
 void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
@@ -242,8 +242,10 @@ void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
   if (memory.storePairs(nest, points, values) || memory.storeTurnedPairs(nest, points, values))
     return;
   // The tile's points run along its rows; consecutive points of a column are as far apart as a row
-  // has vectors.
-  int64_t columns = llvm::divideCeil(extents.back(), nest.lanes), rows = points.size() / columns;
+  // has vectors, or next to each other if vectors run along another dim.
+  bool areAlong = exec::laneDim(tile, nest.lanes) + 1 == int64_t(tile.size());
+  int64_t columns = areAlong ? llvm::divideCeil(extents.back(), nest.lanes) : 1;
+  int64_t rows = points.size() / columns;
   for (int64_t column = 0; column < columns; ++column)
     for (int64_t row = 0; row < rows;) {
       SmallVector<Point> square;

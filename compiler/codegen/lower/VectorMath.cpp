@@ -41,6 +41,12 @@ Float expOf(Float x) {
   return expm1Quotient(r).fma(r, r.number(1.0)).scale(n);
 }
 
+/// e^x, if it and its power of two are normal numbers.
+Float expOfModerate(Float x) {
+  auto [r, n] = reduceByLn2(x);
+  return expm1Quotient(r).fma(r, r.number(1.0)) * r.powerOfTwo(n);
+}
+
 Float expm1Of(Float x) {
   Float limited = x.isF64() ? x.atLeast(-40.0).atMost(710.0) : x.atLeast(-20.0).atMost(89.0);
   auto [r, n] = reduceByLn2(limited);
@@ -61,7 +67,7 @@ Float tanhOf(Float x) {
   Float small = (x * s).fma(s.polynomial({0.00206466511, -0.00809196831, 0.0216663469,
                                           -0.0539405632, 0.133331579, -0.333333296}),
                             x);
-  Float large = a.number(1.0) - a.number(2.0) / (expOf(a.atMost(10.0) * 2.0) + 1.0);
+  Float large = a.number(1.0) - a.number(2.0) / (expOfModerate(a.atMost(10.0) * 2.0) + 1.0);
   return small.select(a < 0.625, large).copySign(x);
 }
 

@@ -239,7 +239,8 @@ void TileEmitter::prefetchSteps(linalg::GenericOp op, const WindowReads &windows
   int64_t distance = nest.level.minPrefetchSteps;
   auto result = cast<RankedTensorType>(op.getResult(0).getType());
   if (accumulation.steps < distance && result.getRank() > 0) {
-    if (result.getNumElements() < minMultiplyAddsPerLine * result.getShape().back())
+    int64_t columns = result.getShape().back(); // vectors of a single one run along the rows
+    if (columns == 1 || result.getNumElements() < minMultiplyAddsPerLine * columns)
       return;
     dim = op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getDimPosition(result.getRank() - 1);
     distance = linesAhead * nest.level.lineBytes / grad::elementBytes(result.getElementType());
@@ -249,8 +250,9 @@ void TileEmitter::prefetchSteps(linalg::GenericOp op, const WindowReads &windows
     SmallVector<LinearExpr> ahead(step.domain);
     ahead[dim] += LinearExpr(distance);
     for (OpOperand *input : op.getDpsInputOperands())
-      if (auto at = operandPoint(op, *input, ahead, step.valid); at && !windows.has(*input))
-        prefetchOnce(input->get(), *at, lines);
+      if (op.getMatchingIndexingMap(input).isFunctionOfDim(dim) && !windows.has(*input))
+        if (auto at = operandPoint(op, *input, ahead, step.valid))
+          prefetchOnce(input->get(), *at, lines);
   }
 }
 

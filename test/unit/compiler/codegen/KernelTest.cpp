@@ -198,6 +198,35 @@ TEST(Contraction, NarrowTypes) {
   contraction(13, 20, 30, false, false, false, 8, "6, 16", "1, 0", "i32");
 }
 
+/// Vectors run along the rows of a result with fewer columns than lanes.
+TEST(Contraction, FewColumns) {
+  for (int n : {1, 2, 3, 7})
+    for (auto [m, k] : {std::pair(64, 32), {50, 37}, {5, 20}, {8, 1}})
+      for (int rows : {8, 32}) {
+        std::string tile = formatv("{0}, {1}", rows, n);
+        for (bool ta : {false, true})
+          for (bool tb : {false, true})
+            contraction(m, n, k, ta, tb, /*panel=*/false, 8, tile, "0, 1");
+        contraction(m, n, k, true, false, /*panel=*/false, 4, tile, "1, 0", "f64", 1e-12);
+        expectRight(formatv(
+            R"(exec.kernel @k(%a: tensor<{1}x{0}xf32>, %b: tensor<{1}x{2}xf32>) attributes {{
+          schedule = #exec.schedule<lanes = 8, tile = [{3}], order = [0, 1], grain = 1, block = [8]> } {{
+          %c = grad.matmul %a, %b transpose_lhs : tensor<{1}x{0}xf32>, tensor<{1}x{2}xf32>
+          exec.yield %c : tensor<{0}x{2}xf32> })",
+            m, k, n, tile));
+        expectRight(formatv(
+            R"(exec.kernel @k(%a: tensor<{0}x{1}xf32>, %b: tensor<{1}x{2}xf32>, %bias: tensor<{2}xf32>, %scale: tensor<{0}xf32>) attributes {{
+          schedule = #exec.schedule<lanes = 8, tile = [{3}], order = [0, 1], grain = 1> } {{
+          %c = grad.matmul %a, %b : tensor<{0}x{1}xf32>, tensor<{1}x{2}xf32>
+          %d = grad.broadcast %bias dims [1] : tensor<{2}xf32> -> tensor<{0}x{2}xf32>
+          %e = grad.add %c, %d : tensor<{0}x{2}xf32>
+          %f = grad.broadcast %scale dims [0] : tensor<{0}xf32> -> tensor<{0}x{2}xf32>
+          %g = grad.mul %e, %f : tensor<{0}x{2}xf32>
+          exec.yield %g, %d : tensor<{0}x{2}xf32>, tensor<{0}x{2}xf32> })",
+            m, k, n, tile));
+      }
+}
+
 /// More units than keep their results in cache.
 TEST(Contraction, InBlocks) {
   for (const char *order : {"0, 1", "1, 0"})

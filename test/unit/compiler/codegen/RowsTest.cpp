@@ -112,6 +112,19 @@ TEST(Rows, Contraction) {
         {1, 5, 6, 7, 12, 15, 16});
 }
 
+/// Vectors run along the rows.
+TEST(Rows, OfFewColumns) {
+  for (const char *columns : {"1", "3"})
+    expectRows(std::string("exec.kernel @k(%a: tensor<@1@x19xf32>, %b: tensor<19x") + columns +
+                   "xf32>) attributes {" + schedule + "tile = [8, " + columns +
+                   R"(], order = [0, 1], grain = 1> @rows@} {
+      %y = grad.matmul %a, %b : tensor<@1@x19xf32>, tensor<19x)" +
+                   columns + "xf32>\n %z = grad.relu %y : tensor<@1@x" + columns +
+                   "xf32>\n exec.yield %z : tensor<@1@x" + columns + "xf32> }",
+               ", extents = [array<i64: 1, 0>, array<i64: 0, 0>], rows = array<i64: 1, 0>", 21,
+               {1, 5, 8, 9, 16, 20, 21});
+}
+
 TEST(Rows, WeightGradientSumsOverRows) {
   expectRows(
       std::string("exec.kernel @k(%a: tensor<@1@x19xf32>, %b: tensor<@1@x40xf32>) attributes {") +
