@@ -140,9 +140,9 @@ private:
     return steps * tile[i] * (root.getElementTypeBitWidth() / 8);
   }
 
-  /// Copies both factors, if that pays: a panel of columns at a time, which so many rows read that
-  /// copying it again for others is a small part of the work. Rows come from a cache further away
-  /// then, line by line. Results go through memory once per block, so there are few blocks.
+  /// Copies both factors if that pays. The panels of 512 rows are copied together and stay in the
+  /// shared cache. All of them read a panel of columns before the next one is copied; every other
+  /// group of rows copies it again. Each block reads and writes all results, so blocks are long.
   bool copyBoth() {
     constexpr int64_t mostRows = 512, mostSteps = 1024;
     if (!runsAcross(kernel, product, 0))

@@ -20,13 +20,18 @@ static ContractionOpInterface plainProduct(exec::KernelOp kernel) {
              : ContractionOpInterface();
 }
 
-/// The bytes of the factor that `columns` read, with the padding of its panels.
-static int64_t bytesOf(RankedTensorType factor, exec::PanelAttr stored, int64_t dim,
-                       int64_t columns) {
+/// A copy of what `columns` read of the factor, with the padding of its panels if it has any.
+static RankedTensorType copyOf(RankedTensorType factor, exec::PanelAttr stored, int64_t dim,
+                               int64_t columns) {
   SmallVector<int64_t> shape(factor.getShape());
-  shape[stored.getDim()] = llvm::alignTo(shape[stored.getDim()], stored.getWidth());
+  if (stored)
+    shape[stored.getDim()] = llvm::alignTo(shape[stored.getDim()], stored.getWidth());
   shape[dim] = columns;
-  return exec::layoutBytes(factor.clone(shape), /*layout=*/nullptr);
+  return factor.clone(shape);
+}
+
+static int64_t bytesOf(RankedTensorType type) {
+  return exec::layoutBytes(type, /*layout=*/nullptr);
 }
 
 std::optional<gradc::TurnedFactor>
@@ -46,15 +51,15 @@ gradc::turnedFactor(exec::KernelOp kernel, exec::PanelAttr stored, const exec::L
   int64_t width = level.vectorBytes / widestElement(kernel) * level.tileVectors;
   // Smaller factors are packed whole, and row tiles are the units then.
   int64_t cache = letters.window ? level.cachedBytes() : level.cachedBytes() / 4;
-  bool pays = exec::layoutBytes(factor, nullptr) > cache &&
-              bytesOf(factor, stored, *dim, width) <= level.l2Bytes &&
+  bool pays = bytesOf(factor) > cache &&
+              bytesOf(copyOf(factor, stored, *dim, width)) <= level.l2Bytes &&
               root.getShape().back() >= someTiles * width;
   bool fits = factor.getElementType() == root.getElementType() &&
               stored.getWidth() % (level.vectorBytes / widestElement(kernel)) == 0;
   return pays && fits ? std::optional<TurnedFactor>({rhs.getArgNumber(), *dim}) : std::nullopt;
 }
 
-/// The columns of the widest register tile for so many rows.
+/// The columns of the widest register tile that a product of `rows` rows can have.
 static int64_t widestTile(int64_t rows, int64_t lanes, const exec::Level &level) {
   int64_t registers = (level.tileRows + 1) * level.tileVectors;
   return lanes * std::max(level.tileVectors, registers / (std::min(rows, level.tileRows) + 1));
@@ -91,19 +96,11 @@ std::optional<gradc::TurnedFactor> gradc::turnedFactor(exec::KernelOp kernel,
                                        : std::nullopt;
 }
 
-exec::PanelAttr gradc::adjacentElements(exec::KernelOp kernel, unsigned operand, int64_t lanes) {
-  if (exec::PanelAttr layout = kernel.getLayout(operand))
-    return layout;
-  int64_t rank = typeOf(kernel.getBlock().getArgument(operand)).getRank();
-  return exec::PanelAttr::get(kernel.getContext(), rank - 1, lanes);
-}
-
 exec::TurnedAttr gradc::turnedTiles(exec::KernelOp kernel, const TurnedFactor &factor,
                                     int64_t columns, const exec::Level &level) {
   constexpr int64_t most = 4;
-  int64_t lanes = level.vectorBytes / widestElement(kernel);
-  int64_t tile = bytesOf(typeOf(kernel.getBlock().getArgument(factor.operand)),
-                         adjacentElements(kernel, factor.operand, lanes), factor.dim, columns);
+  RankedTensorType type = typeOf(kernel.getBlock().getArgument(factor.operand));
+  int64_t tile = bytesOf(copyOf(type, kernel.getLayout(factor.operand), factor.dim, columns));
   return exec::TurnedAttr::get(kernel.getContext(), factor.operand, factor.dim,
                                std::clamp<int64_t>(level.cachedBytes() / tile, 1, most));
 }
@@ -113,15 +110,12 @@ RankedTensorType gradc::turnedType(exec::KernelOp kernel) {
   exec::TurnedAttr turned = schedule ? schedule.getTurned() : exec::TurnedAttr();
   if (!turned)
     return {};
-  RankedTensorType type = typeOf(kernel.getBlock().getArgument(turned.getOperand()));
-  exec::PanelAttr stored = adjacentElements(kernel, turned.getOperand(), schedule.getLanes());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[stored.getDim()] = llvm::alignTo(shape[stored.getDim()], stored.getWidth());
-  shape[turned.getDim()] = turned.getTiles() * schedule.getTile().back();
-  return type.clone(shape);
+  return copyOf(typeOf(kernel.getBlock().getArgument(turned.getOperand())),
+                kernel.getLayout(turned.getOperand()), turned.getDim(),
+                turned.getTiles() * schedule.getTile().back());
 }
 
 int64_t gradc::turnedScratch(exec::KernelOp kernel) {
   RankedTensorType type = turnedType(kernel);
-  return type ? exec::layoutBytes(type, /*layout=*/nullptr) : 0;
+  return type ? bytesOf(type) : 0;
 }

@@ -25,10 +25,6 @@ std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel, mlir::exec
 std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel,
                                          const mlir::exec::Level &level);
 
-/// How a turned operand is read: the dim along which this many of its elements are adjacent. A
-/// row-major one has `lanes` of them, as if rows were panels.
-mlir::exec::PanelAttr adjacentElements(mlir::exec::KernelOp kernel, unsigned operand,
-                                       int64_t lanes);
 /// The attribute of a schedule whose tiles have these columns.
 mlir::exec::TurnedAttr turnedTiles(mlir::exec::KernelOp kernel, const TurnedFactor &factor,
                                    int64_t columns, const mlir::exec::Level &level);

@@ -50,6 +50,13 @@ def run(*command, **options):
     return result.stdout
 
 
+def machine_limits(threads):
+    """(GFLOP/s of f32 FMA, GB/s) of so many threads. One thread is measured on one CPU, as the peers are."""
+    pinned = ["taskset", "-c", str(max(os.sched_getaffinity(0)))] if threads == 1 else []
+    peak = json.loads(run(*pinned, program("machine-peak"), threads))
+    return max(peak["avx2_gflops"], peak.get("avx512_gflops", 0)), max(peak["triad_gb_per_s"], peak["streaming_triad_gb_per_s"])
+
+
 def gradc(*arguments, **options):
     return run(program("gradc"), *arguments, **options)
 
