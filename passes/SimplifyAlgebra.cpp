@@ -28,6 +28,15 @@ static bool isSplatConstant(Value value) {
   return matchPattern(value, m_Constant(&elements)) && elements.isSplat();
 }
 
+/// The same splat constant as `splat`, of another shape.
+static Value resizedSplat(OpBuilder &b, Value splat, ArrayRef<int64_t> shape) {
+  DenseElementsAttr elements;
+  matchPattern(splat, m_Constant(&elements));
+  auto type = cast<RankedTensorType>(splat.getType()).clone(shape);
+  return ConstantOp::create(b, splat.getLoc(), type,
+                            cast<ElementsAttr>(elements.resizeSplat(type)));
+}
+
 static bool isFloatZero(Value value, bool negative) {
   std::optional<APFloat> number = splatOf<APFloat>(value);
   return number && number->isZero() && number->isNegative() == negative;
@@ -125,6 +134,33 @@ struct SimplifySelect : OpRewritePattern<SelectOp> {
     if (!condition && op.getOnTrue() != op.getOnFalse())
       return failure();
     rewriter.replaceOp(op, condition && condition->isZero() ? op.getOnFalse() : op.getOnTrue());
+    return success();
+  }
+};
+
+/// select(x > c, scatter(y, i), 0) = scatter(select(m > c, y, 0), i), where m and i are the maxima
+/// of x and their taps: the gradient of a pool after a ReLU no longer reads what the pool read.
+struct MaskMaxima : OpRewritePattern<SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SelectOp op, PatternRewriter &rewriter) const override {
+    auto compare = op.getCondition().getDefiningOp<CompareOp>();
+    auto scatter = op.getOnTrue().getDefiningOp<WindowScatterOp>();
+    if (!compare || !scatter || !scatter->hasOneUse() || !isSplatConstant(compare.getRhs()) ||
+        !(isFloatZero(op.getOnFalse(), /*negative=*/false) || isIntZero(op.getOnFalse())))
+      return failure();
+    auto maxima = scatter.getIndex().getDefiningOp<WindowMaxOp>();
+    if (!maxima || scatter.getIndex() != maxima.getIndex() ||
+        maxima.getOperand() != compare.getLhs() || maxima.getWindow() != scatter.getWindow())
+      return failure();
+    auto small = [&](Value splat) {
+      return resizedSplat(rewriter, splat, maxima.getResult().getType().getShape());
+    };
+    Value mask = CompareOp::create(rewriter, compare.getLoc(), compare.getPredicate(),
+                                   maxima.getResult(), small(compare.getRhs()));
+    Value masked =
+        SelectOp::create(rewriter, op.getLoc(), mask, scatter.getOperand(), small(op.getOnFalse()));
+    rewriter.replaceOpWithNewOp<WindowScatterOp>(op, masked, scatter.getIndex(), scatter.getSize(),
+                                                 scatter.getWindow());
     return success();
   }
 };
@@ -230,11 +266,7 @@ struct HoistBroadcast : RewritePattern {
         mapping.map(operand, broadcast.getOperand());
         continue;
       }
-      DenseElementsAttr elements;
-      matchPattern(operand, m_Constant(&elements));
-      RankedTensorType type = small(operand.getType());
-      mapping.map(operand, ConstantOp::create(rewriter, operand.getLoc(), type,
-                                              cast<ElementsAttr>(elements.resizeSplat(type))));
+      mapping.map(operand, resizedSplat(rewriter, operand, shape));
     }
     Operation *hoisted = rewriter.clone(*op, mapping);
     hoisted->getResult(0).setType(small(op->getResult(0).getType()));
@@ -271,11 +303,7 @@ struct HoistUnitDims : RewritePattern {
     auto reshaped = [&](Value operand) -> Value {
       if (auto reshape = operand.getDefiningOp<ReshapeOp>())
         return reshape.getOperand();
-      DenseElementsAttr elements;
-      matchPattern(operand, m_Constant(&elements));
-      auto type = cast<RankedTensorType>(operand.getType()).clone(small.getShape());
-      return ConstantOp::create(rewriter, operand.getLoc(), type,
-                                cast<ElementsAttr>(elements.resizeSplat(type)));
+      return resizedSplat(rewriter, operand, small.getShape());
     };
     IRMapping mapping;
     for (Value operand : op->getOperands())
@@ -302,10 +330,11 @@ struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyInvolution<NegOp>,
-                 SimplifyInvolution<NotOp>, SimplifySelect, SimplifyEmptyReduction<ReduceSumOp>,
-                 SimplifyEmptyReduction<ReduceProdOp>, SimplifyEmptyReduction<ReduceMaxOp>,
-                 SimplifyEmptyReduction<ReduceMinOp>, SimplifyEmptyPad, SimplifySumOfBroadcast,
-                 HoistBroadcast, HoistUnitDims>(&getContext());
+                 SimplifyInvolution<NotOp>, SimplifySelect, MaskMaxima,
+                 SimplifyEmptyReduction<ReduceSumOp>, SimplifyEmptyReduction<ReduceProdOp>,
+                 SimplifyEmptyReduction<ReduceMaxOp>, SimplifyEmptyReduction<ReduceMinOp>,
+                 SimplifyEmptyPad, SimplifySumOfBroadcast, HoistBroadcast, HoistUnitDims>(
+        &getContext());
     gradc::populateReadTransposed(patterns);
     // Reshapes meet where dims of 1 were between them.
     ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());

@@ -243,3 +243,67 @@ func.func @pad_by_nothing(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<5xf32>) {
   // CHECK: return %[[X]], %[[P]]
   return %0, %1 : tensor<4xf32>, tensor<5xf32>
 }
+
+// The gradient of a max pool after a ReLU: the mask of the ReLU's result, of which the pool took the maxima, is that of
+// the maxima where a gradient arrives.
+
+// CHECK-LABEL: @mask_of_maxima
+// CHECK-SAME: (%[[X:.*]]: tensor<5x5x2xf32>, %[[G:.*]]: tensor<2x2x2xf32>)
+func.func @mask_of_maxima(%x: tensor<5x5x2xf32>, %g: tensor<2x2x2xf32>) -> (tensor<2x2x2xf32>, tensor<5x5x2xf32>) {
+  %zero = grad.constant dense<0.0> : tensor<5x5x2xf32>
+  // CHECK-DAG: %[[ZERO:.*]] = grad.constant dense<0.000000e+00> : tensor<2x2x2xf32>
+  // CHECK-DAG: %[[MAX:.*]], %[[TAP:.*]] = grad.window_max
+  %r = grad.relu %x : tensor<5x5x2xf32>
+  %max, %tap = grad.window_max %r window <[3, 3] stride [2, 2]> : tensor<5x5x2xf32>
+  // CHECK: %[[MASK:.*]] = grad.compare gt %[[MAX]], %[[ZERO]]
+  // CHECK: %[[MASKED:.*]] = grad.select %[[MASK]], %[[G]], %[[ZERO]]
+  // CHECK: %[[D:.*]] = grad.window_scatter %[[MASKED]], %[[TAP]] size [5, 5]
+  // CHECK: return %[[MAX]], %[[D]]
+  %back = grad.window_scatter %g, %tap size [5, 5] window <[3, 3] stride [2, 2]> : tensor<2x2x2xf32>, tensor<2x2x2xi8>
+  %mask = grad.compare gt %r, %zero : tensor<5x5x2xf32>
+  %d = grad.select %mask, %back, %zero : tensor<5x5x2xf32>
+  return %max, %d : tensor<2x2x2xf32>, tensor<5x5x2xf32>
+}
+
+// Unchanged: a mask of something else, a value other than 0 elsewhere (-0 too), a threshold per element, and a scattered
+// value that something else reads. Maxima of 8 bits are no taps.
+
+// CHECK-LABEL: @other_masks
+// CHECK-COUNT-5: grad.compare gt %{{.*}}, %{{.*}} : tensor<4x4xf32>
+func.func @other_masks(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %g: tensor<2x2xf32>)
+    -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %zero = grad.constant dense<0.0> : tensor<4x4xf32>
+  %negative = grad.constant dense<-0.0> : tensor<4x4xf32>
+  %one = grad.constant dense<1.0> : tensor<4x4xf32>
+  %max, %tap = grad.window_max %x window <[2, 2] stride [2, 2]> : tensor<4x4xf32>
+  %b0 = grad.window_scatter %g, %tap size [4, 4] window <[2, 2] stride [2, 2]> : tensor<2x2xf32>, tensor<2x2xi8>
+  %c0 = grad.compare gt %y, %zero : tensor<4x4xf32>
+  %0 = grad.select %c0, %b0, %zero : tensor<4x4xf32>
+  %h = grad.neg %g : tensor<2x2xf32>
+  %b1 = grad.window_scatter %h, %tap size [4, 4] window <[2, 2] stride [2, 2]> : tensor<2x2xf32>, tensor<2x2xi8>
+  %c1 = grad.compare gt %x, %zero : tensor<4x4xf32>
+  %1 = grad.select %c1, %b1, %one : tensor<4x4xf32>
+  %b2 = grad.window_scatter %max, %tap size [4, 4] window <[2, 2] stride [2, 2]> : tensor<2x2xf32>, tensor<2x2xi8>
+  %c2 = grad.compare gt %x, %one : tensor<4x4xf32>
+  %2 = grad.select %c2, %b2, %negative : tensor<4x4xf32>
+  %k = grad.exp %g : tensor<2x2xf32>
+  %b3 = grad.window_scatter %k, %tap size [4, 4] window <[2, 2] stride [2, 2]> : tensor<2x2xf32>, tensor<2x2xi8>
+  %c3 = grad.compare gt %x, %y : tensor<4x4xf32>
+  %3 = grad.select %c3, %b3, %zero : tensor<4x4xf32>
+  %l = grad.sqrt %g : tensor<2x2xf32>
+  %b4 = grad.window_scatter %l, %tap size [4, 4] window <[2, 2] stride [2, 2]> : tensor<2x2xf32>, tensor<2x2xi8>
+  %c4 = grad.compare gt %x, %negative : tensor<4x4xf32>
+  %4 = grad.select %c4, %b4, %zero : tensor<4x4xf32>
+  return %0, %1, %2, %3, %4, %b4 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// CHECK-LABEL: @maxima_as_taps
+// CHECK: grad.compare gt %{{.*}}, %{{.*}} : tensor<4x4xi8>
+func.func @maxima_as_taps(%x: tensor<4x4xi8>, %g: tensor<2x2xi8>) -> tensor<4x4xi8> {
+  %zero = grad.constant dense<0> : tensor<4x4xi8>
+  %max, %tap = grad.window_max %x window <[2, 2] stride [2, 2]> : tensor<4x4xi8>
+  %back = grad.window_scatter %g, %max size [4, 4] window <[2, 2] stride [2, 2]> : tensor<2x2xi8>, tensor<2x2xi8>
+  %mask = grad.compare gt %x, %zero : tensor<4x4xi8>
+  %0 = grad.select %mask, %back, %zero : tensor<4x4xi8>
+  return %0 : tensor<4x4xi8>
+}

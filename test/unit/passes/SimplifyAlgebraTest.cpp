@@ -1,0 +1,76 @@
+// Simplified functions as numbers: the same bits, for NaN, infinities and signed zeros as well.
+#include "compiler/Interpreter.h"
+#include "passes/Passes.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace {
+
+/// Runs the pass on a function of one tensor, whose elements are special values and others, and
+/// expects the same bits; returns the simplified text.
+std::string expectSameBits(StringRef text) {
+  DialectRegistry registry;
+  registry.insert<GradDialect, func::FuncDialect>();
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  if (!module) {
+    ADD_FAILURE() << "unreadable";
+    return {};
+  }
+  auto function = *module->getOps<func::FuncOp>().begin();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double special[] = {NAN, -infinity, infinity, -0.0, 0.0, -1.0, 2.0, 2.0, -3.0, 0.5, 1e-40};
+  std::vector<HostTensor> arguments;
+  for (Type type : function.getArgumentTypes()) {
+    HostTensor &tensor = arguments.emplace_back(cast<RankedTensorType>(type));
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      tensor.setFloat(i, special[(7 * i + 3 * i / 11 + 5 * arguments.size()) % std::size(special)]);
+  }
+  auto before = gradc::Interpreter(*module).run(function, arguments);
+  PassManager passes(&context);
+  passes.addPass(gradc::createSimplifyAlgebra());
+  EXPECT_TRUE(succeeded(passes.run(*module)));
+  auto after = gradc::Interpreter(*module).run(function, arguments);
+  for (auto [expected, found] : llvm::zip_equal(before, after)) {
+    EXPECT_EQ(found.getType(), expected.getType());
+    EXPECT_EQ(found.bytes(), expected.bytes());
+  }
+  std::string simplified;
+  llvm::raw_string_ostream(simplified) << *module;
+  return simplified;
+}
+
+/// Windows apart, overlapping, padded, wholly in the padding, and dilated; a ReLU's mask, and masks
+/// that hold for NaN or in the padding.
+TEST(SimplifyAlgebra, MasksOfMaxima) {
+  const std::pair<const char *, const char *> windows[] = {
+      {"<[2, 2] stride [2, 2]>", "4x4x3"},
+      {"<[3, 3]>", "6x6x3"},
+      {"<[3, 3] stride [2, 2] low [1, 1] high [1, 1]>", "4x4x3"},
+      {"<[2, 2] stride [2, 2] low [2, 3] high [3, 2]>", "6x6x3"},
+      {"<[2, 2] dilation [2, 3]>", "6x5x3"}};
+  for (auto [window, shape] : windows)
+    for (const char *predicate : {"gt", "ne", "le"}) {
+      SCOPED_TRACE(std::string(window) + " " + predicate);
+      std::string simplified = expectSameBits(llvm::formatv(R"(
+func.func @f(%x: tensor<8x8x3xf32>, %g: tensor<{1}xf32>) -> tensor<8x8x3xf32> {{
+  %zero = grad.constant dense<0.0> : tensor<8x8x3xf32>
+  %max, %tap = grad.window_max %x window {0} : tensor<8x8x3xf32>
+  %back = grad.window_scatter %g, %tap size [8, 8] window {0} : tensor<{1}xf32>, tensor<{1}xi8>
+  %mask = grad.compare {2} %x, %zero : tensor<8x8x3xf32>
+  %0 = grad.select %mask, %back, %zero : tensor<8x8x3xf32>
+  return %0 : tensor<8x8x3xf32>
+})",
+                                                            window, shape, predicate)
+                                                  .str());
+      EXPECT_LT(simplified.find("grad.select"), simplified.find("grad.window_scatter"));
+    }
+}
+
+} // namespace
