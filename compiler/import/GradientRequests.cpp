@@ -1,7 +1,5 @@
 // Each request becomes one reverse pass, or one pass per element of a Jacobian; all passes share
 // the forward pass.
-#include "dialects/Pch.h"
-
 #include "compiler/import/GradientRequests.h"
 #include "compiler/import/support/Names.h"
 #include "passes/support/Reach.h"

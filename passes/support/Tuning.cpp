@@ -1,6 +1,8 @@
 // The first line names the format; every other line is a comment or a choice.
 #include "passes/support/Tuning.h"
 
+#include "passes/support/ScheduleCandidates.h"
+
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/Support/LineIterator.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -86,6 +88,21 @@ std::string Tuning::text() const {
 const Tuning::Choice *Tuning::find(StringRef key) const {
   auto found = indices.find(key);
   return found == indices.end() ? nullptr : &choices[found->second].second;
+}
+
+FailureOr<exec::ScheduleAttr> Tuning::scheduleOf(exec::KernelOp kernel,
+                                                 const exec::Level &level) const {
+  const Choice *choice = find(tuningKey(kernel, level));
+  if (!choice)
+    return exec::ScheduleAttr();
+  SmallVector<exec::ScheduleAttr> possible = scheduleCandidates(kernel, level);
+  possible.push_back(kernel.getScheduleAttr());
+  if (!llvm::is_contained(possible, choice->schedule))
+    return emitError(locationOf(*choice, kernel.getContext()))
+           << "expected one of the " << possible.size() << " schedules that kernel \""
+           << kernel.getSymName() << "\" may have, such as " << kernel.getScheduleAttr()
+           << ", found " << choice->schedule << ": tune again";
+  return choice->schedule;
 }
 
 void Tuning::insert(StringRef key, Choice choice) {

@@ -30,6 +30,10 @@ public:
   std::string text() const;
 
   const Choice *find(llvm::StringRef key) const;
+  /// The schedule of the file for a kernel; null without one. Emits an error if the kernel, which
+  /// has its default schedule, cannot have it.
+  mlir::FailureOr<mlir::exec::ScheduleAttr> scheduleOf(mlir::exec::KernelOp kernel,
+                                                       const mlir::exec::Level &level) const;
   /// The file has no choice for the key yet.
   void insert(llvm::StringRef key, Choice choice);
 
