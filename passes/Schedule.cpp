@@ -11,7 +11,6 @@
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/OperandLayout.h"
 #include "passes/support/ScheduleBlocks.h"
-#include "passes/support/ScheduleCandidates.h"
 #include "passes/support/Tuning.h"
 #include "passes/support/TurnedPanels.h"
 #include "passes/support/Winograd.h"
@@ -152,6 +151,8 @@ private:
   void product(ContractionOpInterface op) {
     if (std::optional<int64_t> rows = rowsOfFewColumns(kernel, level))
       return fewColumns(op, *rows);
+    if (suitsLaneSums(kernel, level))
+      return laneSums();
     contraction(op);
     if (walksBlocks(op, *level.kernels)) {
       if (root.getRank() == 2)
@@ -166,9 +167,19 @@ private:
     }
   }
 
+  /// All rows by as many columns as there are registers for sums, but at most as many streams as
+  /// the hardware prefetches. Columns are the units.
+  void laneSums() {
+    constexpr int64_t maxColumns = 8;
+    tile = llvm::to_vector(root.getShape());
+    int64_t rows = root.getNumElements() / tile.back();
+    tile.back() = std::clamp<int64_t>(maxLaneSums(level) / rows, 1, maxColumns);
+    columnsFirst();
+    algorithm = exec::Algorithm::lane_sums;
+  }
+
   /// Vectors run along the rows. A lhs with the sum along its rows goes through registers in
-  /// squares. One across a long sum is read once, a few of its rows at a time, if there is only one
-  /// column.
+  /// squares, or a single column is summed along the lanes. One across a long sum is read once.
   void fewColumns(ContractionOpInterface op, int64_t rows) {
     int64_t columns = tile.back() = root.getShape().back();
     ContractionLetters letters = op.getLetters();
@@ -179,6 +190,8 @@ private:
       block = blockOf(summedSizes(op), /*inner=*/1, columns == 1 ? fewSteps : level.blockSteps);
     else if (tiles(order.front()) == 1)
       divideUnits();
+    if (columns == 1 && suitsLaneSumsOfColumn(op, lanes))
+      algorithm = exec::Algorithm::lane_sums;
   }
 
   /// Whether the kernel turns a factor: the part that its column tiles read, once for all rows.
@@ -401,8 +414,15 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       kernel.setScheduleAttr(Scheduler(kernel, *level).run());
       kernel.setScheduleAttr(withPanels(kernel, *level));
       countWinograd(kernel);
-      if (measured && failed(takeMeasured(kernel, *level)))
+      if (!measured)
+        continue;
+      FailureOr<exec::ScheduleAttr> schedule = measured->scheduleOf(kernel, *level);
+      if (failed(schedule))
         return signalPassFailure();
+      if (*schedule) {
+        kernel.setScheduleAttr(*schedule);
+        isTuned = true;
+      }
     }
     if (isTuned) {
       auto hash = IntegerAttr::get(IntegerType::get(&getContext(), 64, IntegerType::Unsigned),
@@ -420,22 +440,6 @@ struct Schedule : impl::ScheduleBase<Schedule> {
     for (auto op : kernel.getBlock().getOps<ContractionOpInterface>())
       direct += cast<CostOpInterface>(op.getOperation()).getFlops();
     kernel.setFlops(*kernel.getFlops() - direct + direct * 16 / 36);
-  }
-
-  LogicalResult takeMeasured(exec::KernelOp kernel, const exec::Level &level) {
-    const Tuning::Choice *choice = measured->find(tuningKey(kernel, level));
-    if (!choice)
-      return success();
-    SmallVector<exec::ScheduleAttr> possible = scheduleCandidates(kernel, level);
-    possible.push_back(kernel.getScheduleAttr());
-    if (!llvm::is_contained(possible, choice->schedule))
-      return emitError(measured->locationOf(*choice, kernel.getContext()))
-             << "expected one of the " << possible.size() << " schedules that kernel \""
-             << kernel.getSymName() << "\" may have, such as " << kernel.getScheduleAttr()
-             << ", found " << choice->schedule << ": tune again";
-    kernel.setScheduleAttr(choice->schedule);
-    isTuned = true;
-    return success();
   }
 
   std::shared_ptr<const Tuning> measured; ///< shared by the pass's clones

@@ -48,7 +48,7 @@ static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block,
   algorithm = Algorithm::direct;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef word;
-    if (succeeded(parser.parseOptionalKeyword(&word, {"winograd", "attention"}))) {
+    if (succeeded(parser.parseOptionalKeyword(&word, {"winograd", "attention", "lane_sums"}))) {
       algorithm = *symbolizeAlgorithm(word);
       continue;
     }

@@ -33,7 +33,8 @@ def Exec_PanelKindEnum : I32EnumAttr<"PanelKind", "what panels hold", [
 }
 
 def Exec_AlgorithmEnum : I32EnumAttr<"Algorithm", "how a kernel is computed", [
-    I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd", 1>, I32EnumAttrCase<"attention", 2>]> {
+    I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd", 1>, I32EnumAttrCase<"attention", 2>,
+    I32EnumAttrCase<"lane_sums", 3>]> {
   let cppNamespace = "::mlir::exec";
 }
 
@@ -91,7 +92,8 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     is copied; columns are the outermost loop then. `algorithm`: `winograd` computes a 3x3
     convolution, or the gradient of its filter, by F(2x2, 3x3); `tile`, or `block`, then is the extent transformed together.
     `attention` computes one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
-    all dims, the last dim in `order` fastest.
+    all dims, the last dim in `order` fastest. `lane_sums` computes a product whose factors have the sum along their rows: each
+    result of a tile has vectors of partial sums, whose lanes are added up at the end.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
@@ -110,6 +112,7 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
   let extraClassDeclaration = [{
     bool isWinograd() const { return getAlgorithm() == Algorithm::winograd; }
     bool isAttention() const { return getAlgorithm() == Algorithm::attention; }
+    bool hasLaneSums() const { return getAlgorithm() == Algorithm::lane_sums; }
   }];
 }
 

@@ -99,6 +99,8 @@ private:
   /// rows goes through registers in squares.
   double shuffles(ContractionOpInterface op) {
     constexpr double perVector = 5; // of the lhs
+    if (schedule.hasLaneSums())
+      return 1;
     ContractionLetters letters = op.getLetters();
     double columns = double(kernel.getRoot().getShape().back());
     return 1 + (letters.isSummed(letters.lhs.back()) ? perVector / columns : 0);
@@ -136,7 +138,9 @@ private:
     int64_t columns = 1, rows = 1; // of accumulators
     for (auto [dim, size, step] : llvm::enumerate(shape, tile)) {
       int64_t extent = std::min(size, step);
-      if (int64_t(dim) == vectorDim())
+      if (int64_t(dim) == vectorDim() && schedule.hasLaneSums())
+        columns = extent;
+      else if (int64_t(dim) == vectorDim())
         columns = std::max<int64_t>(llvm::divideCeil(extent, lanes), 1);
       else
         rows *= extent;

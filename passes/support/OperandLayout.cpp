@@ -89,6 +89,53 @@ std::optional<int64_t> gradc::rowsOfFewColumns(exec::KernelOp kernel, const exec
              : std::nullopt;
 }
 
+int64_t gradc::maxLaneSums(const exec::Level &level) { return level.vectorRegisters * 3 / 4; }
+
+int64_t gradc::laneSumChains(exec::ScheduleAttr schedule, const exec::Level &level) {
+  if (!schedule.hasLaneSums())
+    return 0;
+  return std::clamp<int64_t>(maxLaneSums(level) / llvm::product_of(schedule.getTile()), 1,
+                             level.chains);
+}
+
+/// The length of a product's sum if it is the last dim of the lhs alone, else 0.
+static int64_t stepsAlongRows(ContractionOpInterface op) {
+  ContractionLetters letters = op.getLetters();
+  auto isSummed = [&](char letter) { return letters.isSummed(letter); };
+  if (letters.window || letters.lhs.empty() || !isSummed(letters.lhs.back()) ||
+      llvm::count_if(letters.lhs, isSummed) != 1)
+    return 0;
+  return cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back();
+}
+
+bool gradc::suitsLaneSums(exec::KernelOp kernel, const exec::Level &level) {
+  constexpr int64_t minColumns = 3, minVectors = 8; // together; of a sum
+  ContractionOpInterface product = contractionOf(kernel);
+  RankedTensorType root = kernel.getRoot();
+  if (level.isCuda() || !product || product->getResult(0).getType() != root ||
+      root.getRank() == 0 || root.getNumElements() == 0 ||
+      !isa<Float32Type, Float64Type>(root.getElementType()) || !isPerElement(kernel, product))
+    return false;
+  auto [lhs, rhs, result, window] = product.getLetters();
+  auto isFactor = [&](unsigned i) {
+    BlockArgument factor = argumentOf(product, i);
+    return factor && !kernel.getLayout(factor.getArgNumber()) &&
+           getElementTypeOrSelf(factor.getType()) == root.getElementType();
+  };
+  if (!isFactor(0) || !isFactor(1) || rhs.size() != 2 || laneDim(product) != 0)
+    return false;
+  int64_t lanes = level.vectorBytes / widestElement(kernel);
+  int64_t rows = root.getNumElements() / root.getShape().back();
+  // Vectors of results run along the columns, where the next tile is.
+  return rows * minColumns <= maxLaneSums(level) && rows % lanes != 0 &&
+         stepsAlongRows(product) >= minVectors * lanes;
+}
+
+bool gradc::suitsLaneSumsOfColumn(ContractionOpInterface op, int64_t lanes) {
+  constexpr int64_t minVectors = 4;
+  return stepsAlongRows(op) >= minVectors * lanes;
+}
+
 PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {
   if (level.isCuda()) // neighbouring threads read neighbouring elements of a row-major tensor
     return nullptr;

@@ -17,6 +17,17 @@ std::optional<int64_t> laneDim(mlir::grad::ContractionOpInterface op);
 std::optional<int64_t> rowsOfFewColumns(mlir::exec::KernelOp kernel,
                                         const mlir::exec::Level &level);
 
+/// Results of a product that are summed along the lanes together: each has a vector of partial sums
+/// in registers, beside those of the factors.
+int64_t maxLaneSums(const mlir::exec::Level &level);
+/// Independent chains of each such sum, if there are registers left; 0 without them.
+int64_t laneSumChains(mlir::exec::ScheduleAttr schedule, const mlir::exec::Level &level);
+/// Whether a product has so few rows, and both factors are row-major along its sum, that results
+/// are summed along the lanes.
+bool suitsLaneSums(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
+/// The same for a product with a single column: its lhs is row-major along the sum.
+bool suitsLaneSumsOfColumn(mlir::grad::ContractionOpInterface op, int64_t lanes);
+
 /// The panel layout of `operand` if the vectors of the kernel's contraction are loaded from it;
 /// null: row-major suffices. Factors of dot products whose sum runs across rows also need panels of
 /// pairs.

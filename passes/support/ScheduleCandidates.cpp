@@ -29,7 +29,8 @@ public:
 
   SmallVector<exec::ScheduleAttr> list() {
     exec::PanelAttr stored = kernel.getLayout(kernel.getBlock().getNumArguments());
-    if (tile.empty() || (stored && stored.isWinograd())) // transforms whole filters
+    if (tile.empty() || standard.hasLaneSums() ||
+        (stored && stored.isWinograd())) // transforms whole filters
       return {};
     if (standard.isAttention())
       varyAttention();

@@ -97,6 +97,42 @@ exec.kernel @rows_of_the_run(%x: tensor<64x100xf32>, %y: tensor<300x100xf32>) at
   exec.yield %0 : tensor<64x300xf32>
 }
 
+// With few rows, results are summed along the lanes: all rows, and as many columns as there are registers for sums. With more rows a factor is
+// turned, and a short sum is not worth adding up lanes.
+
+// V3-LABEL: exec.kernel @three_rows(
+// V3-SAME: tile = [3, 4], order = [1, 0], grain = {{[0-9]+}}, lane_sums>
+// V4-LABEL: exec.kernel @three_rows(
+// V4-SAME: tile = [3, 8], order = [1, 0], grain = {{[0-9]+}}, lane_sums>
+exec.kernel @three_rows(%x: tensor<3x256xf32>, %y: tensor<300x256xf32>) attributes {flops = 460800 : i64, bytes = 313872 : i64} {
+  %0 = grad.matmul %x, %y transpose_rhs : tensor<3x256xf32>, tensor<300x256xf32>
+  exec.yield %0 : tensor<3x300xf32>
+}
+// V3-LABEL: exec.kernel @eight_rows(
+// V3-SAME: turned
+// V4-LABEL: exec.kernel @eight_rows(
+// V4-SAME: tile = [8, 3], order = [1, 0], grain = {{[0-9]+}}, lane_sums>
+exec.kernel @eight_rows(%x: tensor<8x256xf32>, %y: tensor<300x256xf32>) attributes {flops = 1228800 : i64, bytes = 324992 : i64} {
+  %0 = grad.matmul %x, %y transpose_rhs : tensor<8x256xf32>, tensor<300x256xf32>
+  exec.yield %0 : tensor<8x300xf32>
+}
+// V4-LABEL: exec.kernel @three_rows_of_short_sums(
+// V4-SAME: turned
+exec.kernel @three_rows_of_short_sums(%x: tensor<3x100xf32>, %y: tensor<300x100xf32>) attributes {flops = 180000 : i64, bytes = 124800 : i64} {
+  %0 = grad.matmul %x, %y transpose_rhs : tensor<3x100xf32>, tensor<300x100xf32>
+  exec.yield %0 : tensor<3x300xf32>
+}
+
+// A dot product for each row, with both factors' rows, is a row sum like others.
+
+// V4-LABEL: exec.kernel @dot_of_each_row(
+// V4-NOT: lane_sums
+// V4: grad.convolution
+exec.kernel @dot_of_each_row(%x: tensor<4x4096xf32>, %y: tensor<4x4096xf32>) attributes {flops = 32768 : i64, bytes = 131088 : i64} {
+  %0 = grad.convolution %x, %y dims "nk,nk->n" window <[]> : tensor<4x4096xf32>, tensor<4x4096xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+
 // Results and sums of no elements have schedules.
 
 // V4-LABEL: exec.kernel @no_columns(

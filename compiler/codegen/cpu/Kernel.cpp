@@ -155,7 +155,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     operands.push_back(slice(slot++, argument));
     tiles.bind(argument, operands.back());
   }
-
+  tiles.sumAlongLanes(gradc::laneSumChains(schedule, level));
   if (level.amxRows && gradc::readsPairs(kernel)) // their products are summed in tile registers
     tiles.takeTileRegisters();
   auto finish = [&](LogicalResult emitted) {

@@ -292,11 +292,12 @@ void TileEmitter::prefetchAhead(linalg::GenericOp op, const WindowReads &windows
 }
 
 void TileEmitter::prefetchOnce(Value value, const Point &point,
-                               std::set<std::pair<const void *, LinearExpr>> &lines) {
+                               std::set<std::pair<const void *, LinearExpr>> &lines,
+                               Memory::Cache cache) {
   if (auto memory = memories.find(value); memory != memories.end()) {
     if (std::optional<LinearExpr> line = memory->second.line(nest, point))
       if (lines.insert({value.getAsOpaquePointer(), *line}).second)
-        memory->second.prefetch(nest, *line);
+        memory->second.prefetch(nest, *line, cache);
     return;
   }
   auto op = value.getDefiningOp<linalg::GenericOp>();
@@ -306,7 +307,7 @@ void TileEmitter::prefetchOnce(Value value, const Point &point,
   for (OpOperand &operand : op->getOpOperands())
     if (domain && isRead(op, operand))
       if (auto at = evaluate(op.getMatchingIndexingMap(&operand), *domain, point.valid))
-        prefetchOnce(operand.get(), *at, lines);
+        prefetchOnce(operand.get(), *at, lines, cache);
 }
 
 /// The reductions that the value depends on.

@@ -80,6 +80,10 @@ public:
   void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
                   llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block, int64_t steps);
 
+  /// From now on, a product is summed along the lanes: each result has `chains` vectors of partial
+  /// sums, for any number of rows in a tile. 0: lanes run along results.
+  void sumAlongLanes(int64_t chains) { laneChains = chains; }
+
   /// Between these, bf16 products whose rhs is in pairs are summed in AMX's tile registers. At
   /// depth 0.
   void takeTileRegisters();
@@ -107,7 +111,8 @@ private:
   void prepareOnce(mlir::Value value, llvm::ArrayRef<Point> points,
                    std::set<std::pair<const void *, Point>> &seen);
   void prefetchOnce(mlir::Value value, const Point &point,
-                    std::set<std::pair<const void *, LinearExpr>> &lines);
+                    std::set<std::pair<const void *, LinearExpr>> &lines,
+                    Memory::Cache cache = Memory::Cache::first);
 
   /// Each lane computed alone.
   mlir::Value laneByLane(mlir::Type element, const Point &point,
@@ -166,8 +171,21 @@ private:
                             llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains);
   /// A reduction that few steps change. False for others, and where lanes run across its targets.
   bool reduceWhere(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
+  /// A reduction whose points have lanes that run across rows of its inputs along `dim`: each row
+  /// is reduced by vectors of its own. Inputs that all lanes share, as a factor of a product of few
+  /// rows, leave registers for a few of them. False for others.
+  bool reduceRowOfEachLane(mlir::linalg::GenericOp op, mlir::OpResult result,
+                           llvm::ArrayRef<Point> points, unsigned dim);
+  /// Where the next tile's rows are: so many elements further along a dim of the op's domain.
+  struct NextRows {
+    unsigned dim;
+    int64_t distance;
+  };
+  /// Prefetches the rows that the next tile reads.
+  void prefetchRows(mlir::linalg::GenericOp op, const NextRows &next, llvm::ArrayRef<Step> steps);
+  /// With `next`, the next tile's rows are prefetched.
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
-                    unsigned dim, mlir::Value combined);
+                    unsigned dim, mlir::Value combined, std::optional<NextRows> next = {});
   /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for
   /// other reductions.
   bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
@@ -245,6 +263,7 @@ private:
   /// Register and row of the last tile's sums, by value and point.
   std::map<std::pair<const void *, Point>, std::pair<int64_t, int64_t>> summed;
   Team *team = nullptr;
+  int64_t laneChains = 0; // of `sumAlongLanes`
   bool failed = false;
 };
 

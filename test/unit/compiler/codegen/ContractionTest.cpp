@@ -149,6 +149,31 @@ TEST(Contraction, CopiesItsColumnsInPanels) {
         panels));
 }
 
+/// Each result has vectors of partial sums, whose lanes are added at the end; the next rows are
+/// prefetched, also beyond the last. With few columns a vector of results has idle lanes.
+TEST(Contraction, LaneSums) {
+  for (auto [m, n, k] : {std::tuple(1, 16, 128), {1, 21, 133}, {2, 1100, 700}, {7, 7, 400}})
+    for (auto [lanes, rows, columns] : {std::tuple(16, 1, 8), {16, 7, 3}, {8, 3, 4}, {8, 7, 1}})
+      expectRight(formatv(
+          R"(exec.kernel @k(%a: {0}, %b: {1}, %bias: {2}) attributes {{
+          schedule = #exec.schedule<lanes = {4}, tile = [{5}, {6}], order = [1, 0], grain = 1, lane_sums> } {{
+      %c = grad.matmul %a, %b transpose_rhs : {0}, {1}
+      %d = grad.broadcast %bias dims [1] : {2} -> {3}
+      %e = grad.add %c, %d : {3}
+      exec.yield %e : {3} })",
+          tensor({m, k}), tensor({n, k}), tensor({n}), tensor({m, n}), lanes, rows, columns));
+}
+
+/// Vectors of results run along the rows.
+TEST(Contraction, LaneSumsOfAColumn) {
+  for (auto [m, k] : {std::pair(16, 64), {37, 300}})
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {1}) attributes {{
+          schedule = #exec.schedule<lanes = 16, tile = [16, 1], order = [0, 1], grain = 1, lane_sums> } {{
+      %c = grad.matmul %a, %b : {0}, {1}
+      exec.yield %c : {2} })",
+                        tensor({m, k}), tensor({k, 1}), tensor({m, 1})));
+}
+
 TEST(Contraction, Batched) {
   expectRight(formatv(
       R"(exec.kernel @k(%a: tensor<3x7x10xf32>, %b: tensor<3x10x19xf32>) attributes {{{0}} {{

@@ -125,6 +125,36 @@ TEST(Rows, OfFewColumns) {
                {1, 5, 8, 9, 16, 20, 21});
 }
 
+/// The bits of a row do not depend on the number of rows, whether its sums are along lanes or not.
+TEST(Rows, OfProductsHaveTheSameBits) {
+  constexpr int64_t most = 40, width = 11;
+  for (const char *schedule : {"tile = [7, 3], order = [0, 1], grain = 1, lane_sums",
+                               "tile = [16, 3], order = [0, 1], grain = 1",
+                               "tile = [16, 1], order = [0, 1], grain = 1, lane_sums",
+                               "tile = [6, 16], order = [0, 1], grain = 1"}) {
+    SCOPED_TRACE(schedule);
+    KernelRunner kernel(
+        sized(std::string("exec.kernel @k(%a: tensor<@1@x700xf32>, %b: tensor<11x700xf32>) "
+                          "attributes {schedule = #exec.schedule<lanes = 16, ") +
+                  schedule +
+                  R"(> @rows@} {
+      %y = grad.matmul %a, %b transpose_rhs : tensor<@1@x700xf32>, tensor<11x700xf32>
+      exec.yield %y : tensor<@1@x11xf32> })",
+              most, ", extents = [array<i64: 1, 0>, array<i64: 0, 0>], rows = array<i64: 1, 0>"));
+    ASSERT_TRUE(kernel.isReady());
+    std::vector<HostTensor> operands = kernel.randomOperands(1);
+    auto runs = [&](int64_t rows) {
+      return kernel.run(operands, {{0, kernel.units(rows)}}, rows)[0];
+    };
+    HostTensor all = runs(most);
+    for (int64_t rows : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 39})
+      ASSERT_EQ(std::memcmp(runs(rows).bytes().data(), all.bytes().data(),
+                            size_t(rows * width) * sizeof(float)),
+                0)
+          << rows << " rows";
+  }
+}
+
 TEST(Rows, WeightGradientSumsOverRows) {
   expectRows(
       std::string("exec.kernel @k(%a: tensor<@1@x19xf32>, %b: tensor<@1@x40xf32>) attributes {") +
