@@ -19,6 +19,7 @@ Path = str | os.PathLike
 _DTYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
            11: "float64", 12: "uint32", 13: "uint64", 16: "uint16",  # bf16 as its bits
            17: "uint8", 18: "uint8", 19: "uint8", 20: "uint8", 21: "uint8", 22: "int8", 23: "uint8", 24: "uint8", 25: "uint8", 26: "int8"}  # narrow types
+_MAX_F32 = float(np.finfo(np.float32).max)
 _forks = 0
 
 
@@ -182,6 +183,13 @@ def buffer_of(array: np.ndarray):
     return from_buffer(contiguous(array))
 
 
+def _checked_rate(rate: float) -> float:
+    """The learning rate of a step; raises where it is no number of 0 or more in f32."""
+    if not 0 <= rate <= _MAX_F32:
+        raise Error(f"expected a learning rate of 0 or more, found {rate}")
+    return rate
+
+
 class Session:
     """The parameters, optimizer state, and memory of one training, or of predictions. Calls from several threads take turns; other threads
     run during a step. A session belongs to its process: after a fork, the child must create its own."""
@@ -281,7 +289,7 @@ class Session:
                 self._rows = rows
                 options.samples = max(rows, 0)
             if learning_rate != self._rate:
-                options.learning_rate = self._rate = learning_rate
+                options.learning_rate = self._rate = _checked_rate(learning_rate)
             more: list = []
             if kind is not None or rates or momentum is not None:
                 options = self._special(options, more, kind, rates or {}, momentum)
@@ -297,7 +305,8 @@ class Session:
         options.entry = keep_text(keep, kind)
         if rates:
             keep.append(ffi.new("gradc_group_rate[]", [{"size": ffi.sizeof("gradc_group_rate"), "group": keep_text(keep, group),
-                                                        "learning_rate": rate} for group, rate in rates.items()]))
+                                                        "learning_rate": _checked_rate(rate)}
+                                                       for group, rate in rates.items()]))
             options.rates, options.rate_count = keep[-1], len(rates)
         if momentum is not None:
             keep.append(ffi.new("float *", momentum))

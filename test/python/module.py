@@ -3,6 +3,7 @@
     module.py [TEST ...]
 """
 import gc
+import math
 import os
 import signal
 import sys
@@ -59,6 +60,9 @@ class Digits(unittest.TestCase):
             self.assertTrue(all(step.updated for step in steps))
             rest = {name: values[-5:] for name, values in self.data.items()}
             self.assertTrue(np.isfinite(session.step([rest["images"], rest["labels"]], learning_rate=0.01).loss))
+            for wrong in (math.nan, math.inf, -0.1, 1e39):
+                with self.assertRaisesRegex(gradc.Error, "expected a learning rate of 0 or more"):
+                    session.step(rest, learning_rate=wrong)
             self.assertEqual(session.number, 41)
 
     def test_a_run_returns_its_weights(self):
