@@ -200,7 +200,7 @@ def Grad_BitCastOp : Grad_Op<"bit_cast", [Grad_Pointwise, AllShapesMatch<["opera
 }
 
 def Grad_ClampOp : Grad_Op<"clamp", [SameOperandsAndResultType, Grad_Pointwise]> {
-  let summary = "y = min(max(x, low), high); NaN stays; gradient 1 where low <= x <= high, else 0";
+  let summary = "y = min(max(x, low), high); NaN stays; gradient 1 where low < x < high, else 0";
   let description = "C1: `low` and `high` are numbers; those of integers are whole or infinite.";
   let arguments = (ins Grad_NumberTensor:$operand, F64Attr:$low, F64Attr:$high);
   let results = (outs Grad_NumberTensor:$result);

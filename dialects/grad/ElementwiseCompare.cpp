@@ -149,8 +149,8 @@ LogicalResult ClampOp::buildGradient(OpBuilder &builder, ValueRange resultGradie
   Expr x(builder, getLoc(), getOperand());
   Expr dy = x.with(resultGradients[0]);
   Expr inside =
-      x.compare(ComparePredicate::ge, x.splat(getLow().convertToDouble()))
-          .apply<AndOp>(x.compare(ComparePredicate::le, x.splat(getHigh().convertToDouble())));
+      x.compare(ComparePredicate::gt, x.splat(getLow().convertToDouble()))
+          .apply<AndOp>(x.compare(ComparePredicate::lt, x.splat(getHigh().convertToDouble())));
   operandGradients[0] = inside.select(dy, dy.splat(0));
   return success();
 }

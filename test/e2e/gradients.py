@@ -214,9 +214,28 @@ def forward():
            "compile it for a larger one\n")
 
 
+def kinks():
+    """Where an activation has two slopes the gradient is PyTorch's: pictures with black regions reach these points."""
+    nodes = {"LeakyRelu": ((-0.0, 0.0), (0.1, 0.1), {"alpha": 0.1}), "HardSigmoid": ((-3.0, 3.0), (0, 0), {"alpha": 1 / 6}),
+             "HardSwish": ((-3.0, 3.0), (0, 1), {}), "Clip": ((0.0, 6.0), (0, 0), {}), "PRelu": ((0.0, 0.0), (0.25, 0.25), {})}
+    for op, (points, slopes, attributes) in nodes.items():
+        model = Model(op, opset=20)
+        more = {"Clip": [model.initializer("low", FLOAT, [], [0.0]), model.initializer("high", FLOAT, [], [6.0])],
+                "PRelu": [model.initializer("slope", FLOAT, [1], [0.25])]}.get(op, [])
+        model.output(model.node(op, [model.input("x", FLOAT, ["N", 2])] + more, ["y"], "kink", **attributes), FLOAT, ["N", 2])
+        model.save(os.path.join(folder, op + ".onnx"))
+        artifact = compile_spec("kink" + op, 'gradients { of: "y" with_respect_to: "x" }', 2, os.path.join(folder, op + ".onnx"))
+        path = os.path.join(folder, op + ".npy")
+        write_npy(path, array.array("f", points), (1, 2))
+        run(artifact, "at" + op, x=path)
+        _, found = result("at" + op, "dy_dx")
+        expect(f"{op}: {list(found)}, expected {slopes}", all(abs(a - b) < 1e-6 for a, b in zip(found, slopes)))
+
+
 many_rows()
 single_rows()
 jacobian()
 shared_input()
 forward()
+kinks()
 print(f"all: {checks} checks")

@@ -76,11 +76,11 @@ func.func @grad_select(%c: tensor<i1>, %a: tensor<f32>, %b: tensor<f32>) -> (ten
   return %g#0, %g#1 : tensor<f32>, tensor<f32>
 }
 
-// The limits themselves are included.
+// The limits themselves have no gradient, like ReLU at 0, and as in PyTorch and JAX.
 // GRAD-LABEL: @grad_clamp
-// GRAD: dense<[0.000000e+00, 1.000000e+00, 1.000000e+00, 0.000000e+00]>
+// GRAD: dense<[0.000000e+00, 0.000000e+00, 1.000000e+00, 0.000000e+00]>
 func.func @grad_clamp() -> tensor<4xf32> {
-  %x = grad.constant dense<[-2.0, -1.0, 1.0, 2.0]> : tensor<4xf32>
+  %x = grad.constant dense<[-2.0, -1.0, 0.5, 1.0]> : tensor<4xf32>
   %c = grad.clamp %x, -1.0, 1.0 : tensor<4xf32>
   %y = grad.reduce_sum %c dims [0] : tensor<4xf32>
   %g = grad.gradient %y wrt %x : tensor<f32>, tensor<4xf32>

@@ -32,7 +32,10 @@ template <Expr (*formula)(Node &, Expr)> LogicalResult activation(Node &n) {
 }
 
 Expr importSigmoid(Node &, Expr x) { return sigmoid(x); }
-Expr leakyRelu(Expr x, double alpha) { return atLeastZero(x).select(x, x * alpha); }
+Expr leakyRelu(Expr x, Expr slope) {
+  return x.compare(ComparePredicate::gt, x.splat(0)).select(x, x * slope); // at 0, the slope
+}
+Expr leakyRelu(Expr x, double alpha) { return leakyRelu(x, x.splat(alpha)); }
 Expr importLeakyRelu(Node &n, Expr x) { return leakyRelu(x, n.real("alpha", 0.01f)); }
 Expr elu(Expr x, double alpha) { return atLeastZero(x).select(x, negativeExpm1(x) * alpha); }
 Expr importElu(Node &n, Expr x) { return elu(x, n.real("alpha", 1)); }
@@ -107,7 +110,7 @@ LogicalResult importPRelu(Node &n) {
     return n.error() << "expected a slope that broadcasts to " << n.describeOperand(0) << ", found "
                      << n.describeOperand(1);
   Expr x = n.expr(0u), slope = n.expr(n.broadcast(given, n.shape(0)));
-  return n.set(atLeastZero(x).select(x, x * slope));
+  return n.set(leakyRelu(x, slope));
 }
 
 LogicalResult importGelu(Node &n) {
