@@ -75,6 +75,8 @@ def convolutions(model):
                                               constant(model, f"v{i}", [after], 1.0 * i)], [f"n{i}"], f"bn{i}")
         h = model.node("Relu", [h], [f"r{i}"], f"relu{i}")
     h = model.node("MaxPool", [h], ["p"], "pool", kernel_shape=[2, 2], strides=[2, 2])
+    # Windows in the padding count fewer elements: a constant that repeats along rows and channels.
+    h = model.node("AveragePool", [h], ["a"], "smooth", kernel_shape=[3, 3], pads=[1, 1, 1, 1])
     h = model.node("AveragePool", [h], ["q"], "mean", kernel_shape=[size // 2, size // 2])
     h = model.node("Flatten", [h], ["f"], "flat")
     model.output(model.node("Gemm", [h, weight(model, "w3", channels, CLASSES), weight(model, "b3", CLASSES)],

@@ -3,6 +3,7 @@
 
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/RepeatedDims.h"
 #include "runtime/include/gradc/artifact.h"
 
 using namespace mlir;
@@ -210,6 +211,16 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
   return verdict;
 }
 
+/// The value without the dims along which it repeats, such as that of the batch, and in `dims`
+/// those that are left.
+static ElementsAttr dropRepeated(ElementsAttr value, SmallVectorImpl<int64_t> &dims) {
+  SmallVector<bool> repeated = repeatedDims(value);
+  if (!llvm::is_contained(repeated, true))
+    return value;
+  llvm::erase_if(dims, [&](int64_t d) { return repeated[d]; });
+  return withoutDims(value, repeated).toAttribute();
+}
+
 LogicalResult States::finish(std::vector<Verdict> &verdicts) {
   ModuleOp module = getModule();
   DenseMap<StringAttr, SmallVector<ReadOp>> reads;
@@ -228,17 +239,24 @@ LogicalResult States::finish(std::vector<Verdict> &verdicts) {
     ElementsAttr value = constant.getValue();
     auto type = cast<RankedTensorType>(value.getType());
     auto dense = dyn_cast<DenseElementsAttr>(value);
-    if ((dense && dense.isSplat()) ||
-        type.getNumElements() * elementBytes(type.getElementType()) <= smallBytes)
+    if (dense && dense.isSplat())
       return;
     auto initializer = names.find(value);
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(type.getRank()));
+    if (initializer == names.end())
+      value = dropRepeated(value, dims);
+    bool isSmall = type.getNumElements() * elementBytes(type.getElementType()) <= smallBytes;
+    if (isSmall && int64_t(dims.size()) == type.getRank())
+      return;
     std::string name = initializer != names.end() ? initializer->second : nodeName(constant);
     StateOp &state = constants[name];
     if (!state || state.getInitial() != value)
       state = create(name, StateKind::constant, value, constant.getLoc());
     OpBuilder builder(constant);
+    Value read =
+        ReadOp::create(builder, constant.getLoc(), value.getType(), state.getSymName()).getResult();
     constant.replaceAllUsesWith(
-        ReadOp::create(builder, constant.getLoc(), type, state.getSymName()).getResult());
+        builder.createOrFold<BroadcastOp>(constant.getLoc(), type, read, dims));
     constant.erase();
   });
 
