@@ -30,12 +30,14 @@ static void addInitializer(onnx::GraphProto &graph, const std::string &name,
   }
 }
 
-/// Describes a graph input or output [N, `columns`].
-static void describe(onnx::ValueInfoProto &value, const std::string &name, int64_t columns) {
+/// Describes a graph input or output [`rows`, `columns`]; 0 rows: any number, N.
+static void describe(onnx::ValueInfoProto &value, const std::string &name, int64_t rows,
+                     int64_t columns) {
   value.set_name(name);
   auto &type = *value.mutable_type()->mutable_tensor_type();
   type.set_elem_type(GRADC_F32);
-  type.mutable_shape()->add_dim()->set_dim_param("N");
+  auto &first = *type.mutable_shape()->add_dim();
+  rows ? first.set_dim_value(rows) : first.set_dim_param("N");
   type.mutable_shape()->add_dim()->set_dim_value(columns);
 }
 
@@ -57,15 +59,16 @@ static void writeZeros(const std::string &path, const std::string &type, int wid
 }
 
 void gradc::test::writePerceptron(const std::string &folder, const std::vector<int64_t> &widths,
-                                  int64_t batch) {
+                                  int64_t batch, bool isFixed) {
   std::filesystem::create_directories(folder);
   onnx::ModelProto model;
   model.set_ir_version(8);
   model.add_opset_import()->set_version(17);
   onnx::GraphProto &graph = *model.mutable_graph();
   graph.set_name("perceptron");
-  describe(*graph.add_input(), "x", widths.front());
-  describe(*graph.add_output(), "logits", widths.back());
+  int64_t rows = isFixed ? batch : 0;
+  describe(*graph.add_input(), "x", rows, widths.front());
+  describe(*graph.add_output(), "logits", rows, widths.back());
   std::mt19937 random{1};
   std::string value = "x";
   for (size_t layer = 1; layer < widths.size(); ++layer) {

@@ -9,8 +9,9 @@
 namespace gradc::test {
 
 /// Writes a perceptron of ReLUs with random weights, a spec `train.textproto` without an optimizer,
-/// and one batch of data, all zeros, into `folder`.
-void writePerceptron(const std::string &folder, const std::vector<int64_t> &widths, int64_t batch);
+/// and one batch of data, all zeros, into `folder`. `isFixed`: the model takes whole batches only.
+void writePerceptron(const std::string &folder, const std::vector<int64_t> &widths, int64_t batch,
+                     bool isFixed = false);
 
 } // namespace gradc::test
 

@@ -1,6 +1,9 @@
 // Steps of several ranks that each have all parameters, against the same step of one process:
 // losses, states and what is logged.
+#include "test/unit/compiler/Perceptron.h"
 #include "test/unit/compiler/RanksTesting.h"
+
+#include <filesystem>
 
 using namespace gradc;
 using namespace gradc::test;
@@ -137,6 +140,18 @@ TEST(Ranks, AWrongIndexStopsTheStepOnAllRanks) {
   EXPECT_EQ(last(second), last(untouched));
 }
 
+/// Ranks share the denominator, the weights of all rows.
+TEST(Ranks, WeightsOfClassesFollowOneProcess) {
+  Case alone{"digits", dropped, sgd};
+  alone.edit = {"(loss .*)labels: \"labels\"",
+                "$1labels: \"labels\" class_weight: 1 class_weight: 2 class_weight: 3 "
+                "class_weight: 4 class_weight: 5 class_weight: 6 class_weight: 7 "
+                "class_weight: 8 class_weight: 9 class_weight: 10"};
+  Case wanted = alone;
+  wanted.add += "distribution {}";
+  expectTheSame(alone, wanted, {{16, 16}, {20, 12}}, 2e-6);
+}
+
 TEST(Ranks, WhatCannotBeSharedIsRefused) {
   auto saidOf = [](const Case &wanted) { return Compiled(specOf(wanted)).said; };
   EXPECT_NE(saidOf({"digits", dropped, sgd + "micro_batches: 32\ndistribution {}"})
@@ -159,15 +174,13 @@ TEST(Ranks, WhatCannotBeSharedIsRefused) {
           .find("expected 1 server or more, found 0"),
       std::string::npos);
   // One process says the same in a remark, and takes such a batch whole.
-  Case weighted{"digits", dropped, sgd + "distribution {}"};
-  weighted.edit = {"(loss .*)labels: \"labels\"",
-                   "$1labels: \"labels\" class_weight: 1 class_weight: 2 class_weight: 3 "
-                   "class_weight: 4 class_weight: 5 class_weight: 6 class_weight: 7 "
-                   "class_weight: 8 class_weight: 9 class_weight: 10"};
-  EXPECT_NE(saidOf(weighted).find(
-                "expected entry \"train\" to take any number of rows, since `distribution` gives "
-                "each rank some of the batch; it takes 32 only: "),
+  std::string folder = GRADC_TEST_SPECS "/fixed." + std::to_string(getpid());
+  writePerceptron(folder, {8, 4}, 32, /*isFixed=*/true);
+  EXPECT_NE(saidOf({folder, "", sgd + "distribution {}"})
+                .find("expected entry \"train\" to take any number of rows, since `distribution` "
+                      "gives each rank some of the batch; it takes 32 only: "),
             std::string::npos);
+  std::filesystem::remove_all(folder);
   Case single{"digits", dropped, sgd + "distribution {}"};
   single.edit = {"size: 32", "size: 1"};
   EXPECT_NE(saidOf(single).find("expected a batch.size of 2 or more for ranks to share, found 1"),
