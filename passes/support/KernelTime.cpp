@@ -138,10 +138,9 @@ private:
     int64_t columns = 1, rows = 1; // of accumulators
     for (auto [dim, size, step] : llvm::enumerate(shape, tile)) {
       int64_t extent = std::min(size, step);
-      if (int64_t(dim) == vectorDim() && schedule.hasLaneSums())
-        columns = extent;
-      else if (int64_t(dim) == vectorDim())
-        columns = std::max<int64_t>(llvm::divideCeil(extent, lanes), 1);
+      if (int64_t(dim) == vectorDim())
+        columns =
+            std::max<int64_t>(llvm::divideCeil(extent, schedule.hasLaneSums() ? 1 : lanes), 1);
       else
         rows *= extent;
     }

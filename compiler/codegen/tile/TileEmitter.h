@@ -171,19 +171,20 @@ private:
                             llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains);
   /// A reduction that few steps change. False for others, and where lanes run across its targets.
   bool reduceWhere(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
-  /// A reduction whose points have lanes that run across rows of its inputs along `dim`: each row
-  /// is reduced by vectors of its own. Inputs that all lanes share, as a factor of a product of few
-  /// rows, leave registers for a few of them. False for others.
+  /// Reduces the row of each lane with vectors along `dim`, if the points' lanes run across the
+  /// rows of an input. With `sumAlongLanes`, all lanes may share another input. False, with nothing
+  /// emitted, for other reductions.
   bool reduceRowOfEachLane(mlir::linalg::GenericOp op, mlir::OpResult result,
                            llvm::ArrayRef<Point> points, unsigned dim);
-  /// Where the next tile's rows are: so many elements further along a dim of the op's domain.
+  /// The next tile reads the rows that are `distance` elements further along dim `dim` of the op's
+  /// domain.
   struct NextRows {
     unsigned dim;
     int64_t distance;
   };
-  /// Prefetches the rows that the next tile reads.
+  /// Prefetches the next tile's rows for these steps.
   void prefetchRows(mlir::linalg::GenericOp op, const NextRows &next, llvm::ArrayRef<Step> steps);
-  /// With `next`, the next tile's rows are prefetched.
+  /// Reduces each point with vectors along `dim`, and prefetches the rows of `next`.
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
                     unsigned dim, mlir::Value combined, std::optional<NextRows> next = {});
   /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for

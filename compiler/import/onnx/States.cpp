@@ -3,7 +3,7 @@
 
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/support/Names.h"
-#include "dialects/grad/RepeatedDims.h"
+#include "compiler/import/support/RepeatedDims.h"
 #include "runtime/include/gradc/artifact.h"
 
 using namespace mlir;
@@ -211,16 +211,6 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
   return verdict;
 }
 
-/// The value without the dims along which it repeats, such as that of the batch, and in `dims`
-/// those that are left.
-static ElementsAttr dropRepeated(ElementsAttr value, SmallVectorImpl<int64_t> &dims) {
-  SmallVector<bool> repeated = repeatedDims(value);
-  if (!llvm::is_contained(repeated, true))
-    return value;
-  llvm::erase_if(dims, [&](int64_t d) { return repeated[d]; });
-  return withoutDims(value, repeated).toAttribute();
-}
-
 LogicalResult States::finish(std::vector<Verdict> &verdicts) {
   ModuleOp module = getModule();
   DenseMap<StringAttr, SmallVector<ReadOp>> reads;
@@ -244,7 +234,7 @@ LogicalResult States::finish(std::vector<Verdict> &verdicts) {
     auto initializer = names.find(value);
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(type.getRank()));
     if (initializer == names.end())
-      value = dropRepeated(value, dims);
+      value = dropRepeatedDims(value, dims);
     bool isSmall = type.getNumElements() * elementBytes(type.getElementType()) <= smallBytes;
     if (isSmall && int64_t(dims.size()) == type.getRank())
       return;

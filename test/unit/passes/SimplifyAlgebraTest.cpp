@@ -11,8 +11,8 @@ using namespace mlir::grad;
 
 namespace {
 
-/// Runs the pass on a function of one tensor, whose elements are special values and others, and
-/// expects the same bits; returns the simplified text.
+/// Evaluates a function before and after the pass, on arguments with special values, and expects
+/// the same bits. Returns the simplified text.
 std::string expectSameBits(StringRef text) {
   DialectRegistry registry;
   registry.insert<GradDialect, func::FuncDialect>();
