@@ -35,8 +35,8 @@ public:
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())
         filterTransform();
-      else if (readsTransformedFilter())
-        winograd(op);
+      else if (int64_t outputs = storedOutputs(kernel))
+        winograd(op, outputs);
       else if (op && op.getLetters().window)
         convolution(op);
       else if (op)
@@ -223,8 +223,8 @@ private:
     }
     if (rank < 3)
       return;
-    if (isBlocked && suitsWinogradGradient(op, level)) {
-      winogradGradient(op);
+    if (int64_t outputs = isBlocked ? winogradGradientOutputs(op, level) : 0) {
+      winogradGradient(op, outputs);
     } else if (isBlocked) {
       // Rows of the tile are innermost, because they share the rhs' columns. If there are too few
       // column tiles, the row tiles are the units.
@@ -281,12 +281,6 @@ private:
     exec::PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
     return layout && layout.isWinograd();
   }
-  bool readsTransformedFilter() {
-    return llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
-      exec::PanelAttr layout = kernel.getLayout(i);
-      return layout && layout.isWinograd();
-    });
-  }
 
   /// Transforms the nine taps of each filter at once; a unit is a panel of filters. Transposes go
   /// through registers, a square at a time.
@@ -302,11 +296,15 @@ private:
     return divisor;
   }
 
+  static exec::Algorithm winogradOf(int64_t outputs) {
+    return outputs == 4 ? exec::Algorithm::winograd4x4 : exec::Algorithm::winograd2x2;
+  }
+
   /// The number of windows whose transforms fit in the L2 cache together, or `least`: of several
-  /// pictures and, if the batch is small, of several columns.
-  std::pair<int64_t, int64_t> windowsTogether(int64_t channels, int64_t batch, int64_t columns,
-                                              int64_t least) {
-    int64_t window = winogradSlots * channels * 4; // bytes
+  /// pictures and, if the batch is small, of several columns. `slots`: of a window's channel.
+  std::pair<int64_t, int64_t> windowsTogether(int64_t slots, int64_t channels, int64_t batch,
+                                              int64_t columns, int64_t least) {
+    int64_t window = slots * channels * 4; // bytes
     int64_t windows = std::max(level.cachedBytes() / window, least);
     int64_t pictures = largestDivisor(batch, windows);
     return {pictures, largestDivisor(columns, std::max<int64_t>(windows / pictures, 1))};
@@ -315,43 +313,45 @@ private:
   /// Each block of windows reads the whole filter. If that does not stay in cache, a block has so
   /// many windows that its arithmetic takes `readsPerBlock` times as long as reading it, over
   /// several lines of a picture if necessary; one slot of them is in cache at a time.
-  void winograd(ContractionOpInterface op) {
+  void winograd(ContractionOpInterface op, int64_t outputs) {
     constexpr int64_t readsPerBlock = 4, bytesPerFlop = 2; // of a window: 4 bytes for 2 flops
+    int64_t slots = exec::winogradSlots(outputs);
     int64_t channels = shapeOf(op->getOperand(0)).back(), filters = root.getShape().back();
-    bool staysInCache = winogradSlots * channels * filters * 4 <= level.cachedBytes();
+    bool staysInCache = slots * channels * filters * 4 <= level.l2Bytes;
     int64_t least = level.tileRows;
     if (!staysInCache)
       least = std::max<int64_t>(
           least, int64_t(readsPerBlock * bytesPerFlop * level.f32Flops / level.memoryBandwidth));
-    auto [pictures, columns] =
-        windowsTogether(channels + filters, size(2), llvm::divideCeil(size(1), 2), least);
-    int64_t all = llvm::divideCeil(size(0), 2), lines = 1;
+    auto [pictures, columns] = windowsTogether(slots, channels + filters, size(2),
+                                               llvm::divideCeil(size(1), outputs), least);
+    int64_t all = llvm::divideCeil(size(0), outputs), lines = 1;
     if (!staysInCache) {
       lines = std::clamp<int64_t>(llvm::divideCeil(least, pictures * columns), 1,
                                   llvm::divideCeil(all, 2)); // two units, at least
       lines = llvm::divideCeil(all, llvm::divideCeil(all, lines));
     }
-    tile = {2 * lines, 2 * columns, pictures, lanes * level.tileVectors};
-    algorithm = exec::Algorithm::winograd;
+    tile = {outputs * lines, outputs * columns, pictures, lanes * level.tileVectors};
+    algorithm = winogradOf(outputs);
   }
 
   /// A unit has some input channels and processes some filters at a time, so that their sums stay
-  /// in a quarter of the cache while all windows stream by. It transforms all gradients, so it has
+  /// in half of the cache while all windows stream by. It transforms all gradients, so it has
   /// twice the channels if that leaves units for some threads.
-  void winogradGradient(ContractionOpInterface op) {
+  void winogradGradient(ContractionOpInterface op, int64_t outputs) {
     constexpr int64_t leastUnits = 4;
-    int64_t channels = winogradGradientChannels;
+    int64_t channels = winogradGradientChannels, slots = exec::winogradSlots(outputs);
     if (size(2) % (2 * leastUnits * channels) == 0)
       channels *= 2;
-    int64_t filters = level.cachedBytes() / 4 / (winogradSlots * channels * 4);
+    int64_t filters = level.cachedBytes() / 2 / (slots * channels * 4);
     int64_t panel = lanes * level.tileVectors;
     ArrayRef<int64_t> gradient = shapeOf(op->getOperand(1));
-    tile = {3, 3, channels, panel * largestDivisor(size(3) / panel, filters / panel)};
+    int64_t panels = largestDivisor(size(3) / panel, std::max<int64_t>(filters / panel, 1));
+    tile = {3, 3, channels, panel * panels};
     order = {2, 3, 0, 1};
-    auto [pictures, columns] =
-        windowsTogether(channels + tile[3], gradient[2], gradient[1] / 2, level.tileRows);
-    block = {2, 2 * columns, pictures};
-    algorithm = exec::Algorithm::winograd;
+    auto [pictures, columns] = windowsTogether(slots, channels + tile[3], gradient[2],
+                                               gradient[1] / outputs, level.tileRows);
+    block = {outputs, outputs * columns, pictures};
+    algorithm = winogradOf(outputs);
   }
 
   /// The sizes of the summed letters, in the order of the rhs.
@@ -378,6 +378,9 @@ private:
 
   int64_t grain() {
     int64_t units = order.empty() ? 1 : std::max<int64_t>(1, tiles(order[0]));
+    if (algorithm != exec::Algorithm::direct &&
+        block.empty()) // of Winograd's, in both picture dims
+      units *= tiles(order[1]);
     return CostModel(level).grain(kernel, units);
   }
 
@@ -413,7 +416,7 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       }
       kernel.setScheduleAttr(Scheduler(kernel, *level).run());
       kernel.setScheduleAttr(withPanels(kernel, *level));
-      countWinograd(kernel);
+      countWinogradFlops(kernel);
       if (!measured)
         continue;
       FailureOr<exec::ScheduleAttr> schedule = measured->scheduleOf(kernel, *level);
@@ -429,17 +432,6 @@ struct Schedule : impl::ScheduleBase<Schedule> {
                                    llvm::APInt(64, measured->hash()));
       getOperation()->setAttr(tuningAttribute, hash);
     }
-  }
-
-  /// Winograd's algorithm multiplies 16 times where the definition does 36 times. (Its transforms
-  /// are not counted.)
-  void countWinograd(exec::KernelOp kernel) {
-    if (!kernel.getScheduleAttr().isWinograd() || !kernel.getFlops())
-      return;
-    int64_t direct = 0;
-    for (auto op : kernel.getBlock().getOps<ContractionOpInterface>())
-      direct += cast<CostOpInterface>(op.getOperation()).getFlops();
-    kernel.setFlops(*kernel.getFlops() - direct + direct * 16 / 36);
   }
 
   std::shared_ptr<const Tuning> measured; ///< shared by the pass's clones

@@ -234,10 +234,10 @@ private:
     }
     double unit = roundoff(accumulatorOf(getElementTypeOrSelf(op->getResult(0).getType())));
     double growth = 4 + 2 * std::sqrt(double(sum.terms)), around = 0;
-    if (options.winograd && sum.isContraction)
+    if (options.winogradOutputs && sum.isContraction)
       for (int64_t j = 0; j < sums.size(); ++j)
         if (double s = sums.getFloat(j); std::isfinite(s))
-          around = std::max(around, 4 * s);
+          around = std::max(around, (options.winogradOutputs == 4 ? 16 : 4) * s);
     for (int64_t j = 0; j < sums.size(); ++j)
       if (double s = std::max(sums.getFloat(j), around); std::isfinite(s))
         errors[0][j] += unit * growth * s;

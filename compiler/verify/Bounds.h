@@ -22,9 +22,9 @@ struct EvaluationOptions {
   /// The maximum number of multiply-adds of a sum or contraction; elements of larger ones are
   /// sampled.
   int64_t maxTerms = INT64_MAX;
-  /// Winograd's transforms compute the kernel's contraction; they round relative to the largest
-  /// surrounding sum.
-  bool winograd = false;
+  /// The m of Winograd's F(m x m, 3x3) if it computes the kernel's contraction, else 0. Its
+  /// transforms round relative to the largest surrounding sum.
+  int64_t winogradOutputs = 0;
 };
 
 /// The operand as f64, with each element within `error` of its value.

@@ -6,21 +6,28 @@ using namespace mlir::grad;
 
 namespace gradc {
 
-/// The filters g whose transforms u = G g G^T are stored in panels: g = P u P^T with P = [[1, 0, 0,
-/// 0], [0, 1, -1, 0], [0, 0, 0, 1]].
+/// The filters g whose transforms u = G g G^T are stored in panels: g = P u P^T. At points 0, p,
+/// -p,
+/// .., infinity, G g is g(0) / |a|, g(p) / b, g(-p) / b, .., and the last coefficient of g, for the
+/// products a and b of the point's differences to the others; P takes the first pair.
 static HostTensor transformBack(ArrayRef<char> bytes, RankedTensorType type,
                                 exec::PanelAttr layout) {
-  const SmallVector<std::pair<int64_t, double>> parts[] = {{{0, 1}}, {{1, 1}, {2, -1}}, {{3, 1}}};
+  bool isLarge = layout.getWinogradOutputs() == 4;
+  int64_t patch = isLarge ? 6 : 4, slots = patch * patch;
+  double first = isLarge ? 81.0 / 64 : 1, middle = isLarge ? -81.0 / 64 : 1;
+  const SmallVector<std::pair<int64_t, double>> parts[] = {
+      {{0, first}}, {{1, middle}, {2, -middle}}, {{patch - 1, 1}}};
   int64_t d = layout.getDim(), w = layout.getWidth(), others = type.getDimSize(5 - d);
   HostTensor transformed(
-      RankedTensorType::get({type.getDimSize(d) / w, 16, others, w}, type.getElementType()), bytes);
+      RankedTensorType::get({type.getDimSize(d) / w, slots, others, w}, type.getElementType()),
+      bytes);
   HostTensor tensor(type);
   int64_t position = 0;
   forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
     double sum = 0;
     for (auto [i, a] : parts[index[0]])
       for (auto [j, b] : parts[index[1]]) {
-        int64_t slot = (index[d] / w * 16 + i * 4 + j) * others + index[5 - d];
+        int64_t slot = (index[d] / w * slots + i * patch + j) * others + index[5 - d];
         sum += a * b * transformed.getFloat(slot * w + index[d] % w);
       }
     tensor.setFloat(position++, sum);

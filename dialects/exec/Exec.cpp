@@ -20,25 +20,26 @@ static void printDims(AsmPrinter &printer, ArrayRef<int64_t> dims) {
   printer << ']';
 }
 
-// Nothing, ", pairs = 0" or ", winograd".
+// Nothing, ", pairs = 0" or ", winograd4x4".
 static ParseResult parsePanelKind(AsmParser &parser, PanelKind &kind, int64_t &paired) {
   kind = PanelKind::values;
   paired = -1;
   if (failed(parser.parseOptionalComma()))
     return success();
   StringRef word;
-  kind = succeeded(parser.parseOptionalKeyword(&word, {"winograd"})) ? PanelKind::winograd
-                                                                     : PanelKind::pairs;
-  if (kind == PanelKind::winograd)
+  if (succeeded(parser.parseOptionalKeyword(&word, {"winograd2x2", "winograd4x4"}))) {
+    kind = *symbolizePanelKind(word);
     return success();
+  }
+  kind = PanelKind::pairs;
   return failure(parser.parseKeyword("pairs") || parser.parseEqual() ||
                  parser.parseInteger(paired));
 }
 static void printPanelKind(AsmPrinter &printer, PanelKind kind, int64_t paired) {
   if (kind == PanelKind::pairs)
     printer << ", pairs = " << paired;
-  else if (kind == PanelKind::winograd)
-    printer << ", winograd";
+  else if (kind != PanelKind::values)
+    printer << ", " << stringifyPanelKind(kind);
 }
 
 // Any of ", block = [1, 2]", ", panels = [0, 8]", ", turned = <..>" and the name of an algorithm.
@@ -48,7 +49,8 @@ static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block,
   algorithm = Algorithm::direct;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef word;
-    if (succeeded(parser.parseOptionalKeyword(&word, {"winograd", "attention", "lane_sums"}))) {
+    if (succeeded(parser.parseOptionalKeyword(
+            &word, {"winograd2x2", "winograd4x4", "attention", "lane_sums"}))) {
       algorithm = *symbolizeAlgorithm(word);
       continue;
     }
@@ -112,7 +114,7 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
     if (layout.isOfPairs())
       pad(layout.getPaired(), 2);
     if (layout.isWinograd())
-      elements = elements / 9 * 16;
+      elements = elements / 9 * winogradSlots(layout.getWinogradOutputs());
   }
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
@@ -151,14 +153,10 @@ int64_t exec::kernelUnits(KernelOp kernel) {
   }
   if (schedule.getOrder().empty())
     return 1;
-  if (schedule.isAttention()) {
-    int64_t units = 1;
-    for (auto [size, tile] : llvm::zip(kernel.getRoot().getShape(), schedule.getTile()))
-      units *= llvm::divideCeil(size, tile);
-    return units;
-  }
-  int64_t dim = schedule.getOrder().front();
-  return llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
+  int64_t units = 1;
+  for (int64_t dim : schedule.getOrder().take_front(schedule.getUnitDims()))
+    units *= llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
+  return units;
 }
 
 exec::KernelLaunches exec::launchesByKernel(ModuleOp module) {

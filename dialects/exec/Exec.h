@@ -14,6 +14,8 @@
 namespace mlir::exec {
 /// Bytes that a tensor occupies in a layout (null: row-major), including padding.
 int64_t layoutBytes(RankedTensorType type, PanelAttr layout);
+/// The numbers of a transformed patch, or filter, of Winograd's F(outputs x outputs, 3x3).
+constexpr int64_t winogradSlots(int64_t outputs) { return (outputs + 2) * (outputs + 2); }
 
 /// An empty kernel outside any module, with arguments of these types.
 KernelOp createKernel(MLIRContext *context, StringRef name, TypeRange arguments);

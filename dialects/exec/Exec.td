@@ -28,13 +28,14 @@ class Exec_Attr<string name, string mnemonic_> : AttrDef<Exec_Dialect, name> { l
 // Attributes --------------------------------------------------------------------------------------
 
 def Exec_PanelKindEnum : I32EnumAttr<"PanelKind", "what panels hold", [
-    I32EnumAttrCase<"values", 0>, I32EnumAttrCase<"pairs", 1>, I32EnumAttrCase<"winograd", 2>]> {
+    I32EnumAttrCase<"values", 0>, I32EnumAttrCase<"pairs", 1>, I32EnumAttrCase<"winograd2x2", 2>,
+    I32EnumAttrCase<"winograd4x4", 3>]> {
   let cppNamespace = "::mlir::exec";
 }
 
 def Exec_AlgorithmEnum : I32EnumAttr<"Algorithm", "how a kernel is computed", [
-    I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd", 1>, I32EnumAttrCase<"attention", 2>,
-    I32EnumAttrCase<"lane_sums", 3>]> {
+    I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd2x2", 1>, I32EnumAttrCase<"winograd4x4", 2>,
+    I32EnumAttrCase<"attention", 3>, I32EnumAttrCase<"lane_sums", 4>]> {
   let cppNamespace = "::mlir::exec";
 }
 
@@ -47,11 +48,12 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
     `paired` halved and padded with zeros, x [width] x [2]. Levels with bf16 dot-product instructions
     read B in this form. A tensor without a layout is row-major.
 
-    Kind `winograd` stores a tensor [3, 3, .., ..] of 3x3 filters g transformed for Winograd's F(2x2, 3x3): the 16 numbers
-    G g G^T, G = [[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]], as
-    [size(dim) / width] x [16] x the other channel dim x [width].
+    Kinds `winograd2x2` and `winograd4x4` store a tensor [3, 3, .., ..] of 3x3 filters g transformed for Winograd's
+    F(2x2, 3x3) and F(4x4, 3x3): the 16 or 36 numbers G g G^T, as [size(dim) / width] x [16 or 36] x the other channel dim x
+    [width]. The rows of G evaluate a polynomial of three coefficients at 0, at p and -p for each point p of 1, or of 3/4
+    and 3/2, and at infinity, each divided by the product of the differences to the other points (at 0: by its magnitude).
     Examples: `#exec.panel<dim = 1, width = 16>`, `#exec.panel<dim = 1, width = 32, pairs = 0>`,
-    `#exec.panel<dim = 3, width = 16, winograd>`
+    `#exec.panel<dim = 3, width = 16, winograd4x4>`
   }];
   let parameters = (ins "int64_t":$dim, "int64_t":$width, EnumParameter<Exec_PanelKindEnum>:$kind, "int64_t":$paired);
   let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width `` custom<PanelKind>($kind, $paired) `>`";
@@ -62,7 +64,11 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   let skipDefaultBuilders = 1;
   let extraClassDeclaration = [{
     bool isOfPairs() const { return getKind() == PanelKind::pairs; }
-    bool isWinograd() const { return getKind() == PanelKind::winograd; }
+    bool isWinograd() const { return getWinogradOutputs() > 0; }
+    /// m of Winograd's F(m x m, 3x3); 0 for other kinds.
+    int64_t getWinogradOutputs() const {
+      return getKind() == PanelKind::winograd2x2 ? 2 : getKind() == PanelKind::winograd4x4 ? 4 : 0;
+    }
   }];
 }
 
@@ -89,8 +95,9 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     reduction steps whose operands a thread block stages in shared memory together. `panels`, for a product of two
     matrices: the number of panels of each factor, as wide as the tile, that a thread copies to scratch memory together, with the steps
     of a block or of the whole sum; 0: that factor is read in place. That of the inner loop's dim is 0 or 1. `turned`: an operand that
-    is copied; columns are the outermost loop then. `algorithm`: `winograd` computes a 3x3
-    convolution, or the gradient of its filter, by F(2x2, 3x3); `tile`, or `block`, then is the extent transformed together.
+    is copied; columns are the outermost loop then. `algorithm`: `winograd2x2` and `winograd4x4` compute a 3x3
+    convolution, or the gradient of its filter, by F(2x2, 3x3) or F(4x4, 3x3); `tile`, or `block`, then is the extent transformed together,
+    and a convolution's units are the tiles of both picture dims.
     `attention` computes one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
     all dims, the last dim in `order` fastest. `lane_sums` computes a product whose factors have the sum along their rows: each
     result of a tile has vectors of partial sums, whose lanes are added up at the end.
@@ -110,8 +117,16 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
                                    "::llvm::ArrayRef<int64_t>":$panels, "Algorithm":$algorithm),
                               "return $_get($_ctxt, lanes, tile, order, grain, block, panels, TurnedAttr(), algorithm);">];
   let extraClassDeclaration = [{
-    bool isWinograd() const { return getAlgorithm() == Algorithm::winograd; }
+    bool isWinograd() const { return getWinogradOutputs() > 0; }
+    /// m of Winograd's F(m x m, 3x3); 0 for other algorithms.
+    int64_t getWinogradOutputs() const {
+      return getAlgorithm() == Algorithm::winograd2x2 ? 2 : getAlgorithm() == Algorithm::winograd4x4 ? 4 : 0;
+    }
     bool isAttention() const { return getAlgorithm() == Algorithm::attention; }
+    /// The number of outermost loops whose iterations are units.
+    int64_t getUnitDims() const {
+      return isAttention() ? getOrder().size() : isWinograd() && getBlock().empty() ? 2 : 1;
+    }
     bool hasLaneSums() const { return getAlgorithm() == Algorithm::lane_sums; }
   }];
 }

@@ -125,6 +125,10 @@ static constexpr Level v3 = {
     .winogradChannels = 32, // convolution-bench: 1.25 times faster with 32, 1.7 with 64
     // In smaller ones a third of the taps stand on padding, which costs direct loops nothing.
     .winogradPicture = 8,
+    // Steps of ResNet-18 and ResNet-50 with 256 channels of 14x14 and 8x8 pictures were no faster
+    // by F(4x4), those of VGG-11 with 256 of 56x56 and 512 of 28x28 by a tenth.
+    .winogradBytes = 4 * MB,
+    .winogradPositions = 512,
     .blockSteps = 128,      // convolution-bench
     .minPrefetchSteps = 32, // 32 steps of the tile take 60 ns, a memory access
 };

@@ -106,9 +106,11 @@ struct Level {
   int64_t amxRows = 0;
   /// Min input and output channels for F(2x2, 3x3) to beat direct loops; 0: never.
   int64_t winogradChannels = 0;
-  int64_t winogradPicture = 0;  ///< min height and width for F(2x2, 3x3)
-  int64_t blockSteps = 0;       ///< reduction steps between loading and storing accumulators
-  int64_t minPrefetchSteps = 0; ///< min sum length that covers the latency of memory
+  int64_t winogradPicture = 0;   ///< min height and width for F(2x2, 3x3)
+  int64_t winogradBytes = 0;     ///< max bytes of a filter transformed for F(4x4, 3x3), unless
+  int64_t winogradPositions = 0; ///< pictures have this many positions
+  int64_t blockSteps = 0;        ///< reduction steps between loading and storing accumulators
+  int64_t minPrefetchSteps = 0;  ///< min sum length that covers the latency of memory
 
   const Gpu *gpu = nullptr; ///< null for CPUs
 

@@ -85,8 +85,9 @@ private:
   double productSeconds(ContractionOpInterface op) {
     double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
     RankedTensorType result = typeOf(op->getResult(0));
-    if (schedule.isWinograd()) // a gradient adds its windows to memory
-      return flops / 2.25 / (core.f32Flops * (schedule.getBlock().empty() ? 0.71 : 0.55));
+    if (int64_t m = schedule.getWinogradOutputs()) // a gradient adds its windows to memory
+      return flops * double(exec::winogradSlots(m)) / double(9 * m * m) /
+             (core.f32Flops * (schedule.getBlock().empty() ? 0.71 : 0.55));
     bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
     if (hasVectorsOfRows())
       flops *= shuffles(op);

@@ -171,9 +171,11 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   if (rowsOfFewColumns(kernel, level))
     return nullptr;
   int64_t bytes = std::max<int64_t>(elementBytes(element), 4); // of the sums
+  int64_t outputs = winogradOutputs(kernel, level);
   return PanelAttr::get(context, *lanesAlong, level.vectorBytes / bytes * level.tileVectors,
-                        suitsWinograd(kernel, level) ? exec::PanelKind::winograd
-                                                     : exec::PanelKind::values);
+                        outputs == 4   ? exec::PanelKind::winograd4x4
+                        : outputs == 2 ? exec::PanelKind::winograd2x2
+                                       : exec::PanelKind::values);
 }
 
 bool gradc::servesDots(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {

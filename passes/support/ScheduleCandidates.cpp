@@ -49,7 +49,7 @@ private:
 
   int64_t unitsOf(const Dims &tile, const Dims &order) const {
     int64_t units = 1;
-    for (int64_t d : standard.isAttention() ? ArrayRef(order) : ArrayRef(order).take_front())
+    for (int64_t d : ArrayRef(order).take_front(standard.getUnitDims()))
       units *= llvm::divideCeil(size(d), tile[d]);
     return std::max<int64_t>(units, 1);
   }
@@ -127,12 +127,13 @@ private:
     }
   }
 
-  /// Lines and columns are transformed by pairs; columns and pictures are divided evenly.
+  /// Lines and columns are transformed in blocks; columns and pictures are divided evenly.
   void varyWinograd() {
     bool isGradient = !standard.getBlock().empty();
+    int64_t outputs = standard.getWinogradOutputs();
     auto picture = cast<RankedTensorType>(productOf(kernel)->getOperand(1).getType());
     for (int64_t d = isGradient ? 1 : 0; d < 3; ++d) {
-      int64_t unit = d < 2 ? 2 : 1, all = isGradient ? picture.getDimSize(d) : size(d);
+      int64_t unit = d < 2 ? outputs : 1, all = isGradient ? picture.getDimSize(d) : size(d);
       Dims other = isGradient ? block() : tile;
       int64_t together = other[d] / unit, most = llvm::divideCeil(all, unit);
       for (int64_t n : {together / 2, 2 * together}) {

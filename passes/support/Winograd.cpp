@@ -25,18 +25,29 @@ static bool isPlain(WindowAttr window) {
          isAllAtLeast(window.getHigh(), 0);
 }
 
-/// Whether a picture [height, width, ..] reaches the level's min size and consists of 2x2 blocks.
-static bool hasWholeBlocks(ArrayRef<int64_t> picture, const exec::Level &level) {
-  return isAllAtLeast(picture.take_front(2), level.winogradPicture) && picture[0] % 2 == 0 &&
-         picture[1] % 2 == 0;
-}
-
-/// The same, where the last block of a padded dim may be cut off: it reads further than the window
-/// does, which padding allows.
-static bool hasBlocks(ArrayRef<int64_t> picture, WindowAttr window, const exec::Level &level) {
-  auto isPadded = [&](int64_t d) { return window.getLow()[d] + window.getHigh()[d] > 0; };
-  return isAllAtLeast(picture.take_front(2), level.winogradPicture) &&
-         (picture[0] % 2 == 0 || isPadded(0)) && (picture[1] % 2 == 0 || isPadded(1));
+/// The m for which F(m x m, 3x3) multiplies least for pictures [height, width, ..], or 0. They
+/// consist of blocks of m x m, of which the last ones may be cut off along dims where `mayCut`. A
+/// large filter is read, and refreshed by each update, for the sake of many windows only; whatever
+/// the number of pictures is, so that all entries of a program read the same copy.
+static int64_t outputsOf(ArrayRef<int64_t> picture, int64_t channels, int64_t filters,
+                         const exec::Level &level, llvm::function_ref<bool(int64_t)> mayCut) {
+  if (!isAllAtLeast(picture.take_front(2), level.winogradPicture))
+    return 0;
+  int64_t best = 0, least = INT64_MAX;
+  for (int64_t m : {2, 4}) {
+    int64_t products = exec::winogradSlots(m);
+    bool consistsOfBlocks = true;
+    for (int64_t d : {0, 1}) {
+      products *= llvm::divideCeil(picture[d], m);
+      consistsOfBlocks &= picture[d] % m == 0 || mayCut(d);
+    }
+    int64_t filterBytes = exec::winogradSlots(m) * channels * filters * int64_t(sizeof(float));
+    bool pays = m == 2 || filterBytes <= level.winogradBytes ||
+                picture[0] * picture[1] >= level.winogradPositions;
+    if (consistsOfBlocks && pays && products < least)
+      best = m, least = products;
+  }
+  return best;
 }
 
 static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &level, Type element) {
@@ -46,59 +57,76 @@ static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &le
          filters % (lanes * level.tileVectors) == 0;
 }
 
-bool gradc::suitsWinograd(exec::KernelOp kernel, const exec::Level &level) {
+int64_t gradc::winogradOutputs(exec::KernelOp kernel, const exec::Level &level) {
   auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
   if (contractions.empty())
-    return false;
+    return 0;
   ContractionOpInterface op = *contractions.begin();
   ContractionLetters letters = op.getLetters();
   auto [lhs, rhs, result, window] = letters;
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  return window && isPlain(window) && isAll(window.getSize(), 3) && lhs.size() == 2 &&
-         rhs.size() == 2 && result.size() == 2 && lhs[0] == result[0] && letters.isRow(lhs[0]) &&
-         hasBlocks(shape, window, level) &&
-         hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level, elementOf(op)) &&
-         llvm::all_of(kernel.getYielded(), [&](Value v) {
-           return cast<RankedTensorType>(v.getType()).getShape() == shape;
-         });
+  if (!window || !isPlain(window) || !isAll(window.getSize(), 3) || lhs.size() != 2 ||
+      rhs.size() != 2 || result.size() != 2 || lhs[0] != result[0] || !letters.isRow(lhs[0]) ||
+      !hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level, elementOf(op)) ||
+      !llvm::all_of(kernel.getYielded(), [&](Value v) { return shapeOf(v) == shape; }))
+    return 0;
+  // The last blocks of a padded dim read further than the window does, which padding allows.
+  return outputsOf(shape, shapeOf(op->getOperand(0)).back(), shape.back(), level,
+                   [&](int64_t d) { return window.getLow()[d] + window.getHigh()[d] > 0; });
 }
 
-bool gradc::suitsWinogradGradient(ContractionOpInterface op, const exec::Level &level) {
+int64_t gradc::winogradGradientOutputs(ContractionOpInterface op, const exec::Level &level) {
   auto [lhs, rhs, result, window] = op.getLetters();
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  return window && isPlain(window) && !window.getReversed() && lhs.size() == 2 && rhs.size() == 2 &&
-         result.size() == 2 && lhs[0] == rhs[0] && result[0] == lhs[1] && result[1] == rhs[1] &&
-         isAll(shape.take_front(2), 3) && hasWholeBlocks(shapeOf(op->getOperand(1)), level) &&
-         shape[2] % winogradGradientChannels == 0 &&
-         hasChannels(shape[2], shape[3], level, elementOf(op));
+  if (!window || !isPlain(window) || window.getReversed() || lhs.size() != 2 || rhs.size() != 2 ||
+      result.size() != 2 || lhs[0] != rhs[0] || result[0] != lhs[1] || result[1] != rhs[1] ||
+      !isAll(shape.take_front(2), 3) || shape[2] % winogradGradientChannels != 0 ||
+      !hasChannels(shape[2], shape[3], level, elementOf(op)))
+    return 0;
+  return outputsOf(shapeOf(op->getOperand(1)), shape[2], shape[3], level,
+                   [](int64_t) { return false; });
+}
+
+void gradc::countWinogradFlops(exec::KernelOp kernel) {
+  int64_t outputs = kernel.getScheduleAttr().getWinogradOutputs();
+  if (!outputs || !kernel.getFlops())
+    return;
+  int64_t direct = 0;
+  for (auto op : kernel.getBlock().getOps<ContractionOpInterface>())
+    direct += cast<CostOpInterface>(op.getOperation()).getFlops();
+  kernel.setFlops(*kernel.getFlops() - direct +
+                  direct * exec::winogradSlots(outputs) / (9 * outputs * outputs));
 }
 
 int64_t gradc::winogradSlotElements(int64_t rows, int64_t channels, const exec::Level &level) {
   return rows * channels + level.lineBytes / int64_t(sizeof(float));
 }
 
+int64_t gradc::storedOutputs(exec::KernelOp kernel) {
+  for (unsigned i = 0; i < kernel.getBlock().getNumArguments(); ++i)
+    if (exec::PanelAttr layout = kernel.getLayout(i); layout && layout.isWinograd())
+      return layout.getWinogradOutputs();
+  return 0;
+}
+
 int64_t gradc::winogradScratch(exec::KernelOp kernel, const exec::Level &level) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  bool readsTransformed =
-      llvm::any_of(llvm::seq(kernel.getBlock().getNumArguments()), [&](unsigned i) {
-        exec::PanelAttr layout = kernel.getLayout(i);
-        return layout && layout.isWinograd();
-      });
-  if (!schedule || !(readsTransformed || schedule.isWinograd()))
+  int64_t outputs = schedule ? schedule.getWinogradOutputs() : 0;
+  if (!outputs)
     return 0;
   ArrayRef<int64_t> tile = schedule.getTile(), block = schedule.getBlock();
   int64_t elements = 0;
   auto add = [&](int64_t rows, int64_t channels) {
-    elements += winogradSlots * winogradSlotElements(rows, channels, level);
+    elements += exec::winogradSlots(outputs) * winogradSlotElements(rows, channels, level);
   };
-  if (!readsTransformed) { // a filter's gradient: windows of both pictures, and the sums
-    int64_t rows = block[1] / 2 * block[2];
+  if (!block.empty()) { // a filter's gradient: windows of both pictures, and the sums
+    int64_t rows = block[1] / outputs * block[2];
     add(rows, tile[2]);
     add(rows, tile[3]);
     add(tile[2], tile[3]);
   } else {
     ContractionOpInterface op = *kernel.getBlock().getOps<ContractionOpInterface>().begin();
-    int64_t rows = tile[0] / 2 * (tile[1] / 2) * tile[2];
+    int64_t rows = tile[0] / outputs * (tile[1] / outputs) * tile[2];
     add(rows, shapeOf(op->getOperand(0)).back());
     add(rows, shapeOf(op->getResult(0)).back());
   }

@@ -1,4 +1,4 @@
-// Selects the convolutions that Winograd's F(2x2, 3x3) computes.
+// Selects the convolutions that Winograd's F(2x2, 3x3) and F(4x4, 3x3) compute.
 #ifndef PASSES_WINOGRAD_H
 #define PASSES_WINOGRAD_H
 
@@ -8,18 +8,24 @@
 
 namespace gradc {
 
-/// Number of values in one transformed window of F(2x2, 3x3).
-constexpr int64_t winogradSlots = 16;
 /// Input channels per unit of a filter gradient, at least.
 constexpr int64_t winogradGradientChannels = 16;
 
-/// Whether the contraction of a kernel is a suitable 3x3 convolution (or the gradient of its
-/// input): pictures have even sizes or padding, channels fill whole vectors and panels and reach
-/// the level's min, and nothing else in the kernel has another shape.
-bool suitsWinograd(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
+/// The m of F(m x m, 3x3) if the contraction of a kernel is a suitable 3x3 convolution (or the
+/// gradient of its input), else 0: pictures have multiples of m or padding, channels fill whole
+/// vectors and panels and reach the level's min, and nothing else in the kernel has another shape.
+int64_t winogradOutputs(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
 /// The same for the gradient of a 3x3 filter.
-bool suitsWinogradGradient(mlir::grad::ContractionOpInterface op, const mlir::exec::Level &level);
+int64_t winogradGradientOutputs(mlir::grad::ContractionOpInterface op,
+                                const mlir::exec::Level &level);
+
+/// The m of F(m x m, 3x3) for which a kernel reads a filter stored transformed, or 0.
+int64_t storedOutputs(mlir::exec::KernelOp kernel);
+
+/// Counts the multiply-adds of a scheduled kernel by F(m x m, 3x3): (m + 2)^2 where the definition
+/// has 9 m^2. Its transforms are not counted.
+void countWinogradFlops(mlir::exec::KernelOp kernel);
 
 /// Elements of one slot of transformed windows, [rows][channels], plus a cache line of padding, so
 /// that slots do not map to the same cache sets.

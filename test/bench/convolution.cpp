@@ -1,12 +1,15 @@
 // Measures generated convolutions, forward and both gradients, against this machine's own FMA peak,
-// alternately, on one thread, with the pass's schedules. Prints one JSON object per kernel.
+// alternately, on one thread, with the pass's schedules; those that suit Winograd's algorithms also
+// by these. Prints one JSON object per kernel, whose share of the peak counts direct arithmetic.
+//
+//     convolution-bench [WORD]    only kernels with this word in their name
 #include "test/bench/Kernel.h"
 
 #include "dialects/grad/Grad.h"
 
 using namespace gradc::bench;
 
-int main() {
+int main(int argc, char **argv) {
   const mlir::exec::Level *level = mlir::exec::nativeLevel();
   if (!level) {
     std::fprintf(stderr, "this machine executes no level that gradc compiles for\n");
@@ -16,12 +19,18 @@ int main() {
     const char *name;
     int64_t size, batch, channels, filters, taps, stride;
   };
-  const Shape shapes[] = {{"first", 32, 64, 3, 32, 3, 1},   {"32ch", 32, 64, 32, 32, 3, 1},
-                          {"64ch", 16, 64, 64, 64, 3, 1},   {"64ch b32", 16, 32, 64, 64, 3, 1},
-                          {"128ch", 8, 32, 128, 128, 3, 1}, {"256ch", 4, 32, 256, 256, 3, 1},
-                          {"512ch", 2, 32, 512, 512, 3, 1}, {"stride", 16, 32, 64, 128, 3, 2},
-                          {"1x1", 16, 32, 64, 128, 1, 1}};
+  const Shape shapes[] = {
+      {"first", 32, 64, 3, 32, 3, 1},          {"32ch", 32, 64, 32, 32, 3, 1},
+      {"64ch", 16, 64, 64, 64, 3, 1},          {"64ch b32", 16, 32, 64, 64, 3, 1},
+      {"128ch", 8, 32, 128, 128, 3, 1},        {"256ch", 4, 32, 256, 256, 3, 1},
+      {"512ch", 2, 32, 512, 512, 3, 1},        {"stride", 16, 32, 64, 128, 3, 2},
+      {"1x1", 16, 32, 64, 128, 1, 1},          {"64ch 56x56 b1", 56, 1, 64, 64, 3, 1},
+      {"128ch 28x28", 28, 8, 128, 128, 3, 1},  {"256ch 14x14", 14, 8, 256, 256, 3, 1},
+      {"256ch 16x16", 16, 16, 256, 256, 3, 1}, {"512ch 8x8", 8, 32, 512, 512, 3, 1}};
   int64_t width = level->vectorBytes / 4 * level->tileVectors;
+  mlir::exec::Level without = *level, small = *level; // Winograd's algorithms, F(4x4, 3x3)
+  without.winogradChannels = small.winogradBytes = 0;
+  llvm::StringRef word = argc > 1 ? argv[1] : "";
   bool good = true;
   for (const Shape &s : shapes) {
     int64_t pad = s.taps / 2, out = (s.size + 2 * pad - s.taps) / s.stride + 1;
@@ -31,37 +40,43 @@ int main() {
                 y = llvm::formatv("tensor<{0}x{0}x{1}x{2}xf32>", out, s.batch, s.filters),
                 w = llvm::formatv("tensor<{0}x{0}x{1}x{2}xf32>", s.taps, s.channels, s.filters);
     auto text = [&](std::string a, std::string b, const char *dims, std::string window,
-                    std::string c, int panel) {
+                    std::string c, int panel, const char *kind) {
       std::string layouts =
-          panel < 0 ? ""
-                    : llvm::formatv("layouts = [unit, #exec.panel<dim = {0}, width = {1}>, unit]",
-                                    panel, width)
-                          .str();
+          panel < 0
+              ? ""
+              : llvm::formatv("layouts = [unit, #exec.panel<dim = {0}, width = {1}{2}>, unit]",
+                              panel, width, kind)
+                    .str();
       return llvm::formatv(R"(exec.kernel @k(%a: {0}, %b: {1}) attributes {{{5}} {{
         %c = grad.convolution %a, %b dims "{2}" window <{3}> : {0}, {1}
         exec.yield %c : {4} })",
                            a, b, dims, window, c, layouts)
           .str();
     };
-    std::string name = s.name;
-    good &=
-        measure(*level, name + " forward",
-                text(x, w, "nc,co->no",
-                     llvm::formatv("[{0}, {0}] stride [{1}, {1}] low [{2}, {2}] high [{2}, {2}]",
-                                   s.taps, s.stride, pad),
-                     y, 3));
-    good &= measure(
-        *level, name + " input",
-        text(y, w, "no,co->nc",
-             llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] base [{1}, {1}] reversed",
-                           s.taps, s.stride, left, right),
-             x, 2));
-    good &=
-        measure(*level, name + " filter",
-                text(x, y, "nc,no->co",
-                     llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] dilation [{1}, {1}]",
-                                   out, s.stride, pad, high),
-                     w, -1));
+    auto measure = [&](const mlir::exec::Level &level, const char *pass, const char *algorithm,
+                       const std::string &kernel) {
+      std::string name = llvm::formatv("{0} {1}{2}", s.name, pass, algorithm);
+      if (llvm::StringRef(name).contains(word))
+        good &= gradc::bench::measure(level, name, kernel);
+    };
+    auto measureAll = [&](const char *algorithm, const char *kind, const mlir::exec::Level &level) {
+      auto forward = llvm::formatv("[{0}, {0}] stride [{1}, {1}] low [{2}, {2}] high [{2}, {2}]",
+                                   s.taps, s.stride, pad);
+      measure(level, "forward", algorithm, text(x, w, "nc,co->no", forward, y, 3, kind));
+      auto input =
+          llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] base [{1}, {1}] reversed",
+                        s.taps, s.stride, left, right);
+      measure(level, "input", algorithm, text(y, w, "no,co->nc", input, x, 2, kind));
+      auto filter = llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] dilation [{1}, {1}]",
+                                  out, s.stride, pad, high);
+      measure(level, "filter", algorithm, text(x, y, "nc,no->co", filter, w, -1, ""));
+    };
+    measureAll("", "", without);
+    if (s.taps == 3 && s.stride == 1 && s.size >= level->winogradPicture &&
+        s.channels >= level->winogradChannels) {
+      measureAll(" winograd2x2", ", winograd2x2", small);
+      measureAll(" winograd4x4", ", winograd4x4", *level);
+    }
   }
   return good ? 0 : 1;
 }

@@ -64,7 +64,7 @@ exec.kernel @inner_panels(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {
 // -----
 
 // expected-error @+1 {{expected panels on a CPU, of a direct product}}
-exec.kernel @winograd_panels(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 0], grain = 1, panels = [0, 1], winograd>} {
+exec.kernel @winograd_panels(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 0], grain = 1, panels = [0, 1], winograd2x2>} {
   %0 = grad.matmul %x, %y : tensor<4x4xf32>, tensor<4x4xf32>
   exec.yield %0 : tensor<4x4xf32>
 }

@@ -325,21 +325,26 @@ func.func @step(%x: tensor<8x8x4x16xf32>) -> tensor<8x8x4x16xf32> {
 // -----
 
 // 3x3 filters with enough channels are stored transformed, in mirrors, because the update needs
-// their values. Pictures of odd size and filters with few channels use direct convolutions.
+// their values: for blocks of 4x4 results, or 2x2 where pictures without padding have no such blocks,
+// or the filter is large and the pictures small. Pictures of odd size and filters with few channels use direct convolutions.
 
-// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]
-// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16, winograd>, unit]
+// CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>, unit]
+// CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16, winograd4x4>, unit]
+// CHECK-DAG: exec.kernel @[[BARE:bare.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]
+// CHECK-DAG: exec.kernel @[[LARGE:large.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]
+// CHECK-DAG: exec.kernel @[[WIDE:wide.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>, unit]
 // CHECK-DAG: exec.kernel @[[ODD:odd.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
 // CHECK-DAG: exec.kernel @[[FEW:few.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
-// CHECK-DAG: exec.kernel @[[ASIDE:pack.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]
+// CHECK-DAG: exec.kernel @[[ASIDE:pack.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>]
 // CHECK: exec.buffer primary @w.primary of @w : 73728
-// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 3, width = 16, winograd> : 131072
-// CHECK: exec.buffer mirror @w.mirror2 of @w layout <dim = 2, width = 16, winograd> : 131072
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 3, width = 16, winograd4x4> : 294912
+// CHECK: exec.buffer mirror @w.mirror2 of @w layout <dim = 2, width = 16, winograd4x4> : 294912
 // CHECK: exec.buffer primary @v.primary of @v layout <dim = 3, width = 16> :
 module attributes {exec.level = "x86-64-v3"} {
 grad.state parameter @w : tensor<3x3x32x64xf32> = dense<1.0> : tensor<3x3x32x64xf32>
 grad.state parameter @v : tensor<3x3x16x64xf32> = dense<1.0> : tensor<3x3x16x64xf32>
 grad.state parameter @u : tensor<3x3x32x64xf32> = dense<1.0> : tensor<3x3x32x64xf32>
+grad.state parameter @l : tensor<3x3x256x256xf32> = dense<1.0> : tensor<3x3x256x256xf32>
 exec.kernel @forward(%x: tensor<8x8x4x32xf32>, %w: tensor<3x3x32x64xf32>) {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x4x32xf32>, tensor<3x3x32x64xf32>
   exec.yield %0 : tensor<8x8x4x64xf32>
@@ -347,6 +352,18 @@ exec.kernel @forward(%x: tensor<8x8x4x32xf32>, %w: tensor<3x3x32x64xf32>) {
 exec.kernel @backward(%d: tensor<8x8x4x64xf32>, %w: tensor<3x3x32x64xf32>) {
   %0 = grad.convolution %d, %w dims "no,co->nc" window <[3, 3] low [1, 1] high [1, 1] reversed> : tensor<8x8x4x64xf32>, tensor<3x3x32x64xf32>
   exec.yield %0 : tensor<8x8x4x32xf32>
+}
+exec.kernel @bare(%x: tensor<12x12x4x32xf32>, %w: tensor<3x3x32x64xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3]> : tensor<12x12x4x32xf32>, tensor<3x3x32x64xf32>
+  exec.yield %0 : tensor<10x10x4x64xf32>
+}
+exec.kernel @large(%x: tensor<16x16x4x256xf32>, %w: tensor<3x3x256x256xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<16x16x4x256xf32>, tensor<3x3x256x256xf32>
+  exec.yield %0 : tensor<16x16x4x256xf32>
+}
+exec.kernel @wide(%x: tensor<32x32x4x256xf32>, %w: tensor<3x3x256x256xf32>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<32x32x4x256xf32>, tensor<3x3x256x256xf32>
+  exec.yield %0 : tensor<32x32x4x256xf32>
 }
 exec.kernel @odd(%x: tensor<7x7x4x32xf32>, %w: tensor<3x3x32x64xf32>) {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<7x7x4x32xf32>, tensor<3x3x32x64xf32>
@@ -359,6 +376,15 @@ exec.kernel @few(%x: tensor<8x8x4x16xf32>, %w: tensor<3x3x16x64xf32>) {
 exec.kernel @update(%w: tensor<3x3x32x64xf32>) attributes {inplace = array<i64: 0>} {
   %0 = grad.mul %w, %w : tensor<3x3x32x64xf32>
   exec.yield %0 : tensor<3x3x32x64xf32>
+}
+func.func @others(%x: tensor<12x12x4x32xf32>, %s: tensor<16x16x4x256xf32>, %l: tensor<32x32x4x256xf32>)
+    -> (tensor<10x10x4x64xf32>, tensor<16x16x4x256xf32>, tensor<32x32x4x256xf32>) {
+  %u = grad.read @u : tensor<3x3x32x64xf32>
+  %w = grad.read @l : tensor<3x3x256x256xf32>
+  %0 = exec.launch @bare(%x, %u) {exec.nodes = []} : (tensor<12x12x4x32xf32>, tensor<3x3x32x64xf32>) -> tensor<10x10x4x64xf32>
+  %1 = exec.launch @large(%s, %w) {exec.nodes = []} : (tensor<16x16x4x256xf32>, tensor<3x3x256x256xf32>) -> tensor<16x16x4x256xf32>
+  %2 = exec.launch @wide(%l, %w) {exec.nodes = []} : (tensor<32x32x4x256xf32>, tensor<3x3x256x256xf32>) -> tensor<32x32x4x256xf32>
+  return %0, %1, %2 : tensor<10x10x4x64xf32>, tensor<16x16x4x256xf32>, tensor<32x32x4x256xf32>
 }
 func.func @step(%x: tensor<8x8x4x32xf32>, %o: tensor<7x7x4x32xf32>, %f: tensor<8x8x4x16xf32>)
     -> (tensor<8x8x4x32xf32>, tensor<7x7x4x64xf32>, tensor<8x8x4x64xf32>) {

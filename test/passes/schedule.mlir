@@ -263,10 +263,10 @@ exec.kernel @along(%x: tensor<64x1024xf32>, %g: tensor<1024x256xf32>) attributes
 // Other filter gradients use Winograd's algorithm: a unit is a number of input channels.
 
 // V3-LABEL: exec.kernel @gradient(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 2, 32], winograd>
-// A larger second-level cache holds more windows.
+// V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 32], order = [2, 3, 0, 1], grain = 1, block = [4, 4, 32], winograd4x4>
+// A larger second-level cache holds the sums of more filters.
 // V4-LABEL: exec.kernel @gradient(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [2, 4, 32], winograd>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [4, 4, 32], winograd4x4>
 exec.kernel @gradient(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> : tensor<16x16x32x64xf32>, tensor<16x16x32x64xf32>
   exec.yield %0 : tensor<3x3x64x64xf32>
@@ -325,51 +325,59 @@ exec.kernel @wide(%x: tensor<17x17x1x64xf32>, %w: tensor<1x7x64x64xf32>) attribu
   exec.yield %0 : tensor<17x17x1x64xf32>
 }
 
-// A filter stored transformed: windows of two by two results, as many at once as fit in a cache with their
+// A filter stored transformed: windows of two by two or four by four results, as many at once as fit in a cache with their
 // transforms; the filter panel by panel, with as many channels as a transpose in registers needs. Its flops are those of 16
-// products where the definition has 36.
+// products where the definition has 36, or of 36 where it has 144.
 
 // V3-LABEL: exec.kernel @transformed(
 // V3-SAME: flops = 535006776
-// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1, winograd>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 2, 32, 16], order = [0, 1, 2, 3], grain = 1, winograd2x2>
+// V3-LABEL: exec.kernel @larger(
+// V3-SAME: flops = 319291392
+// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 4, 32, 16], order = [0, 1, 2, 3], grain = 1, winograd4x4>
 // V3-LABEL: exec.kernel @fewer(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 8, 16, 16], order = [0, 1, 2, 3], grain = 1, winograd>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [2, 8, 16, 16], order = [0, 1, 2, 3], grain = 1, winograd2x2>
 // A filter larger than the cache is read once by each block, so blocks have several lines of windows, and odd sizes a
 // last block that is cut off; in two units at least.
 // V3-LABEL: exec.kernel @deep(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 28, 1, 16], order = [0, 1, 2, 3], grain = 1, winograd>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [6, 28, 1, 16], order = [0, 1, 2, 3], grain = 1, winograd2x2>
 // V3-LABEL: exec.kernel @odd(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 14, 1, 16], order = [0, 1, 2, 3], grain = 1, winograd>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [8, 14, 1, 16], order = [0, 1, 2, 3], grain = 1, winograd2x2>
 // V3-LABEL: exec.kernel @filter(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 1, 16], order = [3, 2, 0, 1], grain = 1>
 // V3-LABEL: exec.kernel @filter_transposed(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1>
 exec.kernel @transformed(%x: tensor<16x16x64x64xf32>, %w: tensor<3x3x64x64xf32>) attributes {flops = 1151336448 : i64, bytes = 8683520 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<16x16x64x64xf32>, tensor<3x3x64x64xf32>
+  exec.yield %0 : tensor<16x16x64x64xf32>
+}
+exec.kernel @larger(%x: tensor<16x16x64x64xf32>, %w: tensor<3x3x64x64xf32>) attributes {flops = 1151336448 : i64, bytes = 8683520 : i64,
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>, unit]} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<16x16x64x64xf32>, tensor<3x3x64x64xf32>
   exec.yield %0 : tensor<16x16x64x64xf32>
 }
 exec.kernel @fewer(%x: tensor<8x8x16x32xf32>, %w: tensor<3x3x32x32xf32>) attributes {flops = 18874368 : i64, bytes = 262144 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x8x16x32xf32>, tensor<3x3x32x32xf32>
   exec.yield %0 : tensor<8x8x16x32xf32>
 }
 exec.kernel @deep(%x: tensor<28x28x1x512xf32>, %w: tensor<3x3x512x512xf32>) attributes {flops = 3567255552 : i64, bytes = 12648448 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<28x28x1x512xf32>, tensor<3x3x512x512xf32>
   exec.yield %0 : tensor<28x28x1x512xf32>
 }
 exec.kernel @odd(%x: tensor<13x13x1x256xf32>, %w: tensor<3x3x256x256xf32>) attributes {flops = 186909696 : i64, bytes = 2705408 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]} {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<13x13x1x256xf32>, tensor<3x3x256x256xf32>
   exec.yield %0 : tensor<13x13x1x256xf32>
 }
 exec.kernel @filter(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 : i64, bytes = 409600 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>]} {
   exec.yield %w : tensor<3x3x64x64xf32>
 }
 exec.kernel @filter_transposed(%w: tensor<3x3x64x64xf32>) attributes {flops = 0 : i64, bytes = 409600 : i64,
-    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>]} {
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>]} {
   %0 = grad.transpose %w permutation [0, 1, 3, 2] : tensor<3x3x64x64xf32>
   exec.yield %0 : tensor<3x3x64x64xf32>
 }
@@ -422,14 +430,14 @@ exec.kernel @turned(%x: tensor<4x128x64xbf16>) attributes {layouts = [unit, #exe
 
 // V4-LABEL: exec.kernel @gradient_of_pairs(
 // V4-SAME: block = [256]
-exec.kernel @gradient_of_pairs(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf16>) attributes {flops = 301989888 : i64, layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]} {
+exec.kernel @gradient_of_pairs(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf16>) attributes {flops = 319291392989888 : i64, layouts = [#exec.panel<dim = 1, width = 32, pairs = 0>, #exec.panel<dim = 1, width = 32, pairs = 0>, unit]} {
   %0 = grad.matmul %x, %y transpose_lhs wide : tensor<1024x384xbf16>, tensor<1024x384xbf16>
   exec.yield %0 : tensor<384x384xf32>
 }
 
 // V4-LABEL: exec.kernel @gradient_of_rows(
 // V4-SAME: block = [128]
-exec.kernel @gradient_of_rows(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf16>) attributes {flops = 301989888 : i64} {
+exec.kernel @gradient_of_rows(%x: tensor<1024x384xbf16>, %y: tensor<1024x384xbf16>) attributes {flops = 319291392989888 : i64} {
   %0 = grad.matmul %x, %y transpose_lhs wide : tensor<1024x384xbf16>, tensor<1024x384xbf16>
   exec.yield %0 : tensor<384x384xf32>
 }

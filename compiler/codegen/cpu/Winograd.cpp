@@ -1,14 +1,13 @@
-// Works on blocks of windows whose transforms fit in the second-level cache. Every 4x4 patch of the
-// picture is transformed, 16 contractions over channels follow, and each 4x4 of their results
-// becomes 2x2 results, which the rest of the kernel reads from registers. Those beyond the edge of
-// a picture of odd size are dropped.
-//
-// result = A^T ((G g G^T) * (B^T d B)) A with A^T = [[1,1,1,0],[0,1,-1,-1]] (Lavin and Gray, 2015).
+// Works on blocks of windows whose transforms fit in the second-level cache. Every patch of the
+// picture is transformed, a contraction over channels follows for each of its slots, and their
+// results become m x m results, which the rest of the kernel reads from registers. Those beyond the
+// edge of a picture are dropped.
 #include "compiler/codegen/cpu/Winograd.h"
 
 #include "compiler/codegen/cpu/WinogradPatches.h"
 
 using namespace mlir;
+using namespace gradc;
 using namespace gradc::cpu;
 using namespace gradc::tile;
 using namespace gradc::cpu::winograd;
@@ -24,31 +23,35 @@ public:
         filters(cast<RankedTensorType>(op.getResult(0).getType()).getShape().back()),
         panel(kernel.getScheduleAttr().getTile().back()),
         // A gradient reverses the filter, so its operand is not the block argument itself.
-        reversed(!isa<BlockArgument>(op.getDpsInputOperand(1)->get())), block(blockOf(kernel)),
+        reversed(!isa<BlockArgument>(op.getDpsInputOperand(1)->get())),
+        transform(nest, kernel.getScheduleAttr().getWinogradOutputs()),
+        block(blockOf(kernel, transform.outputs)),
         filter(filter,
-               RankedTensorType::get({filters / panel, slots, channels, panel},
+               RankedTensorType::get({filters / panel, transform.slots, channels, panel},
                                      nest.builder.getF32Type()),
                {}),
-        patches(nest, scratch, rows(), channels), products(nest, scratch, rows(), filters) {}
+        patches(nest, scratch, transform.slots, rows(), channels),
+        products(nest, scratch, transform.slots, rows(), filters) {}
 
   void emit(Value begin, Value end) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getResult(0).getType()).getShape();
+    int64_t columns = llvm::divideCeil(shape[1], transform.outputs * block.columns);
     nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
-      block.row = unit * block.lines;
-      if (int64_t all = llvm::divideCeil(shape[0], outputs); all % block.lines != 0)
-        block.linesLeft = linesLeft(all);
-      forAll(nest, llvm::divideCeil(shape[1], outputs * block.columns), [&](LinearExpr column) {
-        forBlocks(nest, shape[2], tiles.perRow(op.getResult(0), 2), block, [&] {
-          block.column = column * block.columns;
-          emitBlock();
-        });
-      });
+      OpBuilder &b = nest.builder;
+      Value at = nest.index(unit), all = nest.constant(columns);
+      Value line = arith::DivSIOp::create(b, nest.location, at, all),
+            column = arith::RemSIOp::create(b, nest.location, at, all);
+      block.row = nest.variable(line) * block.lines;
+      block.column = nest.variable(column) * block.columns;
+      if (int64_t lines = llvm::divideCeil(shape[0], transform.outputs); lines % block.lines != 0)
+        block.linesLeft = linesLeft(lines);
+      forBlocks(nest, shape[2], tiles.perRow(op.getResult(0), 2), block, [&] { emitBlock(); });
       return SmallVector<Value>();
     });
   }
 
 private:
-  static WindowBlock blockOf(exec::KernelOp kernel) {
+  static WindowBlock blockOf(exec::KernelOp kernel, int64_t outputs) {
     ArrayRef<int64_t> tile = kernel.getScheduleAttr().getTile();
     return {tile[1] / outputs, tile[2], {}, {}, {}, {}, tile[0] / outputs};
   }
@@ -61,7 +64,7 @@ private:
   }
 
   void emitBlock() {
-    transformPatches(nest, tiles, picture, block, LinearExpr(0), patches, reversed);
+    transformPatches(nest, tiles, transform, picture, block, LinearExpr(0), patches, reversed);
     multiply();
     forWindows(nest, block, [&](LinearExpr line, LinearExpr c) {
       forPictures(nest, block, [&](LinearExpr n) {
@@ -79,7 +82,7 @@ private:
     if (block.varies())
       return multiplyRows(height);
     int64_t full = rows() / height;
-    forAll(nest, slots, [&](LinearExpr slot) {
+    forAll(nest, transform.slots, [&](LinearExpr slot) {
       forAll(nest, filters / panel, [&](LinearExpr p) {
         forAll(nest, full, [&](LinearExpr i) { multiplyTile(slot, p, i * height, height); });
         if (int64_t rest = rows() - full * height)
@@ -94,7 +97,7 @@ private:
     Value last = arith::MaxSIOp::create(b, nest.location, zero,
                                         arith::SubIOp::create(b, nest.location, all, step));
     Value count = arith::CeilDivSIOp::create(b, nest.location, all, step);
-    forAll(nest, slots, [&](LinearExpr slot) {
+    forAll(nest, transform.slots, [&](LinearExpr slot) {
       forAll(nest, filters / panel, [&](LinearExpr p) {
         forAll(nest, count, [&](LinearExpr i) {
           Value row = arith::MinSIOp::create(b, nest.location, nest.index(i * height), last);
@@ -135,41 +138,32 @@ private:
   void transformBack(const LinearExpr &l, const LinearExpr &c, const LinearExpr &n,
                      const LinearExpr &row, const LinearExpr &o) {
     LinearExpr first = lanesFrom(o * nest.lanes);
-    Square m;
-    for (int64_t i = 0; i < patch; ++i)
-      for (int64_t j = 0; j < patch; ++j)
-        m[i][j] = products.memory.load(nest, products.at(slotOf(i, j, reversed), row, first));
-    auto folded = [&](const Line &line) {
-      return std::array<Value, outputs>{add(nest, add(nest, line[0], line[1]), line[2]),
-                                        subtract(nest, subtract(nest, line[1], line[2]), line[3])};
+    auto product = [&](int64_t i, int64_t j) {
+      return products.memory.load(nest,
+                                  products.at(LinearExpr(transform.slotOf(i, j)), row, first));
     };
-    std::array<Line, outputs> half;
-    for (int64_t j = 0; j < patch; ++j) {
-      auto column = folded(columnOf(m, j));
-      for (int64_t i = 0; i < outputs; ++i)
-        half[i][j] = column[i];
-    }
-    for (int64_t i = 0; i < outputs; ++i) {
-      auto line = folded(half[i]);
-      for (int64_t j = 0; j < outputs; ++j) {
-        Point point{{(block.row + l) * outputs + LinearExpr(i),
-                     (block.column + c) * outputs + LinearExpr(j), block.picture + n, first},
-                    nest.lanes};
-        whenInside(point, {i, j}, [&] {
-          nest.known(op.getResult(0), point) = line[j];
-          finish(point);
-        });
-      }
-    }
+    transform.toResults(product, [&](int64_t i, int64_t j, Value value) {
+      if (reversed)
+        i = transform.outputs - 1 - i, j = transform.outputs - 1 - j;
+      Point point{{(block.row + l) * transform.outputs + LinearExpr(i),
+                   (block.column + c) * transform.outputs + LinearExpr(j), block.picture + n,
+                   first},
+                  nest.lanes};
+      whenInside(point, {i, j}, [&] {
+        nest.known(op.getResult(0), point) = value;
+        finish(point);
+      });
+    });
   }
 
-  /// `offset`: of the point in its 2x2 results.
+  /// `offset`: of the point in the results of its window.
   void whenInside(const Point &point, std::array<int64_t, 2> offset,
                   llvm::function_ref<void()> body) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getResult(0).getType()).getShape();
     Value inside;
     for (int64_t d = 0; d < 2; ++d) {
-      if (shape[d] % outputs == 0 || offset[d] < shape[d] % outputs)
+      int64_t rest = shape[d] % transform.outputs;
+      if (rest == 0 || offset[d] < rest)
         continue;
       Value holds =
           arith::CmpIOp::create(nest.builder, nest.location, arith::CmpIPredicate::slt,
@@ -196,6 +190,7 @@ private:
   ArrayRef<Memory> results;
   int64_t channels, filters, panel; // `channels` is the summed dim
   bool reversed;
+  Transform transform;
   WindowBlock block;
   Memory filter;
   Scratch patches, products;
@@ -215,9 +210,10 @@ LogicalResult gradc::cpu::emitWinograd(exec::KernelOp kernel, LoopNest &nest, Ti
                                        Value end, Value scratch) {
   linalg::GenericOp op = convolutionOf(kernel);
   std::optional<Picture> picture = op ? pictureOf(op) : std::nullopt;
-  if (!picture)
-    return kernel.emitOpError(
-        "expected one convolution over two dims to read its filter transformed");
+  exec::PanelAttr layout = kernel.getLayout(*transformedFilter(kernel));
+  if (!picture || kernel.getScheduleAttr().getWinogradOutputs() != layout.getWinogradOutputs())
+    return kernel.emitOpError("expected one convolution over two dims to read its filter "
+                              "transformed, for as many results as its schedule says");
   Convolution(nest, tiles, op, *picture, kernel, filter, results, {scratch}).emit(begin, end);
   return success();
 }

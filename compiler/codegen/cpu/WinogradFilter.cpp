@@ -1,4 +1,4 @@
-// The filter's side of Winograd's F(2x2, 3x3): its transform G g G^T, and its gradient, the sum
+// The filter's side of Winograd's convolutions: its transform G g G^T, and its gradient, the sum
 // over all windows of G^T ((A y A^T) * (B^T d B)) G for gradients y and patches d.
 #include "compiler/codegen/cpu/Winograd.h"
 #include "compiler/codegen/cpu/WinogradPatches.h"
@@ -9,16 +9,6 @@ using namespace gradc::tile;
 using namespace gradc::cpu::winograd;
 
 namespace {
-constexpr int64_t taps = 3;
-
-Value halves(LoopNest &nest) {
-  return nest.splat(
-      arith::ConstantOp::create(nest.builder, nest.location, nest.builder.getF32FloatAttr(0.5f)));
-}
-
-Value multiply(LoopNest &nest, Value x, Value y) {
-  return arith::MulFOp::create(nest.builder, nest.location, x, y);
-}
 
 class FilterTransform {
 public:
@@ -27,11 +17,11 @@ public:
         shape(cast<RankedTensorType>(value.getType()).getShape()),
         panel(kernel.getScheduleAttr().getTile()[3]),
         together(kernel.getScheduleAttr().getTile()[2]),
+        transform(nest, kernel.getLayout(kernel.getBlock().getNumArguments()).getWinogradOutputs()),
         memory(transformed,
-               RankedTensorType::get({shape[3] / panel, slots, shape[2], panel},
+               RankedTensorType::get({shape[3] / panel, transform.slots, shape[2], panel},
                                      nest.builder.getF32Type()),
-               {}),
-        half(halves(nest)) {}
+               {}) {}
 
   void emit(Value begin, Value end) {
     nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
@@ -59,28 +49,17 @@ private:
         tiles.prepare(value,
                       llvm::map_to_vector(channels, [&](int64_t k) { return pointAt(i, j, k); }));
     for (int64_t k : channels) {
-      std::array<Line, taps> lines;
-      for (int64_t i = 0; i < taps; ++i) {
-        std::array<Value, taps> g;
-        for (int64_t j = 0; j < taps; ++j)
-          g[j] = nest.splat(tiles.pull(value, pointAt(i, j, k)));
-        lines[i] = transformed(g);
-      }
-      for (int64_t j = 0; j < patch; ++j) {
-        Line values = transformed({lines[0][j], lines[1][j], lines[2][j]});
-        for (int64_t i = 0; i < patch; ++i)
-          memory.store(
-              nest,
-              {{unit, LinearExpr(slotOf(i, j)), channel + LinearExpr(k), lanesFrom(column)},
-               nest.lanes},
-              values[i]);
-      }
+      auto tap = [&](int64_t i, int64_t j) {
+        return nest.splat(tiles.pull(value, pointAt(i, j, k)));
+      };
+      transform.ofFilter(tap, [&](int64_t i, int64_t j, Value number) {
+        memory.store(
+            nest,
+            {{unit, LinearExpr(transform.slotOf(i, j)), channel + LinearExpr(k), lanesFrom(column)},
+             nest.lanes},
+            number);
+      });
     }
-  }
-
-  Line transformed(const std::array<Value, taps> &g) {
-    Value outer = multiply(nest, add(nest, g[0], g[2]), half), inner = multiply(nest, g[1], half);
-    return {g[0], add(nest, outer, inner), subtract(nest, outer, inner), g[2]};
   }
 
   LoopNest &nest;
@@ -88,8 +67,8 @@ private:
   Value value;
   ArrayRef<int64_t> shape;
   int64_t panel, together; // filters of a unit, channels in registers
+  Transform transform;
   Memory memory;
-  Value half;
 };
 
 /// A unit covers several input channels. It walks all windows once per group of filters and keeps
@@ -101,9 +80,11 @@ public:
       : nest(nest), tiles(tiles), picture(picture), gradient(op.getDpsInputOperand(1)->get()),
         result(result), shape(cast<RankedTensorType>(gradient.getType()).getShape()),
         channels(schedule.getTile()[2]), filters(schedule.getTile()[3]),
-        block{schedule.getBlock()[1] / outputs, schedule.getBlock()[2], {}, {}, {}, {}},
-        patches(nest, scratch, rows(), channels), gradients(nest, scratch, rows(), filters),
-        sums(nest, scratch, channels, filters), half(halves(nest)) {}
+        transform(nest, schedule.getWinogradOutputs()),
+        block{schedule.getBlock()[1] / transform.outputs, schedule.getBlock()[2], {}, {}, {}, {}},
+        patches(nest, scratch, transform.slots, rows(), channels),
+        gradients(nest, scratch, transform.slots, rows(), filters),
+        sums(nest, scratch, transform.slots, channels, filters) {}
 
   void emit(Value begin, Value end) {
     nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
@@ -111,12 +92,12 @@ public:
         firstChannel = unit * channels;
         firstFilter = i * filters;
         clearSums();
-        forAll(nest, shape[0] / outputs, [&](LinearExpr row) {
-          forAll(nest, shape[1] / (outputs * block.columns), [&](LinearExpr column) {
+        forAll(nest, shape[0] / transform.outputs, [&](LinearExpr row) {
+          forAll(nest, shape[1] / (transform.outputs * block.columns), [&](LinearExpr column) {
             forBlocks(nest, shape[2], tiles.perRow(gradient, 2), block, [&] {
               block.row = row;
               block.column = column * block.columns;
-              transformPatches(nest, tiles, picture, block, firstChannel, patches,
+              transformPatches(nest, tiles, transform, picture, block, firstChannel, patches,
                                /*reversed=*/false);
               transformGradients();
               multiplyAndAdd();
@@ -143,7 +124,7 @@ private:
     OpBuilder &b = nest.builder;
     Value zero =
         arith::ConstantOp::create(b, nest.location, b.getZeroAttr(nest.vectorOf(b.getF32Type())));
-    forAll(nest, slots, [&](LinearExpr slot) {
+    forAll(nest, transform.slots, [&](LinearExpr slot) {
       forSums(
           [&](LinearExpr k, LinearExpr o) { sums.memory.store(nest, sums.at(slot, k, o), zero); });
     });
@@ -151,32 +132,26 @@ private:
 
   /// Computes A y A^T.
   void transformGradients() {
-    auto spread = [&](Value y0, Value y1) -> Line {
-      Value negative = arith::NegFOp::create(nest.builder, nest.location, y1);
-      return {y0, add(nest, y0, y1), subtract(nest, y0, y1), negative};
-    };
     forAll(nest, block.columns, [&](LinearExpr c) {
       forPictures(nest, block, [&](LinearExpr n) {
         LinearExpr row = block.rowOf(nest, 0, c, n);
         forAll(nest, filters / nest.lanes, [&](LinearExpr o) {
-          std::array<Line, outputs> lines;
-          for (int64_t i = 0; i < outputs; ++i) {
-            std::array<Value, outputs> y;
-            for (int64_t j = 0; j < outputs; ++j)
-              y[j] = nest.splat(tiles.pull(
-                  gradient, {{block.row * outputs + LinearExpr(i),
-                              (block.column + c) * outputs + LinearExpr(j), block.picture + n,
-                              lanesFrom(firstFilter + o * nest.lanes)},
-                             nest.lanes}));
-            lines[i] = spread(y[0], y[1]);
-          }
-          for (int64_t j = 0; j < patch; ++j) {
-            Line column = spread(lines[0][j], lines[1][j]);
-            for (int64_t i = 0; i < patch; ++i)
-              gradients.memory.store(
-                  nest, gradients.at(LinearExpr(slotOf(i, j)), row, lanesFrom(o * nest.lanes)),
-                  column[i]);
-          }
+          auto pointAt = [&](int64_t i, int64_t j, const LinearExpr &vector) {
+            return Point{{block.row * transform.outputs + LinearExpr(i),
+                          (block.column + c) * transform.outputs + LinearExpr(j), block.picture + n,
+                          lanesFrom(firstFilter + vector * nest.lanes)},
+                         nest.lanes};
+          };
+          prefetchSquare(tiles, gradient, transform.outputs, [&](int64_t i, int64_t j) {
+            return pointAt(i, j, o + LinearExpr(vectorsAhead));
+          });
+          auto at = [&](int64_t i, int64_t j) {
+            return nest.splat(tiles.pull(gradient, pointAt(i, j, o)));
+          };
+          transform.ofGradient(at, [&](int64_t i, int64_t j, Value value) {
+            LinearExpr slot(transform.slotOf(i, j));
+            gradients.memory.store(nest, gradients.at(slot, row, lanesFrom(o * nest.lanes)), value);
+          });
         });
       });
     });
@@ -187,7 +162,7 @@ private:
     constexpr int64_t vectors = 2;
     int64_t width = std::min(filters / nest.lanes, vectors), height = tileRows(nest, width);
     int64_t full = channels / height;
-    forAll(nest, slots, [&](LinearExpr slot) {
+    forAll(nest, transform.slots, [&](LinearExpr slot) {
       forAll(nest, filters / (width * nest.lanes), [&](LinearExpr o) {
         LinearExpr first = o * (width * nest.lanes);
         forAll(nest, full, [&](LinearExpr k) { addTile(slot, k * height, height, first, width); });
@@ -228,29 +203,14 @@ private:
 
   /// Stores G^T u G of the sums u as the result.
   void transformSums() {
-    auto folded = [&](const Line &u) {
-      Value inner = multiply(nest, add(nest, u[1], u[2]), half);
-      return std::array<Value, taps>{add(nest, u[0], inner),
-                                     multiply(nest, subtract(nest, u[1], u[2]), half),
-                                     add(nest, inner, u[3])};
-    };
     forSums([&](LinearExpr k, LinearExpr o) {
-      Square u;
-      for (int64_t i = 0; i < patch; ++i)
-        for (int64_t j = 0; j < patch; ++j)
-          u[i][j] = sums.memory.load(nest, sums.at(LinearExpr(slotOf(i, j)), k, o));
-      std::array<Line, taps> lines;
-      for (int64_t j = 0; j < patch; ++j) {
-        auto column = folded(columnOf(u, j));
-        for (int64_t i = 0; i < taps; ++i)
-          lines[i][j] = column[i];
-      }
-      for (int64_t i = 0; i < taps; ++i)
-        for (auto [j, value] : llvm::enumerate(folded(lines[i])))
-          result.store(nest,
-                       {{LinearExpr(i), LinearExpr(int64_t(j)), firstChannel + k, firstFilter + o},
-                        nest.lanes},
-                       value);
+      auto sum = [&](int64_t i, int64_t j) {
+        return sums.memory.load(nest, sums.at(LinearExpr(transform.slotOf(i, j)), k, o));
+      };
+      transform.toFilter(sum, [&](int64_t i, int64_t j, Value value) {
+        Point point{{LinearExpr(i), LinearExpr(j), firstChannel + k, firstFilter + o}, nest.lanes};
+        result.store(nest, point, value);
+      });
     });
   }
 
@@ -261,9 +221,9 @@ private:
   Memory result;
   ArrayRef<int64_t> shape;   // the gradient's
   int64_t channels, filters; // processed together
+  Transform transform;
   WindowBlock block;
   Scratch patches, gradients, sums;
-  Value half;
   LinearExpr firstChannel, firstFilter;
 };
 } // namespace

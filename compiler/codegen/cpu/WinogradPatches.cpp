@@ -10,15 +10,6 @@ using namespace gradc::cpu;
 using namespace gradc::tile;
 using namespace gradc::cpu::winograd;
 
-Line winograd::columnOf(const Square &square, int64_t j) {
-  return {square[0][j], square[1][j], square[2][j], square[3][j]};
-}
-
-int64_t winograd::slotOf(int64_t i, int64_t j, bool reversed) {
-  auto turned = [&](int64_t k) { return reversed && k % (patch - 1) == 0 ? patch - 1 - k : k; };
-  return turned(i) * patch + turned(j);
-}
-
 void winograd::forAll(LoopNest &nest, Value count, llvm::function_ref<void(LinearExpr)> body) {
   nest.loop(nest.constant(0), count, {}, [&](LinearExpr i, ValueRange) {
     body(i);
@@ -90,20 +81,12 @@ void winograd::forAll(LoopNest &nest, int64_t count, llvm::function_ref<void(Lin
   });
 }
 
-Value winograd::add(LoopNest &nest, Value x, Value y) {
-  return arith::AddFOp::create(nest.builder, nest.location, x, y);
-}
-
-Value winograd::subtract(LoopNest &nest, Value x, Value y) {
-  return arith::SubFOp::create(nest.builder, nest.location, x, y);
-}
-
 LinearExpr winograd::lanesFrom(LinearExpr first) {
   first.lane = 1;
   return first;
 }
 
-Scratch::Scratch(LoopNest &nest, ScratchMemory &from, int64_t rows, int64_t channels)
+Scratch::Scratch(LoopNest &nest, ScratchMemory &from, int64_t slots, int64_t rows, int64_t channels)
     : channels(channels), lanes(nest.lanes) {
   OpBuilder &b = nest.builder;
   auto type = RankedTensorType::get({slots, winogradSlotElements(rows, channels, nest.level)},
@@ -147,26 +130,17 @@ int64_t winograd::tileRows(const LoopNest &nest, int64_t vectors) {
   return std::clamp<int64_t>((registers - vectors) / vectors, 1, 8);
 }
 
-static Line transformed(LoopNest &nest, const Line &d) {
-  return {subtract(nest, d[0], d[2]), add(nest, d[1], d[2]), subtract(nest, d[2], d[1]),
-          subtract(nest, d[1], d[3])};
+void winograd::prefetchSquare(TileEmitter &tiles, Value value, int64_t size,
+                              llvm::function_ref<Point(int64_t, int64_t)> at) {
+  SmallVector<Point> points;
+  for (int64_t i = 0; i < size; ++i)
+    for (int64_t j = 0; j < size; ++j)
+      points.push_back(at(i, j));
+  tiles.prefetchLines(value, points, Memory::Cache::second);
 }
 
-/// Computes B^T d B.
-static Square transformed(LoopNest &nest, Square d) {
-  for (Line &line : d)
-    line = transformed(nest, line);
-  Square result;
-  for (int64_t j = 0; j < patch; ++j) {
-    Line column = transformed(nest, columnOf(d, j));
-    for (int64_t i = 0; i < patch; ++i)
-      result[i][j] = column[i];
-  }
-  return result;
-}
-
-/// Whether the patch of window (y, x) lies inside the picture.
-static Value liesInside(LoopNest &nest, const Picture &picture, const LinearExpr &y,
+/// Whether the patch from (y, x) on lies inside the picture.
+static Value liesInside(LoopNest &nest, const Picture &picture, int64_t patch, const LinearExpr &y,
                         const LinearExpr &x) {
   OpBuilder &b = nest.builder;
   auto shape = cast<RankedTensorType>(picture.inside.getType()).getShape();
@@ -179,36 +153,42 @@ static Value liesInside(LoopNest &nest, const Picture &picture, const LinearExpr
   return arith::AndIOp::create(b, nest.location, holds(y, 0), holds(x, 1));
 }
 
-void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Picture &picture,
-                                const WindowBlock &block, const LinearExpr &first,
-                                const Scratch &to, bool reversed) {
+void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Transform &transform,
+                                const Picture &picture, const WindowBlock &block,
+                                const LinearExpr &first, const Scratch &to, bool reversed) {
+  int64_t patch = transform.patch;
+  auto turned = [&](int64_t i) { return reversed ? patch - 1 - i : i; };
   forWindows(nest, block, [&](LinearExpr line, LinearExpr c) {
-    LinearExpr y = (block.row + line) * outputs, x = (block.column + c) * outputs;
+    LinearExpr y = (block.row + line) * transform.outputs,
+               x = (block.column + c) * transform.outputs;
     auto patches = [&](bool padded) {
       forPictures(nest, block, [&](LinearExpr n) {
         LinearExpr row = block.rowOf(nest, line, c, n);
         forAll(nest, to.channels / nest.lanes, [&](LinearExpr k) {
-          Square d;
-          for (int64_t i = 0; i < patch; ++i)
-            for (int64_t j = 0; j < patch; ++j) {
-              LinearExpr down(padded ? i : i - picture.low[0]),
-                  right(padded ? j : j - picture.low[1]);
-              Point point{
-                  {y + down, x + right, block.picture + n, lanesFrom(first + k * nest.lanes)},
-                  nest.lanes};
-              d[i][j] = nest.splat(tiles.pull(padded ? picture.padded : picture.inside, point));
-            }
-          d = transformed(nest, d);
-          for (int64_t i = 0; i < patch; ++i)
-            for (int64_t j = 0; j < patch; ++j)
-              to.memory.store(nest, to.at(slotOf(i, j, reversed), row, lanesFrom(k * nest.lanes)),
-                              d[i][j]);
+          auto pointAt = [&](int64_t i, int64_t j, const LinearExpr &vector, bool padded) {
+            int64_t down = turned(i) - (padded ? 0 : picture.low[0]),
+                    right = turned(j) - (padded ? 0 : picture.low[1]);
+            return Point{{y + LinearExpr(down), x + LinearExpr(right), block.picture + n,
+                          lanesFrom(first + vector * nest.lanes)},
+                         nest.lanes};
+          };
+          prefetchSquare(tiles, picture.inside, patch, [&](int64_t i, int64_t j) {
+            return pointAt(i, j, k + LinearExpr(vectorsAhead), /*padded=*/false);
+          });
+          auto at = [&](int64_t i, int64_t j) {
+            Value from = padded ? picture.padded : picture.inside;
+            return nest.splat(tiles.pull(from, pointAt(i, j, k, padded)));
+          };
+          transform.ofPatch(at, [&](int64_t i, int64_t j, Value value) {
+            LinearExpr slot(transform.slotOf(i, j));
+            to.memory.store(nest, to.at(slot, row, lanesFrom(k * nest.lanes)), value);
+          });
         });
       });
     };
     if (!picture.isPadded)
       return patches(false);
-    Value inside = liesInside(nest, picture, y, x);
+    Value inside = liesInside(nest, picture, patch, y, x);
     nest.when(inside, [&] { patches(false); });
     Value no = arith::ConstantIntOp::create(nest.builder, nest.location, 0, 1);
     nest.when(

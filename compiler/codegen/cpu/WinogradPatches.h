@@ -1,10 +1,9 @@
-// The common part of Winograd's F(2x2, 3x3): 4x4 patches of pictures, transformed for blocks of
-// windows. With B^T = [[1,0,-1,0],[0,1,1,0],[0,-1,1,0],[0,1,0,-1]], the transform of a patch d is
-// B^T d B.
+// The common part of Winograd's convolutions: patches of pictures, transformed for blocks of
+// windows.
 #ifndef COMPILER_CODEGEN_CPU_WINOGRADPATCHES_H
 #define COMPILER_CODEGEN_CPU_WINOGRADPATCHES_H
 
-#include "compiler/codegen/tile/TileEmitter.h"
+#include "compiler/codegen/cpu/WinogradTransform.h"
 
 namespace gradc::cpu::winograd {
 
@@ -14,29 +13,16 @@ struct ScratchMemory {
   int64_t used = 0; ///< bytes
 };
 
-/// A patch of `patch` by `patch` elements serves `outputs` by `outputs` windows: one window block.
-constexpr int64_t patch = 4, outputs = 2, slots = patch * patch;
-
-using Line = std::array<mlir::Value, patch>;
-using Square = std::array<Line, patch>;
-Line columnOf(const Square &square, int64_t j);
-
-/// The slot of a patch's transformed element (i, j). For a reversed filter, the first and the last
-/// row and column are exchanged.
-int64_t slotOf(int64_t i, int64_t j, bool reversed = false);
-
 /// for (i = 0; i < count; i++), without carried values.
 void forAll(tile::LoopNest &nest, int64_t count, llvm::function_ref<void(tile::LinearExpr)> body);
 void forAll(tile::LoopNest &nest, mlir::Value count,
             llvm::function_ref<void(tile::LinearExpr)> body);
-mlir::Value add(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
-mlir::Value subtract(tile::LoopNest &nest, mlir::Value x, mlir::Value y);
 /// One register of channels from `first` on.
 tile::LinearExpr lanesFrom(tile::LinearExpr first);
 
 /// [slots][rows][channels], with slots `winogradSlotElements` apart.
 struct Scratch {
-  Scratch(tile::LoopNest &nest, ScratchMemory &from, int64_t rows, int64_t channels);
+  Scratch(tile::LoopNest &nest, ScratchMemory &from, int64_t slots, int64_t rows, int64_t channels);
   tile::Point at(const tile::LinearExpr &slot, const tile::LinearExpr &row,
                  const tile::LinearExpr &channel) const;
 
@@ -57,8 +43,8 @@ mlir::linalg::GenericOp convolutionOf(mlir::exec::KernelOp kernel);
 /// Rows of a register tile with this many vectors.
 int64_t tileRows(const tile::LoopNest &nest, int64_t vectors);
 
-/// A block of windows: `columns` along each of `lines` rows, of `batch` pictures; its corner in
-/// windows.
+/// A block of windows, each of which has `outputs` by `outputs` results: `columns` along each of
+/// `lines` rows, of `batch` pictures; its corner in windows.
 struct WindowBlock {
   int64_t columns, batch;
   tile::LinearExpr row, column, picture;
@@ -88,12 +74,20 @@ void forWindows(tile::LoopNest &nest, const WindowBlock &block,
 void forPictures(tile::LoopNest &nest, const WindowBlock &block,
                  llvm::function_ref<void(tile::LinearExpr)> body);
 
+/// The elements of a square lie in as many streams, which the hardware's prefetchers do not follow,
+/// and often in the same set of the first-level cache. Prefetches to the second the square that is
+/// read as many vectors later: its channels run on into those of the next picture.
+constexpr int64_t vectorsAhead = 8;
+void prefetchSquare(tile::TileEmitter &tiles, mlir::Value value, int64_t size,
+                    llvm::function_ref<tile::Point(int64_t i, int64_t j)> at);
+
 /// Transforms the patches of a block's windows for channels [first, first + those of `to`), to the
 /// windows' rows of `to`. Patches within the picture are read directly, those across its edge from
-/// the padded picture.
-void transformPatches(tile::LoopNest &nest, tile::TileEmitter &tiles, const Picture &picture,
-                      const WindowBlock &block, const tile::LinearExpr &first, const Scratch &to,
-                      bool reversed);
+/// the padded picture. `reversed`: backwards, for a reversed filter, whose results come out
+/// backwards then.
+void transformPatches(tile::LoopNest &nest, tile::TileEmitter &tiles, const Transform &transform,
+                      const Picture &picture, const WindowBlock &block,
+                      const tile::LinearExpr &first, const Scratch &to, bool reversed);
 
 } // namespace gradc::cpu::winograd
 

@@ -214,9 +214,13 @@ void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
 void TileEmitter::prefetch(Value value, ArrayRef<Point> points) {
   if (reducedElements(value) < nest.level.minPrefetchSteps)
     return; // the reduction ends before memory responds
+  prefetchLines(value, points, Memory::Cache::first);
+}
+
+void TileEmitter::prefetchLines(Value value, ArrayRef<Point> points, Memory::Cache cache) {
   std::set<std::pair<const void *, LinearExpr>> lines;
   for (const Point &p : points)
-    prefetchOnce(value, p, lines);
+    prefetchOnce(value, p, lines, cache);
 }
 
 /// The multiply-adds that a step needs to hide its prefetches. The AVX-512 tile has 16, one per

@@ -71,6 +71,8 @@ public:
   /// Prefetches operands that are read in addition to a long reduction, so that they arrive while
   /// the reduction runs.
   void prefetch(mlir::Value value, llvm::ArrayRef<Point> points);
+  /// Prefetches the cache lines of elements that are read later, each once.
+  void prefetchLines(mlir::Value value, llvm::ArrayRef<Point> points, Memory::Cache cache);
   /// The value at a point: a scalar, or a vector if the point has lanes and the value depends on
   /// them.
   mlir::Value pull(mlir::Value value, const Point &point);

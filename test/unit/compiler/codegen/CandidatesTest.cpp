@@ -155,7 +155,7 @@ TEST(Candidates, OfAnAttentionsGradient) {
 
 TEST(Candidates, OfWinograd) {
   expectAllRight(R"(exec.kernel @k(%x: tensor<8x16x4x32xf32>, %f: tensor<3x3x32x32xf32>)
-    attributes {flops = 9437184 : i64, bytes = 167936 : i64, layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]} {
+    attributes {flops = 9437184 : i64, bytes = 167936 : i64, layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]} {
     %0 = grad.convolution %x, %f dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<8x16x4x32xf32>, tensor<3x3x32x32xf32>
     exec.yield %0 : tensor<8x16x4x32xf32>
   })",

@@ -67,8 +67,8 @@ TEST(Convolution, FilterGradientInBlocks) {
 }
 
 TEST(Convolution, Winograd) {
-  const char *forward = ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]";
-  const char *gradient = ", layouts = [unit, #exec.panel<dim = 2, width = 16, winograd>, unit]";
+  const char *forward = ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]";
+  const char *gradient = ", layouts = [unit, #exec.panel<dim = 2, width = 16, winograd2x2>, unit]";
   // Register tiles with and without remainders, several windows of a row at once, and a part of the
   // pictures.
   for (const char *tile :
@@ -76,39 +76,68 @@ TEST(Convolution, Winograd) {
     std::string schedule = std::string(tile) + ", order = [0, 1, 2, 3]";
     expectRight(convolution("4x6x7x24xf32", "3x3x24x32xf32", "nc,co->no",
                             "[3, 3] low [1, 1] high [1, 1]", "4x6x7x32xf32", schedule.c_str(),
-                            forward),
+                            forward, ", winograd2x2"),
                 1e-4);
   }
   std::string schedule = "tile = [2, 4, 3, 16], order = [0, 1, 2, 3]";
   expectRight(convolution("6x8x3x16xf32", "3x3x32x16xf32", "no,co->nc",
                           "[3, 3] low [1, 1] high [1, 1] reversed", "6x8x3x32xf32",
-                          schedule.c_str(), gradient),
+                          schedule.c_str(), gradient, ", winograd2x2"),
               1e-4);
   // Several rows of windows at once, of which the last block has fewer.
   for (const char *tile : {"tile = [4, 6, 7, 16]", "tile = [6, 2, 1, 16]"})
     expectRight(convolution("10x6x7x24xf32", "3x3x24x32xf32", "nc,co->no",
                             "[3, 3] low [1, 1] high [1, 1]", "10x6x7x32xf32",
-                            (std::string(tile) + ", order = [0, 1, 2, 3]").c_str(), forward),
+                            (std::string(tile) + ", order = [0, 1, 2, 3]").c_str(), forward,
+                            ", winograd2x2"),
                 1e-4);
   // Pictures of odd sizes, also with all padding on one side.
   for (const char *tile : {"tile = [2, 4, 3, 16]", "tile = [4, 8, 1, 16]"}) {
     std::string odd = std::string(tile) + ", order = [0, 1, 2, 3]";
     expectRight(convolution("5x7x3x24xf32", "3x3x24x32xf32", "nc,co->no",
-                            "[3, 3] low [1, 1] high [1, 1]", "5x7x3x32xf32", odd.c_str(), forward),
+                            "[3, 3] low [1, 1] high [1, 1]", "5x7x3x32xf32", odd.c_str(), forward,
+                            ", winograd2x2"),
                 1e-4);
     expectRight(convolution("5x8x3x16xf32", "3x3x32x16xf32", "no,co->nc",
                             "[3, 3] low [2, 0] high [0, 1] reversed", "5x7x3x32xf32", odd.c_str(),
-                            gradient),
+                            gradient, ", winograd2x2"),
                 1e-4);
   }
   // Without padding, and with more padding on one side.
   expectRight(convolution("8x6x3x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3]", "6x4x3x16xf32",
-                          schedule.c_str(), forward),
+                          schedule.c_str(), forward, ", winograd2x2"),
               1e-4);
   expectRight(convolution("5x5x3x8xf32", "3x3x8x16xf32", "nc,co->no",
                           "[3, 3] low [2, 1] high [1, 2]", "6x6x3x16xf32",
-                          "tile = [2, 2, 3, 16], order = [0, 1, 2, 3]", forward),
+                          "tile = [2, 2, 3, 16], order = [0, 1, 2, 3]", forward, ", winograd2x2"),
               1e-4);
+}
+
+TEST(Convolution, WinogradOfLargeWindows) {
+  const char *forward = ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>, unit]";
+  const char *gradient = ", layouts = [unit, #exec.panel<dim = 2, width = 16, winograd4x4>, unit]";
+  for (const char *tile : {"[4, 4, 7, 16]", "[4, 12, 1, 16]", "[8, 4, 3, 16]"}) {
+    std::string schedule = formatv("tile = {0}, order = [0, 1, 2, 3]", tile);
+    expectRight(convolution("12x12x21x24xf32", "3x3x24x32xf32", "nc,co->no",
+                            "[3, 3] low [1, 1] high [1, 1]", "12x12x21x32xf32", schedule.c_str(),
+                            forward, ", winograd4x4"),
+                2e-4);
+    // Backwards, with all padding on one side.
+    expectRight(convolution("8x12x21x16xf32", "3x3x32x16xf32", "no,co->nc",
+                            "[3, 3] low [2, 0] high [0, 2] reversed", "8x12x21x32xf32",
+                            schedule.c_str(), gradient, ", winograd4x4"),
+                2e-4);
+    // Blocks that are cut off at both edges, by one to three results.
+    for (auto [x, y] :
+         {std::pair("7x10x21x8xf32", "7x10x21x16xf32"), std::pair("5x9x21x8xf32", "5x9x21x16xf32")})
+      expectRight(convolution(x, "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]", y,
+                              schedule.c_str(), forward, ", winograd4x4"),
+                  2e-4);
+  }
+  // Without padding.
+  expectRight(convolution("10x6x3x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3]", "8x4x3x16xf32",
+                          "tile = [4, 4, 3, 16], order = [0, 1, 2, 3]", forward, ", winograd4x4"),
+              2e-4);
 }
 
 TEST(Convolution, WinogradFilterGradient) {
@@ -117,20 +146,26 @@ TEST(Convolution, WinogradFilterGradient) {
     expectRight(convolution("6x8x6x32xf32", "6x8x6x48xf32", "nc,no->co",
                             "[6, 8] low [1, 1] high [1, 1]", "3x3x32x48xf32",
                             "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",
-                            formatv(", block = {0}, winograd", block).str().c_str()),
+                            formatv(", block = {0}, winograd2x2", block).str().c_str()),
                 1e-4);
   expectRight(convolution("8x6x2x16xf32", "6x4x2x32xf32", "nc,no->co", "[6, 4]", "3x3x16x32xf32",
                           "tile = [3, 3, 16, 32], order = [2, 3, 0, 1]", "",
-                          ", block = [2, 2, 2], winograd"),
+                          ", block = [2, 2, 2], winograd2x2"),
               1e-4);
+  for (const char *block : {"[4, 4, 3]", "[4, 8, 6]"})
+    expectRight(convolution("12x8x6x32xf32", "12x8x6x48xf32", "nc,no->co",
+                            "[12, 8] low [1, 1] high [1, 1]", "3x3x32x48xf32",
+                            "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",
+                            formatv(", block = {0}, winograd4x4", block).str().c_str()),
+                1e-3);
 }
 
 TEST(Convolution, WinogradKeepsNaN) {
   // Taps outside the picture have no effect, whatever its edge contains.
-  KernelRunner runner(
-      convolution("4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]",
-                  "4x4x1x16xf32", "tile = [2, 2, 1, 16], order = [0, 1, 2, 3]",
-                  ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>, unit]"));
+  KernelRunner runner(convolution(
+      "4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]", "4x4x1x16xf32",
+      "tile = [2, 2, 1, 16], order = [0, 1, 2, 3]",
+      ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]", ", winograd2x2"));
   ASSERT_TRUE(runner.isReady());
   auto operands = runner.randomOperands(1);
   for (int64_t i = 0; i < 8; ++i)
@@ -142,14 +177,15 @@ TEST(Convolution, WinogradKeepsNaN) {
 
 TEST(Convolution, FilterTransform) {
   for (const char *layout : {"unit", "#exec.panel<dim = 3, width = 16>"})
-    for (int channels : {1, 8})
+    for (auto [channels, kind] : {std::pair(1, "winograd2x2"), std::pair(8, "winograd2x2"),
+                                  std::pair(1, "winograd4x4"), std::pair(8, "winograd4x4")})
       expectRight(formatv(R"(exec.kernel @k(%w: tensor<3x3x8x32xf32>) attributes {{
-        layouts = [{0}, #exec.panel<dim = 3, width = 16, winograd>],
+        layouts = [{0}, #exec.panel<dim = 3, width = 16, {2}>],
         schedule = #exec.schedule<lanes = 8, tile = [3, 3, {1}, 16], order = [3, 2, 0, 1], grain = 1> } {{
           exec.yield %w : tensor<3x3x8x32xf32> })",
-                          layout, channels));
+                          layout, channels, kind));
   expectRight(R"(exec.kernel @k(%w: tensor<3x3x32x16xf32>) attributes {
-    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd>],
+    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>],
     schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {
       %t = grad.transpose %w permutation [0, 1, 3, 2] : tensor<3x3x32x16xf32>
       exec.yield %t : tensor<3x3x16x32xf32> })");

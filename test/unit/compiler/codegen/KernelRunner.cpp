@@ -91,19 +91,30 @@ int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAt
 /// number.
 void forEachTransformed(const HostTensor &filter, exec::PanelAttr panel,
                         llvm::function_ref<void(int64_t, double)> use) {
-  constexpr double g[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
+  constexpr double small[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
+  constexpr double large[6][3] = {
+      {64. / 81, 0, 0},
+      {-128. / 243, -96. / 243, -72. / 243},
+      {-128. / 243, 96. / 243, -72. / 243},
+      {32. / 243, 48. / 243, 72. / 243},
+      {32. / 243, -48. / 243, 72. / 243},
+      {0, 0, 1},
+  };
+  bool isLarge = panel.getKind() == exec::PanelKind::winograd4x4;
+  const auto *g = isLarge ? large : small;
+  int64_t patch = isLarge ? 6 : 4, slots = patch * patch;
   auto shape = filter.getShape();
   int64_t d = panel.getDim(), other = 5 - d, w = panel.getWidth();
   for (int64_t n = 0; n < shape[d]; ++n)
     for (int64_t k = 0; k < shape[other]; ++k)
-      for (int64_t slot = 0; slot < 16; ++slot) {
+      for (int64_t slot = 0; slot < slots; ++slot) {
         double sum = 0;
         for (int64_t tap = 0; tap < 9; ++tap) {
           int64_t index[] = {tap / 3, tap % 3, d == 2 ? n : k, d == 2 ? k : n};
-          sum += g[slot / 4][tap / 3] * g[slot % 4][tap % 3] *
+          sum += g[slot / patch][tap / 3] * g[slot % patch][tap % 3] *
                  filter.getFloat(grad::linearize(index, shape));
         }
-        use(((n / w * 16 + slot) * shape[other] + k) * w + n % w, sum);
+        use(((n / w * slots + slot) * shape[other] + k) * w + n % w, sum);
       }
 }
 

@@ -326,21 +326,30 @@ TEST(Rows, WinogradOfBlocksOfPictures) {
   expectRows(convolution("8x8x@1@x32xf32", "3x3x32x32xf32", "nc,co->no",
                          "[3, 3] low [1, 1] high [1, 1]", "8x8x@1@x32xf32",
                          "tile = [2, 4, 3, 16], order = [0, 1, 2, 3]",
-                         ", winograd>, layouts = [unit, #exec.panel<dim = 3, width = 16"
-                         ", winograd>, unit]"),
+                         ", winograd2x2>, layouts = [unit, #exec.panel<dim = 3, width = 16"
+                         ", winograd2x2>, unit]"),
              both + "array<i64: 0, 0, 0, 0>], rows = " + pictures, 6, {1, 2, 3, 5, 6}, 2e-4);
   // Blocks of several register tiles of windows, of which the last overlaps the previous one.
   expectRows(convolution("8x8x@1@x32xf32", "3x3x32x32xf32", "nc,co->no",
                          "[3, 3] low [1, 1] high [1, 1]", "8x8x@1@x32xf32",
                          "tile = [2, 8, 5, 16], order = [0, 1, 2, 3]",
-                         ", winograd>, layouts = [unit, #exec.panel<dim = 3, width = 16"
-                         ", winograd>, unit]"),
+                         ", winograd2x2>, layouts = [unit, #exec.panel<dim = 3, width = 16"
+                         ", winograd2x2>, unit]"),
              both + "array<i64: 0, 0, 0, 0>], rows = " + pictures, 10, {1, 3, 4, 5, 8, 10}, 2e-4);
-  expectRows(convolution("8x8x@1@x32xf32", "8x8x@1@x32xf32", "nc,no->co",
-                         "[8, 8] low [1, 1] high [1, 1]", "3x3x32x32xf32",
-                         "tile = [3, 3, 16, 32], order = [2, 3, 0, 1]",
-                         ", block = [2, 4, 3], winograd>"),
-             both + pictures + "], rows = array<i64: 0, 0, 0, 0>", 6, {1, 2, 3, 5, 6}, 2e-4);
+  for (const char *tile : {"[4, 4, 3, 16]", "[8, 4, 5, 16]"})
+    expectRows(convolution("8x12x@1@x32xf32", "3x3x32x32xf32", "nc,co->no",
+                           "[3, 3] low [1, 1] high [1, 1]", "8x12x@1@x32xf32",
+                           (std::string("tile = ") + tile + ", order = [0, 1, 2, 3]").c_str(),
+                           ", winograd4x4>, layouts = [unit, #exec.panel<dim = 3, width = 16"
+                           ", winograd4x4>, unit]"),
+               both + "array<i64: 0, 0, 0, 0>], rows = " + pictures, 15, {1, 2, 3, 7, 10, 15},
+               2e-4);
+  for (const char *block : {"[2, 4, 3], winograd2x2", "[4, 4, 3], winograd4x4"})
+    expectRows(convolution("8x8x@1@x32xf32", "8x8x@1@x32xf32", "nc,no->co",
+                           "[8, 8] low [1, 1] high [1, 1]", "3x3x32x32xf32",
+                           "tile = [3, 3, 16, 32], order = [2, 3, 0, 1]",
+                           (std::string(", block = ") + block + ">").c_str()),
+               both + pictures + "], rows = array<i64: 0, 0, 0, 0>", 6, {1, 2, 3, 5, 6}, 1e-3);
 }
 
 } // namespace
