@@ -44,8 +44,8 @@ public:
       else
         scheduleLoops();
     }
-    return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain(), block,
-                                   /*panels=*/{}, turned, algorithm);
+    return withGrain(exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, /*grain=*/1,
+                                             block, /*panels=*/{}, turned, algorithm));
   }
 
 private:
@@ -312,31 +312,38 @@ private:
 
   /// Each block of windows reads the whole filter. If that does not stay in cache, a block has so
   /// many windows that its arithmetic takes `readsPerBlock` times as long as reading it, over
-  /// several lines of a picture if necessary; one slot of them is in cache at a time.
+  /// several lines of a picture if necessary; one slot of them is in cache at a time. All the same
+  /// blocks are small enough to be units for some threads, fewer of them if the filter is large.
   void winograd(ContractionOpInterface op, int64_t outputs) {
     constexpr int64_t readsPerBlock = 4, bytesPerFlop = 2; // of a window: 4 bytes for 2 flops
     int64_t slots = exec::winogradSlots(outputs);
     int64_t channels = shapeOf(op->getOperand(0)).back(), filters = root.getShape().back();
-    bool staysInCache = slots * channels * filters * 4 <= level.l2Bytes;
-    int64_t least = level.tileRows;
+    int64_t filterBytes = slots * channels * filters * 4, least = level.tileRows;
+    bool staysInCache = filterBytes <= level.cachedBytes();
+    int64_t leastUnits = filterBytes <= level.winogradBytes ? 4 : 2;
     if (!staysInCache)
       least = std::max<int64_t>(
           least, int64_t(readsPerBlock * bytesPerFlop * level.f32Flops / level.memoryBandwidth));
     auto [pictures, columns] = windowsTogether(slots, channels + filters, size(2),
                                                llvm::divideCeil(size(1), outputs), least);
     int64_t all = llvm::divideCeil(size(0), outputs), lines = 1;
-    if (!staysInCache) {
+    int64_t across = llvm::divideCeil(size(1), outputs) / columns;
+    if (!staysInCache)
       lines = std::clamp<int64_t>(llvm::divideCeil(least, pictures * columns), 1,
-                                  llvm::divideCeil(all, 2)); // two units, at least
-      lines = llvm::divideCeil(all, llvm::divideCeil(all, lines));
+                                  llvm::divideCeil(all, llvm::divideCeil(leastUnits, across)));
+    lines = llvm::divideCeil(all, llvm::divideCeil(all, lines));
+    while (columns > 1 && llvm::divideCeil(all, lines) * across < leastUnits) {
+      across = llvm::divideCeil(size(1), outputs);
+      columns = largestDivisor(across, columns - 1);
+      across /= columns;
     }
     tile = {outputs * lines, outputs * columns, pictures, lanes * level.tileVectors};
     algorithm = winogradOf(outputs);
   }
 
-  /// A unit has some input channels and processes some filters at a time, so that their sums stay
-  /// in half of the cache while all windows stream by. It transforms all gradients, so it has
-  /// twice the channels if that leaves units for some threads.
+  /// A unit has some input channels and processes some filters at a time, so that their sums fill
+  /// half of what stays in cache while all windows stream by. It transforms all gradients, so it
+  /// has twice the channels if that leaves units for some threads.
   void winogradGradient(ContractionOpInterface op, int64_t outputs) {
     constexpr int64_t leastUnits = 4;
     int64_t channels = winogradGradientChannels, slots = exec::winogradSlots(outputs);
@@ -376,12 +383,13 @@ private:
     return extents;
   }
 
-  int64_t grain() {
-    int64_t units = order.empty() ? 1 : std::max<int64_t>(1, tiles(order[0]));
-    if (algorithm != exec::Algorithm::direct &&
-        block.empty()) // of Winograd's, in both picture dims
-      units *= tiles(order[1]);
-    return CostModel(level).grain(kernel, units);
+  exec::ScheduleAttr withGrain(exec::ScheduleAttr s) {
+    int64_t units = 1;
+    for (int64_t dim : ArrayRef(order).take_front(order.empty() ? 0 : s.getUnitDims()))
+      units *= std::max<int64_t>(1, tiles(dim));
+    return exec::ScheduleAttr::get(s.getContext(), lanes, tile, order,
+                                   CostModel(level).grain(kernel, units), block, /*panels=*/{},
+                                   turned, algorithm);
   }
 
   SmallVector<int64_t> block;

@@ -6,17 +6,16 @@ using namespace mlir::grad;
 
 namespace gradc {
 
-/// The filters g whose transforms u = G g G^T are stored in panels: g = P u P^T. At points 0, p,
-/// -p,
-/// .., infinity, G g is g(0) / |a|, g(p) / b, g(-p) / b, .., and the last coefficient of g, for the
-/// products a and b of the point's differences to the others; P takes the first pair.
+/// The filters g whose transforms u = G g G^T are stored in panels: g = P u P^T. G g begins with
+/// g(0) / a, g(p) / b and g(-p) / b for the first point p, and ends with g's last coefficient; so P
+/// takes a, and b / 2p times the difference.
 static HostTensor transformBack(ArrayRef<char> bytes, RankedTensorType type,
                                 exec::PanelAttr layout) {
   bool isLarge = layout.getWinogradOutputs() == 4;
   int64_t patch = isLarge ? 6 : 4, slots = patch * patch;
-  double first = isLarge ? 81.0 / 64 : 1, middle = isLarge ? -81.0 / 64 : 1;
+  double a = isLarge ? 81.0 / 64 : 1, halfSlope = isLarge ? -81.0 / 64 : 1; // b / 2p
   const SmallVector<std::pair<int64_t, double>> parts[] = {
-      {{0, first}}, {{1, middle}, {2, -middle}}, {{patch - 1, 1}}};
+      {{0, a}}, {{1, halfSlope}, {2, -halfSlope}}, {{patch - 1, 1}}};
   int64_t d = layout.getDim(), w = layout.getWidth(), others = type.getDimSize(5 - d);
   HostTensor transformed(
       RankedTensorType::get({type.getDimSize(d) / w, slots, others, w}, type.getElementType()),

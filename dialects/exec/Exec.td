@@ -51,7 +51,8 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
     Kinds `winograd2x2` and `winograd4x4` store a tensor [3, 3, .., ..] of 3x3 filters g transformed for Winograd's
     F(2x2, 3x3) and F(4x4, 3x3): the 16 or 36 numbers G g G^T, as [size(dim) / width] x [16 or 36] x the other channel dim x
     [width]. The rows of G evaluate a polynomial of three coefficients at 0, at p and -p for each point p of 1, or of 3/4
-    and 3/2, and at infinity, each divided by the product of the differences to the other points (at 0: by its magnitude).
+    and 3/2, each divided by the product of its differences to the other points (at 0: by its magnitude); the last row, at
+    infinity, is [0, 0, 1].
     Examples: `#exec.panel<dim = 1, width = 16>`, `#exec.panel<dim = 1, width = 32, pairs = 0>`,
     `#exec.panel<dim = 3, width = 16, winograd4x4>`
   }];

@@ -122,7 +122,7 @@ static constexpr Level v3 = {
     .launch = 0.25e-6,       // a barrier of running threads: 200 to 300 ns
     .kernels = &cpuKernels,
     .unpairedFlops = 62e9,  // gradc bench, a GPT in bf16 before its factors were packed: 57 to 68
-    .winogradChannels = 32, // convolution-bench: 1.25 times faster with 32, 1.7 with 64
+    .winogradChannels = 32, // convolution-bench: by F(2x2) 1.25 times faster with 32, 1.7 with 64
     // In smaller ones a third of the taps stand on padding, which costs direct loops nothing.
     .winogradPicture = 8,
     // Steps of ResNet-18 and ResNet-50 with 256 channels of 14x14 and 8x8 pictures were no faster

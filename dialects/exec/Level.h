@@ -104,13 +104,14 @@ struct Level {
   bool bf16Dots = false;    ///< has an instruction that accumulates bf16 pair products in f32
   /// Rows of the register tile of bf16 products in AMX's tile registers; 0: the level has none.
   int64_t amxRows = 0;
-  /// Min input and output channels for F(2x2, 3x3) to beat direct loops; 0: never.
+  /// Min input and output channels for Winograd's convolutions to beat direct loops; 0: never.
   int64_t winogradChannels = 0;
-  int64_t winogradPicture = 0;   ///< min height and width for F(2x2, 3x3)
-  int64_t winogradBytes = 0;     ///< max bytes of a filter transformed for F(4x4, 3x3), unless
-  int64_t winogradPositions = 0; ///< pictures have this many positions
-  int64_t blockSteps = 0;        ///< reduction steps between loading and storing accumulators
-  int64_t minPrefetchSteps = 0;  ///< min sum length that covers the latency of memory
+  int64_t winogradPicture = 0; ///< min height and width for these
+  /// Max bytes of a filter transformed for F(4x4, 3x3); where pictures have this many positions,
+  /// any.
+  int64_t winogradBytes = 0, winogradPositions = 0;
+  int64_t blockSteps = 0;       ///< reduction steps between loading and storing accumulators
+  int64_t minPrefetchSteps = 0; ///< min sum length that covers the latency of memory
 
   const Gpu *gpu = nullptr; ///< null for CPUs
 

@@ -85,9 +85,11 @@ private:
   double productSeconds(ContractionOpInterface op) {
     double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
     RankedTensorType result = typeOf(op->getResult(0));
-    if (int64_t m = schedule.getWinogradOutputs()) // a gradient adds its windows to memory
-      return flops * double(exec::winogradSlots(m)) / double(9 * m * m) /
-             (core.f32Flops * (schedule.getBlock().empty() ? 0.71 : 0.55));
+    if (int64_t m = schedule.getWinogradOutputs()) { // a gradient adds its windows to memory
+      bool isGradient = !schedule.getBlock().empty();
+      double share = m == 4 ? (isGradient ? 0.5 : 0.6) : (isGradient ? 0.55 : 0.71);
+      return flops * double(exec::winogradSlots(m)) / double(9 * m * m) / (core.f32Flops * share);
+    }
     bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
     if (hasVectorsOfRows())
       flops *= shuffles(op);

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace gradc;
 
-static constexpr llvm::StringLiteral formatLine = "gradc-tuning 1";
+static constexpr llvm::StringLiteral formatLine = "gradc-tuning 2";
 
 std::string gradc::tuningKey(exec::KernelOp kernel, const exec::Level &level) {
   OwningOpRef<exec::KernelOp> bare = cast<exec::KernelOp>(kernel->clone());
@@ -53,7 +53,7 @@ FailureOr<Tuning> Tuning::read(MLIRContext *context, StringRef path) {
   llvm::line_iterator line(**file, /*SkipBlanks=*/false);
   if (line.is_at_eof() || *line != formatLine)
     return emitError(FileLineColLoc::get(context, path, 1, 1), "expected a tuning file, which ")
-               << "begins with \"" << formatLine << '"',
+               << "begins with \"" << formatLine << "\"; one of another version, make again",
            failure();
   std::string comment;
   for (++line; !line.is_at_eof(); ++line) {

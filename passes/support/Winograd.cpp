@@ -25,29 +25,34 @@ static bool isPlain(WindowAttr window) {
          isAllAtLeast(window.getHigh(), 0);
 }
 
-/// The m for which F(m x m, 3x3) multiplies least for pictures [height, width, ..], or 0. They
-/// consist of blocks of m x m, of which the last ones may be cut off along dims where `mayCut`. A
-/// large filter is read, and refreshed by each update, for the sake of many windows only; whatever
-/// the number of pictures is, so that all entries of a program read the same copy.
-static int64_t outputsOf(ArrayRef<int64_t> picture, int64_t channels, int64_t filters,
-                         const exec::Level &level, llvm::function_ref<bool(int64_t)> mayCut) {
+/// The m, at most `most`, for which F(m x m, 3x3) multiplies least for pictures [height, width,
+/// ..], or 0. They consist of blocks of m x m, of which the last ones may be cut off along dims
+/// where `mayCut`.
+static int64_t outputsOf(ArrayRef<int64_t> picture, int64_t most, const exec::Level &level,
+                         llvm::function_ref<bool(int64_t)> mayCut) {
   if (!isAllAtLeast(picture.take_front(2), level.winogradPicture))
     return 0;
   int64_t best = 0, least = INT64_MAX;
-  for (int64_t m : {2, 4}) {
+  for (int64_t m = 2; m <= most; m += 2) {
     int64_t products = exec::winogradSlots(m);
     bool consistsOfBlocks = true;
     for (int64_t d : {0, 1}) {
       products *= llvm::divideCeil(picture[d], m);
       consistsOfBlocks &= picture[d] % m == 0 || mayCut(d);
     }
-    int64_t filterBytes = exec::winogradSlots(m) * channels * filters * int64_t(sizeof(float));
-    bool pays = m == 2 || filterBytes <= level.winogradBytes ||
-                picture[0] * picture[1] >= level.winogradPositions;
-    if (consistsOfBlocks && pays && products < least)
+    if (consistsOfBlocks && products < least)
       best = m, least = products;
   }
   return best;
+}
+
+/// The largest m for a filter that is stored transformed. A large one is read, and refreshed by
+/// each update, for the sake of many windows only; whatever the number of pictures is, so that all
+/// entries of a program read the same copy.
+static int64_t mostOutputs(ArrayRef<int64_t> picture, int64_t channels, int64_t filters,
+                           const exec::Level &level) {
+  int64_t bytes = exec::winogradSlots(4) * channels * filters * int64_t(sizeof(float));
+  return bytes <= level.winogradBytes || picture[0] * picture[1] >= level.winogradPositions ? 4 : 2;
 }
 
 static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &level, Type element) {
@@ -71,7 +76,8 @@ int64_t gradc::winogradOutputs(exec::KernelOp kernel, const exec::Level &level) 
       !llvm::all_of(kernel.getYielded(), [&](Value v) { return shapeOf(v) == shape; }))
     return 0;
   // The last blocks of a padded dim read further than the window does, which padding allows.
-  return outputsOf(shape, shapeOf(op->getOperand(0)).back(), shape.back(), level,
+  int64_t most = mostOutputs(shape, shapeOf(op->getOperand(0)).back(), shape.back(), level);
+  return outputsOf(shape, most, level,
                    [&](int64_t d) { return window.getLow()[d] + window.getHigh()[d] > 0; });
 }
 
@@ -83,8 +89,7 @@ int64_t gradc::winogradGradientOutputs(ContractionOpInterface op, const exec::Le
       !isAll(shape.take_front(2), 3) || shape[2] % winogradGradientChannels != 0 ||
       !hasChannels(shape[2], shape[3], level, elementOf(op)))
     return 0;
-  return outputsOf(shapeOf(op->getOperand(1)), shape[2], shape[3], level,
-                   [](int64_t) { return false; });
+  return outputsOf(shapeOf(op->getOperand(1)), 4, level, [](int64_t) { return false; });
 }
 
 void gradc::countWinogradFlops(exec::KernelOp kernel) {

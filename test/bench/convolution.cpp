@@ -1,6 +1,7 @@
 // Measures generated convolutions, forward and both gradients, against this machine's own FMA peak,
-// alternately, on one thread, with the pass's schedules; those that suit Winograd's algorithms also
-// by these. Prints one JSON object per kernel, whose share of the peak counts direct arithmetic.
+// alternately, on one thread, with the pass's schedules; with filters stored as they are, and
+// transformed where that suits. Prints one JSON object per kernel, whose share of the peak counts
+// direct arithmetic.
 //
 //     convolution-bench [WORD]    only kernels with this word in their name
 #include "test/bench/Kernel.h"
@@ -28,8 +29,6 @@ int main(int argc, char **argv) {
       {"128ch 28x28", 28, 8, 128, 128, 3, 1},  {"256ch 14x14", 14, 8, 256, 256, 3, 1},
       {"256ch 16x16", 16, 16, 256, 256, 3, 1}, {"512ch 8x8", 8, 32, 512, 512, 3, 1}};
   int64_t width = level->vectorBytes / 4 * level->tileVectors;
-  mlir::exec::Level without = *level, small = *level; // Winograd's algorithms, F(4x4, 3x3)
-  without.winogradChannels = small.winogradBytes = 0;
   llvm::StringRef word = argc > 1 ? argv[1] : "";
   bool good = true;
   for (const Shape &s : shapes) {
@@ -53,30 +52,28 @@ int main(int argc, char **argv) {
                            a, b, dims, window, c, layouts)
           .str();
     };
-    auto measure = [&](const mlir::exec::Level &level, const char *pass, const char *algorithm,
-                       const std::string &kernel) {
-      std::string name = llvm::formatv("{0} {1}{2}", s.name, pass, algorithm);
+    auto measure = [&](const std::string &name, const std::string &kernel) {
       if (llvm::StringRef(name).contains(word))
-        good &= gradc::bench::measure(level, name, kernel);
+        good &= gradc::bench::measure(*level, name, kernel);
     };
-    auto measureAll = [&](const char *algorithm, const char *kind, const mlir::exec::Level &level) {
+    auto measureBoth = [&](const std::string &algorithm, const char *kind) {
       auto forward = llvm::formatv("[{0}, {0}] stride [{1}, {1}] low [{2}, {2}] high [{2}, {2}]",
                                    s.taps, s.stride, pad);
-      measure(level, "forward", algorithm, text(x, w, "nc,co->no", forward, y, 3, kind));
+      measure(s.name + (" forward" + algorithm), text(x, w, "nc,co->no", forward, y, 3, kind));
       auto input =
           llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] base [{1}, {1}] reversed",
                         s.taps, s.stride, left, right);
-      measure(level, "input", algorithm, text(y, w, "no,co->nc", input, x, 2, kind));
-      auto filter = llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] dilation [{1}, {1}]",
-                                  out, s.stride, pad, high);
-      measure(level, "filter", algorithm, text(x, y, "nc,no->co", filter, w, -1, ""));
+      measure(s.name + (" input" + algorithm), text(y, w, "no,co->nc", input, x, 2, kind));
     };
-    measureAll("", "", without);
+    measureBoth("", "");
     if (s.taps == 3 && s.stride == 1 && s.size >= level->winogradPicture &&
         s.channels >= level->winogradChannels) {
-      measureAll(" winograd2x2", ", winograd2x2", small);
-      measureAll(" winograd4x4", ", winograd4x4", *level);
+      measureBoth(" winograd2x2", ", winograd2x2");
+      measureBoth(" winograd4x4", ", winograd4x4");
     }
+    auto filter = llvm::formatv("[{0}, {0}] low [{2}, {2}] high [{3}, {3}] dilation [{1}, {1}]",
+                                out, s.stride, pad, high);
+    measure(s.name + std::string(" filter"), text(x, y, "nc,no->co", filter, w, -1, ""));
   }
   return good ? 0 : 1;
 }

@@ -326,20 +326,23 @@ func.func @step(%x: tensor<8x8x4x16xf32>) -> tensor<8x8x4x16xf32> {
 
 // 3x3 filters with enough channels are stored transformed, in mirrors, because the update needs
 // their values: for blocks of 4x4 results, or 2x2 where pictures without padding have no such blocks,
-// or the filter is large and the pictures small. Pictures of odd size and filters with few channels use direct convolutions.
+// or the filter is large and the pictures small. Pictures of less than 8x8 and filters with few channels
+// use direct convolutions.
 
 // CHECK-DAG: exec.kernel @[[FORWARD:forward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>, unit]
 // CHECK-DAG: exec.kernel @[[BACKWARD:backward.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 16, winograd4x4>, unit]
 // CHECK-DAG: exec.kernel @[[BARE:bare.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]
 // CHECK-DAG: exec.kernel @[[LARGE:large.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]
 // CHECK-DAG: exec.kernel @[[WIDE:wide.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>, unit]
-// CHECK-DAG: exec.kernel @[[ODD:odd.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
+// CHECK-DAG: exec.kernel @[[SMALL:small.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
 // CHECK-DAG: exec.kernel @[[FEW:few.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16>, unit]
 // CHECK-DAG: exec.kernel @[[ASIDE:pack.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>]
 // CHECK: exec.buffer primary @w.primary of @w : 73728
 // CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 3, width = 16, winograd4x4> : 294912
 // CHECK: exec.buffer mirror @w.mirror2 of @w layout <dim = 2, width = 16, winograd4x4> : 294912
 // CHECK: exec.buffer primary @v.primary of @v layout <dim = 3, width = 16> :
+// CHECK: exec.buffer {{.*}} of @l layout <dim = 3, width = 16, winograd2x2> : 4194304
+// CHECK: exec.buffer mirror @{{.*}} of @l layout <dim = 3, width = 16, winograd4x4> : 9437184
 module attributes {exec.level = "x86-64-v3"} {
 grad.state parameter @w : tensor<3x3x32x64xf32> = dense<1.0> : tensor<3x3x32x64xf32>
 grad.state parameter @v : tensor<3x3x16x64xf32> = dense<1.0> : tensor<3x3x16x64xf32>
@@ -365,7 +368,7 @@ exec.kernel @wide(%x: tensor<32x32x4x256xf32>, %w: tensor<3x3x256x256xf32>) {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<32x32x4x256xf32>, tensor<3x3x256x256xf32>
   exec.yield %0 : tensor<32x32x4x256xf32>
 }
-exec.kernel @odd(%x: tensor<7x7x4x32xf32>, %w: tensor<3x3x32x64xf32>) {
+exec.kernel @small(%x: tensor<7x7x4x32xf32>, %w: tensor<3x3x32x64xf32>) {
   %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<7x7x4x32xf32>, tensor<3x3x32x64xf32>
   exec.yield %0 : tensor<7x7x4x64xf32>
 }
@@ -393,7 +396,7 @@ func.func @step(%x: tensor<8x8x4x32xf32>, %o: tensor<7x7x4x32xf32>, %f: tensor<8
   %u = grad.read @u : tensor<3x3x32x64xf32>
   %y = exec.launch @forward(%x, %w) {exec.nodes = []} : (tensor<8x8x4x32xf32>, tensor<3x3x32x64xf32>) -> tensor<8x8x4x64xf32>
   %dx = exec.launch @backward(%y, %w) {exec.nodes = []} : (tensor<8x8x4x64xf32>, tensor<3x3x32x64xf32>) -> tensor<8x8x4x32xf32>
-  %a = exec.launch @odd(%o, %u) {exec.nodes = []} : (tensor<7x7x4x32xf32>, tensor<3x3x32x64xf32>) -> tensor<7x7x4x64xf32>
+  %a = exec.launch @small(%o, %u) {exec.nodes = []} : (tensor<7x7x4x32xf32>, tensor<3x3x32x64xf32>) -> tensor<7x7x4x64xf32>
   %b = exec.launch @few(%f, %v) {exec.nodes = []} : (tensor<8x8x4x16xf32>, tensor<3x3x16x64xf32>) -> tensor<8x8x4x64xf32>
   %new = exec.launch @update(%w) {exec.nodes = []} : (tensor<3x3x32x64xf32>) -> tensor<3x3x32x64xf32>
   grad.write @w, %new : tensor<3x3x32x64xf32>

@@ -123,6 +123,21 @@ exec.kernel @three_rows_of_short_sums(%x: tensor<3x100xf32>, %y: tensor<300x100x
   exec.yield %0 : tensor<3x300xf32>
 }
 
+// A sum of the rows of a matrix, weighted, and heads of one column, whose tiles of rows in each picture are units.
+
+// V4-LABEL: exec.kernel @weighted_rows(
+// V4-SAME: tile = [8], order = [0], grain = {{[0-9]+}}, lane_sums>
+exec.kernel @weighted_rows(%x: tensor<4096xf32>, %y: tensor<300x4096xf32>) attributes {flops = 2457600 : i64, bytes = 4932784 : i64} {
+  %0 = grad.convolution %x, %y dims "k,nk->n" window <[]> : tensor<4096xf32>, tensor<300x4096xf32>
+  exec.yield %0 : tensor<300xf32>
+}
+// V4-LABEL: exec.kernel @heads(
+// V4-SAME: order = [0, 1, 2], grain = 1, lane_sums>
+exec.kernel @heads(%x: tensor<32x512x64xf32>, %y: tensor<32x64x1xf32>) attributes {flops = 2097152 : i64, bytes = 4268032 : i64} {
+  %0 = grad.matmul %x, %y : tensor<32x512x64xf32>, tensor<32x64x1xf32>
+  exec.yield %0 : tensor<32x512x1xf32>
+}
+
 // A dot product for each row, with both factors' rows, is a row sum like others.
 
 // V4-LABEL: exec.kernel @dot_of_each_row(

@@ -1,4 +1,5 @@
-// 3x3 convolutions by Winograd's F(2x2, 3x3): 16 products instead of 36 for every four results.
+// 3x3 convolutions by Winograd's F(m x m, 3x3), m = 2 or 4: (m + 2)^2 products instead of 9 m^2 for
+// every m x m results.
 #ifndef COMPILER_CODEGEN_CPU_WINOGRAD_H
 #define COMPILER_CODEGEN_CPU_WINOGRAD_H
 

@@ -136,17 +136,18 @@ private:
       forPictures(nest, block, [&](LinearExpr n) {
         LinearExpr row = block.rowOf(nest, 0, c, n);
         forAll(nest, filters / nest.lanes, [&](LinearExpr o) {
-          auto pointAt = [&](int64_t i, int64_t j, const LinearExpr &vector) {
+          auto pointAt = [&](int64_t i, int64_t j, int64_t later) {
             return Point{{block.row * transform.outputs + LinearExpr(i),
-                          (block.column + c) * transform.outputs + LinearExpr(j), block.picture + n,
-                          lanesFrom(firstFilter + vector * nest.lanes)},
+                          (block.column + c) * transform.outputs + LinearExpr(j),
+                          block.picture + n + LinearExpr(later),
+                          lanesFrom(firstFilter + o * nest.lanes)},
                          nest.lanes};
           };
           prefetchSquare(tiles, gradient, transform.outputs, [&](int64_t i, int64_t j) {
-            return pointAt(i, j, o + LinearExpr(vectorsAhead));
+            return pointAt(i, j, picturesAhead(filters / nest.lanes));
           });
           auto at = [&](int64_t i, int64_t j) {
-            return nest.splat(tiles.pull(gradient, pointAt(i, j, o)));
+            return nest.splat(tiles.pull(gradient, pointAt(i, j, /*later=*/0)));
           };
           transform.ofGradient(at, [&](int64_t i, int64_t j, Value value) {
             LinearExpr slot(transform.slotOf(i, j));

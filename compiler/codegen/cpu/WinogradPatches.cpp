@@ -130,6 +130,11 @@ int64_t winograd::tileRows(const LoopNest &nest, int64_t vectors) {
   return std::clamp<int64_t>((registers - vectors) / vectors, 1, 8);
 }
 
+int64_t winograd::picturesAhead(int64_t vectors) {
+  constexpr int64_t vectorsAhead = 8; // 4 to 16 are equal
+  return llvm::divideCeil(vectorsAhead, vectors);
+}
+
 void winograd::prefetchSquare(TileEmitter &tiles, Value value, int64_t size,
                               llvm::function_ref<Point(int64_t, int64_t)> at) {
   SmallVector<Point> points;
@@ -165,19 +170,19 @@ void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Transf
       forPictures(nest, block, [&](LinearExpr n) {
         LinearExpr row = block.rowOf(nest, line, c, n);
         forAll(nest, to.channels / nest.lanes, [&](LinearExpr k) {
-          auto pointAt = [&](int64_t i, int64_t j, const LinearExpr &vector, bool padded) {
+          auto pointAt = [&](int64_t i, int64_t j, int64_t later, bool padded) {
             int64_t down = turned(i) - (padded ? 0 : picture.low[0]),
                     right = turned(j) - (padded ? 0 : picture.low[1]);
-            return Point{{y + LinearExpr(down), x + LinearExpr(right), block.picture + n,
-                          lanesFrom(first + vector * nest.lanes)},
+            return Point{{y + LinearExpr(down), x + LinearExpr(right),
+                          block.picture + n + LinearExpr(later), lanesFrom(first + k * nest.lanes)},
                          nest.lanes};
           };
           prefetchSquare(tiles, picture.inside, patch, [&](int64_t i, int64_t j) {
-            return pointAt(i, j, k + LinearExpr(vectorsAhead), /*padded=*/false);
+            return pointAt(i, j, picturesAhead(to.channels / nest.lanes), /*padded=*/false);
           });
           auto at = [&](int64_t i, int64_t j) {
             Value from = padded ? picture.padded : picture.inside;
-            return nest.splat(tiles.pull(from, pointAt(i, j, k, padded)));
+            return nest.splat(tiles.pull(from, pointAt(i, j, /*later=*/0, padded)));
           };
           transform.ofPatch(at, [&](int64_t i, int64_t j, Value value) {
             LinearExpr slot(transform.slotOf(i, j));

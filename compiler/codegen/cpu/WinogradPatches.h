@@ -74,10 +74,10 @@ void forWindows(tile::LoopNest &nest, const WindowBlock &block,
 void forPictures(tile::LoopNest &nest, const WindowBlock &block,
                  llvm::function_ref<void(tile::LinearExpr)> body);
 
-/// The elements of a square lie in as many streams, which the hardware's prefetchers do not follow,
-/// and often in the same set of the first-level cache. Prefetches to the second the square that is
-/// read as many vectors later: its channels run on into those of the next picture.
-constexpr int64_t vectorsAhead = 8;
+/// The number of pictures between a square and the one to prefetch, at `vectors` per picture.
+int64_t picturesAhead(int64_t vectors);
+/// Prefetches a square to the second-level cache. Its elements lie in as many streams, which the
+/// hardware's prefetchers do not follow, and often in the same set of the first-level cache.
 void prefetchSquare(tile::TileEmitter &tiles, mlir::Value value, int64_t size,
                     llvm::function_ref<tile::Point(int64_t i, int64_t j)> at);
 

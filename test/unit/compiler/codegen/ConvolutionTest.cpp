@@ -113,31 +113,46 @@ TEST(Convolution, Winograd) {
               1e-4);
 }
 
+/// The same kernel with vectors of 16 elements, and panels of two of them.
+std::string ofWideVectors(std::string text) {
+  for (auto [from, to] : {std::pair("lanes = 8", "lanes = 16"),
+                          {"width = 16", "width = 32"},
+                          {", 16], order", ", 32], order"}})
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += strlen(to))
+      text.replace(at, strlen(from), to);
+  return text;
+}
+
 TEST(Convolution, WinogradOfLargeWindows) {
   const char *forward = ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>, unit]";
   const char *gradient = ", layouts = [unit, #exec.panel<dim = 2, width = 16, winograd4x4>, unit]";
+  auto expectBoth = [](const std::string &text) {
+    expectRight(text, 2e-4);
+    expectRight(ofWideVectors(text), 2e-4);
+  };
   for (const char *tile : {"[4, 4, 7, 16]", "[4, 12, 1, 16]", "[8, 4, 3, 16]"}) {
     std::string schedule = formatv("tile = {0}, order = [0, 1, 2, 3]", tile);
-    expectRight(convolution("12x12x21x24xf32", "3x3x24x32xf32", "nc,co->no",
-                            "[3, 3] low [1, 1] high [1, 1]", "12x12x21x32xf32", schedule.c_str(),
-                            forward, ", winograd4x4"),
-                2e-4);
+    expectBoth(convolution("12x12x21x48xf32", "3x3x48x32xf32", "nc,co->no",
+                           "[3, 3] low [1, 1] high [1, 1]", "12x12x21x32xf32", schedule.c_str(),
+                           forward, ", winograd4x4"));
     // Backwards, with all padding on one side.
-    expectRight(convolution("8x12x21x16xf32", "3x3x32x16xf32", "no,co->nc",
-                            "[3, 3] low [2, 0] high [0, 2] reversed", "8x12x21x32xf32",
-                            schedule.c_str(), gradient, ", winograd4x4"),
-                2e-4);
-    // Blocks that are cut off at both edges, by one to three results.
-    for (auto [x, y] :
-         {std::pair("7x10x21x8xf32", "7x10x21x16xf32"), std::pair("5x9x21x8xf32", "5x9x21x16xf32")})
-      expectRight(convolution(x, "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]", y,
-                              schedule.c_str(), forward, ", winograd4x4"),
-                  2e-4);
+    expectBoth(convolution("8x12x21x32xf32", "3x3x32x32xf32", "no,co->nc",
+                           "[3, 3] low [2, 0] high [0, 2] reversed", "8x12x21x32xf32",
+                           schedule.c_str(), gradient, ", winograd4x4"));
+    // Blocks that are cut off at both edges, by one to three results, forwards and backwards, also
+    // with padding before the first elements only.
+    for (auto [x, y] : {std::pair("7x10x21x16xf32", "7x10x21x32xf32"),
+                        std::pair("5x9x21x16xf32", "5x9x21x32xf32")}) {
+      expectBoth(convolution(x, "3x3x16x32xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]", y,
+                             schedule.c_str(), forward, ", winograd4x4"));
+      expectBoth(convolution(x, "3x3x32x16xf32", "no,co->nc",
+                             "[3, 3] low [1, 2] high [1, 0] reversed", y, schedule.c_str(),
+                             gradient, ", winograd4x4"));
+    }
   }
   // Without padding.
-  expectRight(convolution("10x6x3x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3]", "8x4x3x16xf32",
-                          "tile = [4, 4, 3, 16], order = [0, 1, 2, 3]", forward, ", winograd4x4"),
-              2e-4);
+  expectBoth(convolution("10x6x3x16xf32", "3x3x16x32xf32", "nc,co->no", "[3, 3]", "8x4x3x32xf32",
+                         "tile = [4, 4, 3, 16], order = [0, 1, 2, 3]", forward, ", winograd4x4"));
 }
 
 TEST(Convolution, WinogradFilterGradient) {
@@ -158,21 +173,32 @@ TEST(Convolution, WinogradFilterGradient) {
                             "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",
                             formatv(", block = {0}, winograd4x4", block).str().c_str()),
                 1e-3);
+  expectRight(ofWideVectors(convolution("8x12x6x32xf32", "8x12x6x64xf32", "nc,no->co",
+                                        "[8, 12] low [1, 1] high [1, 1]", "3x3x32x64xf32",
+                                        "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",
+                                        ", block = [4, 12, 3], winograd4x4")),
+              1e-3);
 }
 
 TEST(Convolution, WinogradKeepsNaN) {
   // Taps outside the picture have no effect, whatever its edge contains.
-  KernelRunner runner(convolution(
-      "4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]", "4x4x1x16xf32",
-      "tile = [2, 2, 1, 16], order = [0, 1, 2, 3]",
-      ", layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>, unit]", ", winograd2x2"));
-  ASSERT_TRUE(runner.isReady());
-  auto operands = runner.randomOperands(1);
-  for (int64_t i = 0; i < 8; ++i)
-    operands[0].setFloat(i, NAN);
-  auto result = runner.run(operands, {{0, runner.units()}})[0];
-  EXPECT_TRUE(std::isnan(result.getFloat(0)));
-  EXPECT_FALSE(std::isnan(result.getFloat(result.size() - 1)));
+  for (auto [tile, kind] :
+       {std::pair("[2, 2, 1, 16]", ", winograd2x2"), std::pair("[4, 4, 1, 16]", ", winograd4x4")}) {
+    KernelRunner runner(
+        convolution("8x8x1x8xf32", "3x3x8x16xf32", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]",
+                    "8x8x1x16xf32", formatv("tile = {0}, order = [0, 1, 2, 3]", tile).str().c_str(),
+                    formatv(", layouts = [unit, #exec.panel<dim = 3, width = 16{0}>, unit]", kind)
+                        .str()
+                        .c_str(),
+                    kind));
+    ASSERT_TRUE(runner.isReady());
+    auto operands = runner.randomOperands(1);
+    for (int64_t i = 0; i < 8; ++i)
+      operands[0].setFloat(i, NAN);
+    auto result = runner.run(operands, {{0, runner.units()}})[0];
+    EXPECT_TRUE(std::isnan(result.getFloat(0)));
+    EXPECT_FALSE(std::isnan(result.getFloat(result.size() - 1)));
+  }
 }
 
 TEST(Convolution, FilterTransform) {
@@ -184,11 +210,13 @@ TEST(Convolution, FilterTransform) {
         schedule = #exec.schedule<lanes = 8, tile = [3, 3, {1}, 16], order = [3, 2, 0, 1], grain = 1> } {{
           exec.yield %w : tensor<3x3x8x32xf32> })",
                           layout, channels, kind));
-  expectRight(R"(exec.kernel @k(%w: tensor<3x3x32x16xf32>) attributes {
-    layouts = [unit, #exec.panel<dim = 3, width = 16, winograd2x2>],
-    schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {
-      %t = grad.transpose %w permutation [0, 1, 3, 2] : tensor<3x3x32x16xf32>
-      exec.yield %t : tensor<3x3x16x32xf32> })");
+  for (const char *kind : {"winograd2x2", "winograd4x4"})
+    expectRight(formatv(R"(exec.kernel @k(%w: tensor<3x3x32x16xf32>) attributes {{
+      layouts = [unit, #exec.panel<dim = 3, width = 16, {0}>],
+      schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {{
+        %t = grad.transpose %w permutation [0, 1, 3, 2] : tensor<3x3x32x16xf32>
+        exec.yield %t : tensor<3x3x16x32xf32> })",
+                        kind));
 }
 
 TEST(Convolution, RowsArePositions) {
