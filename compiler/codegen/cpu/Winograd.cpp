@@ -107,14 +107,28 @@ private:
     });
   }
 
+  /// Sums channels in parts: the transform back enlarges the rounding of the sums, which is most of
+  /// the result's.
   void multiplyTile(const LinearExpr &slot, const LinearExpr &p, const LinearExpr &row,
                     int64_t height) {
+    constexpr int64_t part = 64;
+    int64_t first = channels % part ? channels % part : part;
+    addTile(slot, p, row, height, LinearExpr(0), first, /*toProducts=*/false);
+    forAll(nest, (channels - first) / part, [&](LinearExpr i) {
+      addTile(slot, p, row, height, i * part + LinearExpr(first), part, /*toProducts=*/true);
+    });
+  }
+
+  /// The sums of `count` channels from `begin` on, alone or added to the products.
+  void addTile(const LinearExpr &slot, const LinearExpr &p, const LinearExpr &row, int64_t height,
+               const LinearExpr &begin, int64_t count, bool toProducts) {
     OpBuilder &b = nest.builder;
     int64_t vectors = panel / nest.lanes;
     Value zero =
         arith::ConstantOp::create(b, nest.location, b.getZeroAttr(nest.vectorOf(b.getF32Type())));
     SmallVector<Value> sums(height * vectors, zero);
-    sums = nest.loop(0, channels, false, sums, [&](LinearExpr k, ValueRange carried) {
+    sums = nest.loop(0, count, false, sums, [&](LinearExpr i, ValueRange carried) {
+      LinearExpr k = begin + i;
       SmallVector<Value> columns, next;
       for (int64_t v = 0; v < vectors; ++v)
         columns.push_back(
@@ -128,11 +142,14 @@ private:
       return next;
     });
     for (int64_t r = 0; r < height; ++r)
-      for (int64_t v = 0; v < vectors; ++v)
-        products.memory.store(nest,
-                              products.at(slot, row + LinearExpr(r),
-                                          lanesFrom(p * panel + LinearExpr(v * nest.lanes))),
-                              sums[r * vectors + v]);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Point at = products.at(slot, row + LinearExpr(r),
+                               lanesFrom(p * panel + LinearExpr(v * nest.lanes)));
+        Value sum = sums[r * vectors + v];
+        if (toProducts)
+          sum = arith::AddFOp::create(b, nest.location, products.memory.load(nest, at), sum);
+        products.memory.store(nest, at, sum);
+      }
   }
 
   void transformBack(const LinearExpr &l, const LinearExpr &c, const LinearExpr &n,
