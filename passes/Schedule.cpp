@@ -35,8 +35,8 @@ public:
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())
         filterTransform();
-      else if (int64_t outputs = storedOutputs(kernel))
-        winograd(op, outputs);
+      else if (std::optional<unsigned> filter = transformedFilter(kernel))
+        winograd(op, kernel.getLayout(*filter).getWinogradOutputs());
       else if (op && op.getLetters().window)
         convolution(op);
       else if (op)

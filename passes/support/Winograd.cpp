@@ -107,11 +107,11 @@ int64_t gradc::winogradSlotElements(int64_t rows, int64_t channels, const exec::
   return rows * channels + level.lineBytes / int64_t(sizeof(float));
 }
 
-int64_t gradc::storedOutputs(exec::KernelOp kernel) {
+std::optional<unsigned> gradc::transformedFilter(exec::KernelOp kernel) {
   for (unsigned i = 0; i < kernel.getBlock().getNumArguments(); ++i)
     if (exec::PanelAttr layout = kernel.getLayout(i); layout && layout.isWinograd())
-      return layout.getWinogradOutputs();
-  return 0;
+      return i;
+  return std::nullopt;
 }
 
 int64_t gradc::winogradScratch(exec::KernelOp kernel, const exec::Level &level) {

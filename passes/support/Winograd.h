@@ -20,8 +20,8 @@ int64_t winogradOutputs(mlir::exec::KernelOp kernel, const mlir::exec::Level &le
 int64_t winogradGradientOutputs(mlir::grad::ContractionOpInterface op,
                                 const mlir::exec::Level &level);
 
-/// The m of F(m x m, 3x3) for which a kernel reads a filter stored transformed, or 0.
-int64_t storedOutputs(mlir::exec::KernelOp kernel);
+/// The operand that is a filter stored transformed, if any.
+std::optional<unsigned> transformedFilter(mlir::exec::KernelOp kernel);
 
 /// Counts the multiply-adds of a scheduled kernel by F(m x m, 3x3): (m + 2)^2 where the definition
 /// has 9 m^2. Its transforms are not counted.

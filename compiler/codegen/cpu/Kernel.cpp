@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/support/FactorPanels.h"
 #include "passes/support/OperandLayout.h"
+#include "passes/support/Winograd.h"
 
 using namespace mlir;
 using namespace gradc::cpu;

@@ -5,9 +5,9 @@
 #include "compiler/codegen/cpu/Winograd.h"
 
 #include "compiler/codegen/cpu/WinogradPatches.h"
+#include "passes/support/Winograd.h"
 
 using namespace mlir;
-using namespace gradc;
 using namespace gradc::cpu;
 using namespace gradc::tile;
 using namespace gradc::cpu::winograd;
@@ -214,13 +214,6 @@ private:
 };
 
 } // namespace
-
-std::optional<unsigned> gradc::cpu::transformedFilter(exec::KernelOp kernel) {
-  for (unsigned i = 0; i < kernel.getBlock().getNumArguments(); ++i)
-    if (exec::PanelAttr layout = kernel.getLayout(i); layout && layout.isWinograd())
-      return i;
-  return std::nullopt;
-}
 
 LogicalResult gradc::cpu::emitWinograd(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                                        Value filter, ArrayRef<Memory> results, Value begin,

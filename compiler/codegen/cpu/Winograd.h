@@ -7,12 +7,9 @@
 
 namespace gradc::cpu {
 
-/// The operand that is a filter stored transformed (exec's Panel with `winograd`), if any.
-std::optional<unsigned> transformedFilter(mlir::exec::KernelOp kernel);
-
-/// The convolution of a kernel with such an operand, starting at `filter`, and the ops after it,
-/// for the units [begin, end). The schedule's tile says how many windows go through the three steps
-/// (transform, multiply, transform back) together; they lie in `scratch` meanwhile.
+/// The convolution of a kernel that reads its filter, at `filter`, transformed, and the ops after
+/// it, for the units [begin, end). The schedule's tile says how many windows go through the three
+/// steps (transform, multiply, transform back) together; they lie in `scratch` meanwhile.
 mlir::LogicalResult emitWinograd(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                  tile::TileEmitter &tiles, mlir::Value filter,
                                  llvm::ArrayRef<tile::Memory> results, mlir::Value begin,
