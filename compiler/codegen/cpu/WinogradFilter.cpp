@@ -120,13 +120,17 @@ private:
     });
   }
 
-  void clearSums() {
+  Value zero() {
     OpBuilder &b = nest.builder;
-    Value zero =
-        arith::ConstantOp::create(b, nest.location, b.getZeroAttr(nest.vectorOf(b.getF32Type())));
+    return arith::ConstantOp::create(b, nest.location,
+                                     b.getZeroAttr(nest.vectorOf(b.getF32Type())));
+  }
+
+  void clearSums() {
     forAll(nest, transform.slots, [&](LinearExpr slot) {
-      forSums(
-          [&](LinearExpr k, LinearExpr o) { sums.memory.store(nest, sums.at(slot, k, o), zero); });
+      forSums([&](LinearExpr k, LinearExpr o) {
+        sums.memory.store(nest, sums.at(slot, k, o), zero());
+      });
     });
   }
 
@@ -158,7 +162,8 @@ private:
     });
   }
 
-  /// sums[slot] += patches[slot]^T x gradients[slot], in register tiles.
+  /// sums[slot] += patches[slot]^T x gradients[slot], in register tiles. Each block's windows are
+  /// summed alone first: transformSums() enlarges the rounding of the sums.
   void multiplyAndAdd() {
     constexpr int64_t vectors = 2;
     int64_t width = std::min(filters / nest.lanes, vectors), height = tileRows(nest, width);
@@ -178,10 +183,7 @@ private:
     auto sumAt = [&](int64_t k, int64_t v) {
       return sums.at(slot, channel + LinearExpr(k), lanesFrom(filter + LinearExpr(v * nest.lanes)));
     };
-    SmallVector<Value> values;
-    for (int64_t k = 0; k < height; ++k)
-      for (int64_t v = 0; v < width; ++v)
-        values.push_back(sums.memory.load(nest, sumAt(k, v)));
+    SmallVector<Value> values(height * width, zero());
     auto addRow = [&](LinearExpr row, ValueRange carried) {
       SmallVector<Value> columns, next;
       for (int64_t v = 0; v < width; ++v)
@@ -198,8 +200,12 @@ private:
     values = block.pictures ? nest.loop(nest.constant(0), block.rowCount(nest), values, addRow)
                             : nest.loop(0, rows(), false, values, addRow);
     for (int64_t k = 0; k < height; ++k)
-      for (int64_t v = 0; v < width; ++v)
-        sums.memory.store(nest, sumAt(k, v), values[k * width + v]);
+      for (int64_t v = 0; v < width; ++v) {
+        Value before = sums.memory.load(nest, sumAt(k, v));
+        Value sum =
+            arith::AddFOp::create(nest.builder, nest.location, before, values[k * width + v]);
+        sums.memory.store(nest, sumAt(k, v), sum);
+      }
   }
 
   /// Stores G^T u G of the sums u as the result.
