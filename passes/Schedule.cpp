@@ -341,19 +341,17 @@ private:
     algorithm = winogradOf(outputs);
   }
 
-  /// A unit has some input channels and processes some filters at a time, so that their sums fill
-  /// half of what stays in cache while all windows stream by. It transforms all gradients, so it
-  /// has twice the channels if that leaves units for some threads.
+  /// A unit has some input channels. A thread transforms the gradients of some filters at a time
+  /// for several units together. Their sums may fill the L2 cache: they are visited once per block
+  /// of windows, and transforms cost more.
   void winogradGradient(ContractionOpInterface op, int64_t outputs) {
-    constexpr int64_t leastUnits = 4;
-    int64_t channels = winogradGradientChannels, slots = exec::winogradSlots(outputs);
-    if (size(2) % (2 * leastUnits * channels) == 0)
-      channels *= 2;
-    int64_t filters = level.cachedBytes() / 2 / (slots * channels * 4);
-    int64_t panel = lanes * level.tileVectors;
+    constexpr int64_t unitsTogether = 4;
+    int64_t unit = winogradGradientChannels, slots = exec::winogradSlots(outputs);
+    int64_t channels = std::min(size(2), unitsTogether * unit), panel = lanes * level.tileVectors;
+    int64_t filters = level.l2Bytes * 5 / 4 / (slots * channels * 4);
     ArrayRef<int64_t> gradient = shapeOf(op->getOperand(1));
     int64_t panels = largestDivisor(size(3) / panel, std::max<int64_t>(filters / panel, 1));
-    tile = {3, 3, channels, panel * panels};
+    tile = {3, 3, unit, panel * panels};
     order = {2, 3, 0, 1};
     auto [pictures, columns] = windowsTogether(slots, channels + tile[3], gradient[2],
                                                gradient[1] / outputs, level.tileRows);

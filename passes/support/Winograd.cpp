@@ -92,6 +92,14 @@ int64_t gradc::winogradGradientOutputs(ContractionOpInterface op, const exec::Le
   return outputsOf(shapeOf(op->getOperand(1)), 4, level, [](int64_t) { return false; });
 }
 
+int64_t gradc::winogradUnitsTogether(exec::KernelOp kernel) {
+  constexpr int64_t most = 4;
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule || !schedule.getWinogradOutputs() || schedule.getBlock().empty())
+    return 1;
+  return std::min(kernel.getRoot().getDimSize(2) / winogradGradientChannels, most);
+}
+
 void gradc::countWinogradFlops(exec::KernelOp kernel) {
   int64_t outputs = kernel.getScheduleAttr().getWinogradOutputs();
   if (!outputs || !kernel.getFlops())
@@ -126,9 +134,10 @@ int64_t gradc::winogradScratch(exec::KernelOp kernel, const exec::Level &level) 
   };
   if (!block.empty()) { // a filter's gradient: windows of both pictures, and the sums
     int64_t rows = block[1] / outputs * block[2];
-    add(rows, tile[2]);
+    int64_t channels = winogradUnitsTogether(kernel) * tile[2];
+    add(rows, channels);
     add(rows, tile[3]);
-    add(tile[2], tile[3]);
+    add(channels, tile[3]);
   } else {
     ContractionOpInterface op = *kernel.getBlock().getOps<ContractionOpInterface>().begin();
     int64_t rows = tile[0] / outputs * (tile[1] / outputs) * tile[2];

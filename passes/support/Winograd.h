@@ -8,8 +8,10 @@
 
 namespace gradc {
 
-/// Input channels per unit of a filter gradient, at least.
+/// Input channels per unit of a filter gradient.
 constexpr int64_t winogradGradientChannels = 16;
+/// The most units of a filter gradient that a thread computes together: 1 for other kernels.
+int64_t winogradUnitsTogether(mlir::exec::KernelOp kernel);
 
 /// The m of F(m x m, 3x3) if the contraction of a kernel is a suitable 3x3 convolution (or the
 /// gradient of its input), else 0: pictures have multiples of m or padding, channels fill whole

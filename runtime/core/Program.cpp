@@ -137,6 +137,7 @@ void Program::describeKernel(Launch &launch, uint32_t number) {
   launch.threads = kernel.threads;
   launch.takesOffsets = kernel.takes_offsets != 0;
   launch.units = kernel.units;
+  launch.together = kernel.together;
   launch.shares = sharesOf(kernel, kernel.units);
   if (kernel.rows > 0)
     rowUnits.push_back({launchList.size(), &kernel});

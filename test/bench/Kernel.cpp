@@ -79,7 +79,8 @@ bool gradc::bench::measure(const exec::Level &level, const std::string &name,
   // Other work on the machine can only slow a piece down, so the best time of each piece counts,
   // and the best time of the peak's loop, which runs between the rounds.
   bool isWide = level.vectorBytes == 64;
-  int64_t units = exec::kernelUnits(op), piece = llvm::divideCeil(units, 16);
+  int64_t units = exec::kernelUnits(op),
+          piece = llvm::alignTo(llvm::divideCeil(units, 16), winogradUnitsTogether(op));
   std::vector<char> room(size_t(gradc::kernelScratch(op, level)) + 64);
   void *scratch = reinterpret_cast<void *>(llvm::alignTo(uint64_t(room.data()), 64));
   kernel(slices.data(), 0, units, 0, scratch);

@@ -64,7 +64,7 @@ private:
   }
 
   void emitBlock() {
-    transformPatches(nest, tiles, transform, picture, block, LinearExpr(0), patches, reversed);
+    transformPatches(nest, tiles, transform, picture, block, {LinearExpr(0)}, patches, reversed);
     multiply();
     forWindows(nest, block, [&](LinearExpr line, LinearExpr c) {
       forPictures(nest, block, [&](LinearExpr n) {

@@ -2,6 +2,7 @@
 // over all windows of G^T ((A y A^T) * (B^T d B)) G for gradients y and patches d.
 #include "compiler/codegen/cpu/Winograd.h"
 #include "compiler/codegen/cpu/WinogradPatches.h"
+#include "passes/support/Winograd.h"
 
 using namespace mlir;
 using namespace gradc::cpu;
@@ -71,25 +72,37 @@ private:
   Memory memory;
 };
 
-/// A unit covers several input channels. It walks all windows once per group of filters and keeps
-/// their sums in cache.
+/// A unit covers a vector or two of input channels, a group of filters at a time. Units that a
+/// thread has in sequence walk all windows together, so that gradients are transformed once for
+/// them. Their sums stay in cache.
 class FilterGradient {
 public:
   FilterGradient(LoopNest &nest, TileEmitter &tiles, linalg::GenericOp op, const Picture &picture,
-                 exec::ScheduleAttr schedule, const Memory &result, ScratchMemory scratch)
+                 exec::ScheduleAttr schedule, int64_t together, const Memory &result,
+                 ScratchMemory scratch)
       : nest(nest), tiles(tiles), picture(picture), gradient(op.getDpsInputOperand(1)->get()),
         result(result), shape(cast<RankedTensorType>(gradient.getType()).getShape()),
-        channels(schedule.getTile()[2]), filters(schedule.getTile()[3]),
+        channels(schedule.getTile()[2]), filters(schedule.getTile()[3]), together(together),
         transform(nest, schedule.getWinogradOutputs()),
         block{schedule.getBlock()[1] / transform.outputs, schedule.getBlock()[2], {}, {}, {}, {}},
-        patches(nest, scratch, transform.slots, rows(), channels),
+        patches(nest, scratch, transform.slots, rows(), together * channels),
         gradients(nest, scratch, transform.slots, rows(), filters),
-        sums(nest, scratch, transform.slots, channels, filters) {}
+        sums(nest, scratch, transform.slots, together * channels, filters) {}
 
   void emit(Value begin, Value end) {
-    nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
+    OpBuilder &b = nest.builder;
+    Value all = arith::SubIOp::create(b, nest.location, end, begin);
+    Value groups = arith::CeilDivSIOp::create(b, nest.location, all, nest.constant(together));
+    forAll(nest, groups, [&](LinearExpr group) {
+      auto firstOf = [&](const LinearExpr &i) { // groups of equal size, or nearly
+        Value before = arith::MulIOp::create(b, nest.location, nest.index(i), all);
+        return arith::DivSIOp::create(b, nest.location, before, groups).getResult();
+      };
+      Value first = firstOf(group), next = firstOf(group + LinearExpr(1));
+      units = arith::SubIOp::create(b, nest.location, next, first);
+      firstChannel =
+          nest.variable(arith::AddIOp::create(b, nest.location, begin, first)) * channels;
       forAll(nest, shape[3] / filters, [&](LinearExpr i) {
-        firstChannel = unit * channels;
         firstFilter = i * filters;
         clearSums();
         forAll(nest, shape[0] / transform.outputs, [&](LinearExpr row) {
@@ -97,7 +110,8 @@ public:
             forBlocks(nest, shape[2], tiles.perRow(gradient, 2), block, [&] {
               block.row = row;
               block.column = column * block.columns;
-              transformPatches(nest, tiles, transform, picture, block, firstChannel, patches,
+              transformPatches(nest, tiles, transform, picture, block,
+                               {firstChannel, unitsTimes(channels / nest.lanes)}, patches,
                                /*reversed=*/false);
               transformGradients();
               multiplyAndAdd();
@@ -106,16 +120,18 @@ public:
         });
         transformSums();
       });
-      return SmallVector<Value>();
     });
   }
 
 private:
   int64_t rows() const { return block.columns * block.batch; }
+  Value unitsTimes(int64_t n) {
+    return arith::MulIOp::create(nest.builder, nest.location, units, nest.constant(n));
+  }
 
   /// Calls `body` for each vector of sums.
   void forSums(llvm::function_ref<void(LinearExpr, LinearExpr)> body) {
-    forAll(nest, channels, [&](LinearExpr k) {
+    forAll(nest, unitsTimes(channels), [&](LinearExpr k) {
       forAll(nest, filters / nest.lanes, [&](LinearExpr o) { body(k, lanesFrom(o * nest.lanes)); });
     });
   }
@@ -170,10 +186,14 @@ private:
     int64_t full = channels / height;
     forAll(nest, transform.slots, [&](LinearExpr slot) {
       forAll(nest, filters / (width * nest.lanes), [&](LinearExpr o) {
-        LinearExpr first = o * (width * nest.lanes);
-        forAll(nest, full, [&](LinearExpr k) { addTile(slot, k * height, height, first, width); });
-        if (int64_t rest = channels - full * height)
-          addTile(slot, LinearExpr(full * height), rest, first, width);
+        LinearExpr filter = o * (width * nest.lanes);
+        forAll(nest, units, [&](LinearExpr unit) {
+          LinearExpr channel = unit * channels;
+          forAll(nest, full,
+                 [&](LinearExpr k) { addTile(slot, channel + k * height, height, filter, width); });
+          if (int64_t rest = channels - full * height)
+            addTile(slot, channel + LinearExpr(full * height), rest, filter, width);
+        });
       });
     });
   }
@@ -227,11 +247,13 @@ private:
   Value gradient;
   Memory result;
   ArrayRef<int64_t> shape;   // the gradient's
-  int64_t channels, filters; // processed together
+  int64_t channels, filters; // of a unit, and of those processed at a time
+  int64_t together;          // units at most
   Transform transform;
   WindowBlock block;
   Scratch patches, gradients, sums;
   LinearExpr firstChannel, firstFilter;
+  Value units; // processed together in this run
 };
 } // namespace
 
@@ -253,6 +275,8 @@ LogicalResult gradc::cpu::emitWinogradGradient(exec::KernelOp kernel, LoopNest &
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   if (!picture || kernel.getYielded().front() != op.getResult(0) || schedule.getBlock().size() != 3)
     return kernel.emitOpError("expected the gradient of a 3x3 filter over two dims, in blocks");
-  FilterGradient(nest, tiles, op, *picture, schedule, result, {scratch}).emit(begin, end);
+  FilterGradient(nest, tiles, op, *picture, schedule, winogradUnitsTogether(kernel), result,
+                 {scratch})
+      .emit(begin, end);
   return success();
 }

@@ -160,7 +160,7 @@ static Value liesInside(LoopNest &nest, const Picture &picture, int64_t patch, c
 
 void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Transform &transform,
                                 const Picture &picture, const WindowBlock &block,
-                                const LinearExpr &first, const Scratch &to, bool reversed) {
+                                const ChannelRange &range, const Scratch &to, bool reversed) {
   int64_t patch = transform.patch;
   auto turned = [&](int64_t i) { return reversed ? patch - 1 - i : i; };
   forWindows(nest, block, [&](LinearExpr line, LinearExpr c) {
@@ -169,12 +169,13 @@ void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Transf
     auto patches = [&](bool padded) {
       forPictures(nest, block, [&](LinearExpr n) {
         LinearExpr row = block.rowOf(nest, line, c, n);
-        forAll(nest, to.channels / nest.lanes, [&](LinearExpr k) {
+        auto transformVector = [&](LinearExpr k) {
           auto pointAt = [&](int64_t i, int64_t j, int64_t later, bool padded) {
             int64_t down = turned(i) - (padded ? 0 : picture.low[0]),
                     right = turned(j) - (padded ? 0 : picture.low[1]);
             return Point{{y + LinearExpr(down), x + LinearExpr(right),
-                          block.picture + n + LinearExpr(later), lanesFrom(first + k * nest.lanes)},
+                          block.picture + n + LinearExpr(later),
+                          lanesFrom(range.first + k * nest.lanes)},
                          nest.lanes};
           };
           prefetchSquare(tiles, picture.inside, patch, [&](int64_t i, int64_t j) {
@@ -188,7 +189,11 @@ void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Transf
             LinearExpr slot(transform.slotOf(i, j));
             to.memory.store(nest, to.at(slot, row, lanesFrom(k * nest.lanes)), value);
           });
-        });
+        };
+        if (range.vectors)
+          forAll(nest, range.vectors, transformVector);
+        else
+          forAll(nest, to.channels / nest.lanes, transformVector);
       });
     };
     if (!picture.isPadded)

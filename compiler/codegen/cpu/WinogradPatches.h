@@ -81,13 +81,18 @@ int64_t picturesAhead(int64_t vectors);
 void prefetchSquare(tile::TileEmitter &tiles, mlir::Value value, int64_t size,
                     llvm::function_ref<tile::Point(int64_t i, int64_t j)> at);
 
-/// Transforms the patches of a block's windows for channels [first, first + those of `to`), to the
-/// windows' rows of `to`. Patches within the picture are read directly, those across its edge from
-/// the padded picture. `reversed`: backwards, for a reversed filter, whose results come out
-/// backwards then.
+/// Channels from the first one on; their number in vectors, or null for all that there is room for.
+struct ChannelRange {
+  tile::LinearExpr first;
+  mlir::Value vectors = {};
+};
+
+/// Transforms the patches of a block's windows for these channels, to the windows' rows of `to`.
+/// Patches within the picture are read directly, those across its edge from the padded picture.
+/// `reversed`: backwards, for a reversed filter, whose results come out backwards then.
 void transformPatches(tile::LoopNest &nest, tile::TileEmitter &tiles, const Transform &transform,
-                      const Picture &picture, const WindowBlock &block,
-                      const tile::LinearExpr &first, const Scratch &to, bool reversed);
+                      const Picture &picture, const WindowBlock &block, const ChannelRange &range,
+                      const Scratch &to, bool reversed);
 
 } // namespace gradc::cpu::winograd
 

@@ -75,10 +75,10 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
 TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
-  newer[offsetof(gradc_artifact_header, version)] = std::byte{18};
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{19};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 17, found 18: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 18, found 19: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
@@ -292,7 +292,7 @@ TEST(Artifact, ChecksBuffersAndKernels) {
     return errorInLevel<gradc_artifact_kernel>(&gradc_artifact_level::kernels, 0, change);
   };
   EXPECT_EQ(kernel([](auto &k) { k.units = -1; }),
-            prefix + "kernel double_rows: impossible units -1 or grain 4");
+            prefix + "kernel double_rows: impossible units -1, grain 4 or units together 0");
   EXPECT_EQ(kernel([](auto &k) { k.rows = -1; }),
             prefix + "kernel double_rows: impossible rows -1 or tile 0");
   EXPECT_EQ(kernel([](auto &k) { k.rows = 1; }),
