@@ -227,10 +227,12 @@ private:
       winogradGradient(op, outputs);
     } else if (isBlocked) {
       // Rows of the tile are innermost, because they share the rhs' columns. If there are too few
-      // column tiles, the row tiles are the units.
+      // column tiles, the row tiles are the units, or the taps of the first dim.
       order.insert(order.begin(), order.pop_back_val());
       if (tiles(n) < exec::manyUnits && tiles(n - 1) > tiles(n))
         order.insert(order.begin(), order.pop_back_val());
+      else if (tiles(n) == 1)
+        std::swap(order[0], order[1]);
       block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)),
                       level.blockSteps);
     } else if (turns() ||
@@ -345,9 +347,8 @@ private:
   /// for several units together. Their sums may fill the L2 cache: they are visited once per block
   /// of windows, and transforms cost more.
   void winogradGradient(ContractionOpInterface op, int64_t outputs) {
-    constexpr int64_t unitsTogether = 4;
     int64_t unit = winogradGradientChannels, slots = exec::winogradSlots(outputs);
-    int64_t channels = std::min(size(2), unitsTogether * unit), panel = lanes * level.tileVectors;
+    int64_t channels = winogradUnitsTogether(size(2)) * unit, panel = lanes * level.tileVectors;
     int64_t filters = level.l2Bytes * 5 / 4 / (slots * channels * 4);
     ArrayRef<int64_t> gradient = shapeOf(op->getOperand(1));
     int64_t panels = largestDivisor(size(3) / panel, std::max<int64_t>(filters / panel, 1));

@@ -10,7 +10,9 @@ namespace gradc {
 
 /// Input channels per unit of a filter gradient.
 constexpr int64_t winogradGradientChannels = 16;
-/// The most units of a filter gradient that a thread computes together: 1 for other kernels.
+/// The most such units that a thread computes together.
+int64_t winogradUnitsTogether(int64_t channels);
+/// The same for a scheduled kernel; 1 if it computes no filter gradient.
 int64_t winogradUnitsTogether(mlir::exec::KernelOp kernel);
 
 /// The m of F(m x m, 3x3) if the contraction of a kernel is a suitable 3x3 convolution (or the

@@ -197,7 +197,7 @@ exec.kernel @panels(%x: tensor<4x4x32x256xf32>, %w: tensor<3x3x256x256xf32>) att
 }
 
 // For pictures of odd size, a filter gradient walks the pictures in blocks of a sum that is long enough to pay for its accumulators.
-// Units are tiles of filters or, if there are few, of channels.
+// Units are tiles of filters or, if there are few, of channels, or the taps of the first dim.
 
 // V3-LABEL: exec.kernel @blocks(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [2, 3, 0, 1], grain = 1, block = [1, 4]>
@@ -206,6 +206,15 @@ exec.kernel @panels(%x: tensor<4x4x32x256xf32>, %w: tensor<3x3x256x256xf32>) att
 exec.kernel @blocks(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[15, 15] low [1, 1] high [1, 1]> : tensor<15x15x32x64xf32>, tensor<15x15x32x64xf32>
   exec.yield %0 : tensor<3x3x64x64xf32>
+}
+
+// V3-LABEL: exec.kernel @few_channels_and_filters(
+// V3-SAME: tile = [1, 1, 3, 16], order = [0, 3, 1, 2], grain = 1
+// V4-LABEL: exec.kernel @few_channels_and_filters(
+// V4-SAME: tile = [1, 1, 3, 16], order = [0, 3, 1, 2], grain = 1
+exec.kernel @few_channels_and_filters(%x: tensor<32x32x64x3xf32>, %g: tensor<32x32x64x16xf32>) attributes {flops = 54288384 : i64, bytes = 4982784 : i64} {
+  %0 = grad.convolution %x, %g dims "nc,no->co" window <[32, 32] low [1, 1] high [1, 1]> : tensor<32x32x64x3xf32>, tensor<32x32x64x16xf32>
+  exec.yield %0 : tensor<3x3x3x16xf32>
 }
 
 // V3-LABEL: exec.kernel @many_filters(
@@ -263,13 +272,13 @@ exec.kernel @along(%x: tensor<64x1024xf32>, %g: tensor<1024x256xf32>) attributes
 // Other filter gradients use Winograd's algorithm: a unit is a number of input channels.
 
 // V3-LABEL: exec.kernel @gradient(
-// V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 32], order = [2, 3, 0, 1], grain = 1, block = [4, 4, 32], winograd4x4>
+// V3-SAME: #exec.schedule<lanes = 8, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [4, 4, 8], winograd4x4>
 // A larger second-level cache holds the sums of more filters.
 // V4-LABEL: exec.kernel @gradient(
-// V4-SAME: #exec.schedule<lanes = 16, tile = [3, 3, 16, 64], order = [2, 3, 0, 1], grain = 1, block = [4, 4, 32], winograd4x4>
-exec.kernel @gradient(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x64xf32>) attributes {flops = 575668224 : i64, bytes = 4341760 : i64} {
-  %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> : tensor<16x16x32x64xf32>, tensor<16x16x32x64xf32>
-  exec.yield %0 : tensor<3x3x64x64xf32>
+// V4-SAME: #exec.schedule<lanes = 16, tile = [3, 3, 16, 128], order = [2, 3, 0, 1], grain = 1, block = [4, 4, 16], winograd4x4>
+exec.kernel @gradient(%x: tensor<16x16x32x64xf32>, %g: tensor<16x16x32x128xf32>) attributes {flops = 1151336448 : i64, bytes = 6586368 : i64} {
+  %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> : tensor<16x16x32x64xf32>, tensor<16x16x32x128xf32>
+  exec.yield %0 : tensor<3x3x64x128xf32>
 }
 
 // With few pictures, their positions are rows as well, as many in each tile.

@@ -173,6 +173,12 @@ TEST(Convolution, WinogradFilterGradient) {
                             "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",
                             formatv(", block = {0}, winograd4x4", block).str().c_str()),
                 1e-3);
+  // Six units, of which four may be computed together.
+  expectRight(convolution("8x8x2x96xf32", "8x8x2x16xf32", "nc,no->co",
+                          "[8, 8] low [1, 1] high [1, 1]", "3x3x96x16xf32",
+                          "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",
+                          ", block = [4, 4, 2], winograd4x4"),
+              1e-3);
   expectRight(ofWideVectors(convolution("8x12x6x32xf32", "8x12x6x64xf32", "nc,no->co",
                                         "[8, 12] low [1, 1] high [1, 1]", "3x3x32x64xf32",
                                         "tile = [3, 3, 16, 16], order = [2, 3, 0, 1]", "",

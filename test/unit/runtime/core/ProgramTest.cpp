@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
 
@@ -117,6 +119,43 @@ size_t outputBytesOf(gradc_space space) {
 TEST(Program, OnlyResultsInTheOutputSpaceTakeMemory) {
   EXPECT_EQ(outputBytesOf(GRADC_SPACE_OUTPUT), 128u);
   EXPECT_EQ(outputBytesOf(GRADC_SPACE_ARENA), 0u);
+}
+
+/// In how many of many runs, in which two threads share 8 units, a kernel got so many in one call.
+int64_t countCallsOf(int64_t units, int64_t together) {
+  static std::atomic<int64_t> wanted, calls;
+  wanted = units;
+  calls = 0;
+  auto kernel = +[](void *const *, int64_t begin, int64_t end, int64_t, void *) {
+    calls += end - begin == wanted;
+  };
+  ArtifactBuilder builder;
+  gradc_artifact_kernel described = {};
+  described.units = 8;
+  described.grain = 1;
+  described.together = together;
+  gradc_artifact_level level = {};
+  level.kernels = builder.put(std::vector<gradc_artifact_kernel>{described});
+  gradc_artifact_node launch = {};
+  launch.end = 1;
+  gradc_artifact_entry entry = {};
+  entry.nodes = builder.put(std::vector<gradc_artifact_node>{launch});
+  Bytes blob = builder.finish();
+  auto artifact = Artifact::fromMemory(blob);
+  EXPECT_TRUE(artifact) << artifact.status().message();
+  auto device = createHostDevice(2);
+  std::byte memory[64];
+  void *kernels[] = {reinterpret_cast<void *>(kernel)};
+  Program program(**artifact, level, entry, {memory, {}, kernels}, **device);
+  for (int run = 0; run < 100; ++run)
+    EXPECT_TRUE((*device)->launch(program.schedule(), nullptr).ok());
+  return calls;
+}
+
+TEST(Program, ThreadsTakeUnitsTogetherThatAreFasterInOneCall) {
+  EXPECT_EQ(countCallsOf(3, /*together=*/0) + countCallsOf(4, 0), 0);
+  EXPECT_GT(countCallsOf(3, /*together=*/3), 0);
+  EXPECT_GT(countCallsOf(4, /*together=*/4), 0);
 }
 
 } // namespace
