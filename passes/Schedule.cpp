@@ -114,8 +114,17 @@ private:
     }
     registerTile(m < 0 ? SmallVector<int64_t>() : SmallVector<int64_t>{m});
     if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)) &&
-        !(keepsPanelsInCache(op) && tiles(m) >= exec::manyUnits))
+        !(keepsPanelsInCache(op) && tiles(m) >= exec::manyUnits && !storesCollide(op)))
       std::swap(order[n], order[m]);
+  }
+
+  /// Whether the rows of a tile of results lie in the same sets of the first-level cache, and sums
+  /// are so short that storing them takes most of the time. Walking along such rows is up to four
+  /// times as slow as walking down, where each tile has other pages.
+  bool storesCollide(ContractionOpInterface op) {
+    constexpr int64_t apart = 2048, shortSum = 16; // bytes, terms
+    int64_t rowBytes = root.getShape().back() * elementBytes(root.getElementType());
+    return rowBytes % apart == 0 && llvm::product_of(summedSizes(op)) <= shortSum;
   }
 
   /// Whether the rhs is stored in panels, and all of them fit into part of the cache.

@@ -15,6 +15,21 @@ exec.kernel @contraction(%x: tensor<256x64xf32>, %w: tensor<64x128xf32>) attribu
   exec.yield %0 : tensor<256x128xf32>
 }
 
+// Panels that stay in cache are read for each row tile, unless rows 4 KB apart are stored after short sums.
+
+// V4-LABEL: exec.kernel @kept(
+// V4-SAME: order = [0, 1]
+exec.kernel @kept(%x: tensor<4096x8xf32>, %w: tensor<8x1056xf32>) attributes {flops = 69206016 : i64, bytes = 17466368 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32>, unit]} {
+  %0 = grad.matmul %x, %w : tensor<4096x8xf32>, tensor<8x1056xf32>
+  exec.yield %0 : tensor<4096x1056xf32>
+}
+// V4-LABEL: exec.kernel @colliding(
+// V4-SAME: order = [1, 0]
+exec.kernel @colliding(%x: tensor<4096x8xf32>, %w: tensor<8x1024xf32>) attributes {flops = 67108864 : i64, bytes = 16941056 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32>, unit]} {
+  %0 = grad.matmul %x, %w : tensor<4096x8xf32>, tensor<8x1024xf32>
+  exec.yield %0 : tensor<4096x1024xf32>
+}
+
 // With one vector of columns, registers hold twice as many rows.
 
 // V3-LABEL: exec.kernel @narrow(
