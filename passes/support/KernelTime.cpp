@@ -87,7 +87,7 @@ private:
     RankedTensorType result = typeOf(op->getResult(0));
     if (int64_t m = schedule.getWinogradOutputs()) { // a gradient adds its windows to memory
       bool isGradient = !schedule.getBlock().empty();
-      double share = m == 4 ? (isGradient ? 0.5 : 0.6) : (isGradient ? 0.55 : 0.71);
+      double share = m == 4 ? (isGradient ? 0.55 : 0.6) : (isGradient ? 0.6 : 0.71);
       return flops * double(exec::winogradSlots(m)) / double(9 * m * m) / (core.f32Flops * share);
     }
     bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
