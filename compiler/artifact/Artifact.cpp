@@ -272,7 +272,7 @@ private:
     kernel.units = exec::kernelUnits(op);
     writeUnitsOfRows(op, kernel);
     kernel.grain = op.getParts() ? 1 : op.getScheduleAttr().getGrain();
-    kernel.together = winogradUnitsTogether(op);
+    kernel.together = uint16_t(winogradUnitsTogether(op));
     kernel.threads = op.getThreads();
     if (op.getLibraryAttr()) {
       gradc_artifact_call call = libraryCall(op);

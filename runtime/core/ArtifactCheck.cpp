@@ -246,9 +246,9 @@ bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
     if (!checkString(node, "source node"))
       return false;
   constexpr int64_t maxUnits = int64_t(1) << 48; // times a thread's number, does not overflow
-  if (kernel.units < 0 || kernel.units > maxUnits || kernel.grain < 0 || kernel.together < 0)
-    return fail("kernel ", string(kernel.symbol), ": impossible units ", kernel.units, ", grain ",
-                kernel.grain, " or units together ", kernel.together);
+  if (kernel.units < 0 || kernel.units > maxUnits || kernel.grain < 0)
+    return fail("kernel ", string(kernel.symbol), ": impossible units ", kernel.units, " or grain ",
+                kernel.grain);
   if (kernel.rows < 0 || kernel.rows > maxRows || (kernel.rows > 0 && kernel.tile < 1))
     return fail("kernel ", string(kernel.symbol), ": impossible rows ", kernel.rows, " or tile ",
                 kernel.tile);

@@ -343,7 +343,7 @@ Status HostDevice::runTogether(const Schedule &schedule, unsigned thread, Profil
 void HostDevice::runShare(const Launch &launch, void *const *slices, std::span<WorkShare> row,
                           unsigned thread) {
   auto least = uint32_t(launch.units / launch.shares);
-  while (auto own = row[thread].takeFront(std::max(least, uint32_t(launch.together))))
+  while (auto own = row[thread].takeFront(std::max(least, launch.together)))
     call(launch, slices, launch.first + own->begin, launch.first + own->end, thread);
   for (size_t i = 1; i < row.size(); ++i)
     while (auto left = row[(thread + i) % row.size()].takeBack(least))

@@ -171,9 +171,9 @@ typedef struct gradc_artifact_kernel {
   int64_t rows, tile;  /* rows > 0: a run of n rows has max(1, ceil(ceil(rows * n / tile) * times / per)) units */
   int64_t times, per;  /* at least 1 each */
   int64_t grain;       /* the minimum number of units that are worth a thread of their own */
-  int64_t together;    /* up to so many units take less time in one call than each in its own */
   uint32_t threads;    /* per block on a GPU; 0 on CPUs */
-  uint32_t takes_offsets; /* 1: a GPU kernel with slices that move with the iterations of loops */
+  uint16_t takes_offsets; /* 1: a GPU kernel with slices that move with the iterations of loops */
+  uint16_t together;      /* up to so many units take less time in one call than each in its own; 0: none */
   gradc_range call;    /* gradc_artifact_call: none or one */
 } gradc_artifact_kernel;
 

@@ -292,7 +292,7 @@ TEST(Artifact, ChecksBuffersAndKernels) {
     return errorInLevel<gradc_artifact_kernel>(&gradc_artifact_level::kernels, 0, change);
   };
   EXPECT_EQ(kernel([](auto &k) { k.units = -1; }),
-            prefix + "kernel double_rows: impossible units -1, grain 4 or units together 0");
+            prefix + "kernel double_rows: impossible units -1 or grain 4");
   EXPECT_EQ(kernel([](auto &k) { k.rows = -1; }),
             prefix + "kernel double_rows: impossible rows -1 or tile 0");
   EXPECT_EQ(kernel([](auto &k) { k.rows = 1; }),

@@ -133,7 +133,7 @@ int64_t countCallsOf(int64_t units, int64_t together) {
   gradc_artifact_kernel described = {};
   described.units = 8;
   described.grain = 1;
-  described.together = together;
+  described.together = uint16_t(together);
   gradc_artifact_level level = {};
   level.kernels = builder.put(std::vector<gradc_artifact_kernel>{described});
   gradc_artifact_node launch = {};
