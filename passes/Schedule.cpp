@@ -119,10 +119,12 @@ private:
   }
 
   /// Whether the rows of a tile of results lie in the same sets of the first-level cache, and sums
-  /// are so short that storing them takes most of the time. Walking along such rows is up to four
-  /// times as slow as walking down, where each tile has other pages.
+  /// are so short that storing them takes most of the time. Storing such rows along their columns
+  /// takes up to four times as long as storing column tiles one after the other (`products`).
   bool storesCollide(ContractionOpInterface op) {
     constexpr int64_t apart = 2048, shortSum = 16; // bytes, terms
+    if (kernel.getLayout(kernel.getBlock().getNumArguments()))
+      return false; // panels
     int64_t rowBytes = root.getShape().back() * elementBytes(root.getElementType());
     return rowBytes % apart == 0 && llvm::product_of(summedSizes(op)) <= shortSum;
   }
@@ -236,12 +238,12 @@ private:
       winogradGradient(op, outputs);
     } else if (isBlocked) {
       // Rows of the tile are innermost, because they share the rhs' columns. If there are too few
-      // column tiles, the row tiles are the units, or the taps of the first dim.
+      // column tiles, the row tiles are the units, or taps.
       order.insert(order.begin(), order.pop_back_val());
       if (tiles(n) < exec::manyUnits && tiles(n - 1) > tiles(n))
         order.insert(order.begin(), order.pop_back_val());
       else if (tiles(n) == 1)
-        std::swap(order[0], order[1]);
+        tapsFirst(op.getLetters().windowRank());
       block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)),
                       level.blockSteps);
     } else if (turns() ||
@@ -253,6 +255,13 @@ private:
       order.erase(llvm::find(order, rows));
       order.push_back(rows);
     }
+  }
+
+  /// Makes the taps of a dim the units: those of the longest one.
+  void tapsFirst(int64_t windowRank) {
+    auto *longest = std::max_element(order.begin() + 1, order.begin() + 1 + windowRank,
+                                     [&](int64_t a, int64_t b) { return tiles(a) < tiles(b); });
+    std::rotate(order.begin(), longest, longest + 1);
   }
 
   /// The dims of a convolution's result that the filter lacks: pictures, then positions, innermost
@@ -353,11 +362,11 @@ private:
   }
 
   /// A unit has some input channels. A thread transforms the gradients of some filters at a time
-  /// for several units together. Their sums may fill the L2 cache: they are visited once per block
-  /// of windows, and transforms cost more.
+  /// for several units together. Their sums may be a quarter larger than the L2 cache: they are
+  /// visited once per block of windows, and more transforms would take longer (convolution-bench).
   void winogradGradient(ContractionOpInterface op, int64_t outputs) {
     int64_t unit = winogradGradientChannels, slots = exec::winogradSlots(outputs);
-    int64_t channels = winogradUnitsTogether(size(2)) * unit, panel = lanes * level.tileVectors;
+    int64_t channels = winogradUnitsOf(size(2)) * unit, panel = lanes * level.tileVectors;
     int64_t filters = level.l2Bytes * 5 / 4 / (slots * channels * 4);
     ArrayRef<int64_t> gradient = shapeOf(op->getOperand(1));
     int64_t panels = largestDivisor(size(3) / panel, std::max<int64_t>(filters / panel, 1));

@@ -85,7 +85,7 @@ private:
   double productSeconds(ContractionOpInterface op) {
     double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
     RankedTensorType result = typeOf(op->getResult(0));
-    if (int64_t m = schedule.getWinogradOutputs()) { // a gradient adds its windows to memory
+    if (int64_t m = schedule.getWinogradOutputs()) { // a gradient adds the sums of blocks to memory
       bool isGradient = !schedule.getBlock().empty();
       double share = m == 4 ? (isGradient ? 0.55 : 0.6) : (isGradient ? 0.6 : 0.71);
       return flops * double(exec::winogradSlots(m)) / double(9 * m * m) / (core.f32Flops * share);

@@ -7,8 +7,10 @@ using namespace mlir;
 using namespace mlir::grad;
 
 static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
-static Type elementOf(Operation *op) {
-  return cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+/// 16-bit operands, whose results may be f32, are multiplied by direct loops.
+static bool isF32(Operation *op) {
+  auto holds = [](Value v) { return getElementTypeOrSelf(v).isF32(); };
+  return llvm::all_of(op->getOperands(), holds) && holds(op->getResult(0));
 }
 
 static bool isAll(ArrayRef<int64_t> values, int64_t one) {
@@ -55,11 +57,10 @@ static int64_t mostOutputs(ArrayRef<int64_t> picture, int64_t channels, int64_t 
   return bytes <= level.winogradBytes || picture[0] * picture[1] >= level.winogradPositions ? 4 : 2;
 }
 
-static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &level, Type element) {
+static bool hasChannels(int64_t channels, int64_t filters, const exec::Level &level) {
   int64_t lanes = level.vectorBytes / 4;
-  return element.isF32() && level.winogradChannels > 0 &&
-         std::min(channels, filters) >= level.winogradChannels && channels % lanes == 0 &&
-         filters % (lanes * level.tileVectors) == 0;
+  return level.winogradChannels > 0 && std::min(channels, filters) >= level.winogradChannels &&
+         channels % lanes == 0 && filters % (lanes * level.tileVectors) == 0;
 }
 
 int64_t gradc::winogradOutputs(exec::KernelOp kernel, const exec::Level &level) {
@@ -70,9 +71,9 @@ int64_t gradc::winogradOutputs(exec::KernelOp kernel, const exec::Level &level) 
   ContractionLetters letters = op.getLetters();
   auto [lhs, rhs, result, window] = letters;
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  if (!window || !isPlain(window) || !isAll(window.getSize(), 3) || lhs.size() != 2 ||
+  if (!window || !isF32(op) || !isPlain(window) || !isAll(window.getSize(), 3) || lhs.size() != 2 ||
       rhs.size() != 2 || result.size() != 2 || lhs[0] != result[0] || !letters.isRow(lhs[0]) ||
-      !hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level, elementOf(op)) ||
+      !hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level) ||
       !llvm::all_of(kernel.getYielded(), [&](Value v) { return shapeOf(v) == shape; }))
     return 0;
   // The last blocks of a padded dim read further than the window does, which padding allows.
@@ -84,24 +85,27 @@ int64_t gradc::winogradOutputs(exec::KernelOp kernel, const exec::Level &level) 
 int64_t gradc::winogradGradientOutputs(ContractionOpInterface op, const exec::Level &level) {
   auto [lhs, rhs, result, window] = op.getLetters();
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  if (!window || !isPlain(window) || window.getReversed() || lhs.size() != 2 || rhs.size() != 2 ||
-      result.size() != 2 || lhs[0] != rhs[0] || result[0] != lhs[1] || result[1] != rhs[1] ||
-      !isAll(shape.take_front(2), 3) || shape[2] % winogradGradientChannels != 0 ||
-      !hasChannels(shape[2], shape[3], level, elementOf(op)))
+  if (!window || !isF32(op) || !isPlain(window) || window.getReversed() || lhs.size() != 2 ||
+      rhs.size() != 2 || result.size() != 2 || lhs[0] != rhs[0] || result[0] != lhs[1] ||
+      result[1] != rhs[1] || !isAll(shape.take_front(2), 3) ||
+      shape[2] % winogradGradientChannels != 0 || !hasChannels(shape[2], shape[3], level))
     return 0;
   return outputsOf(shapeOf(op->getOperand(1)), 4, level, [](int64_t) { return false; });
 }
 
-int64_t gradc::winogradUnitsTogether(int64_t channels) {
-  constexpr int64_t most = 4; // convolution-bench: 4 take a quarter to a third less time than 1
-  return std::min(channels / winogradGradientChannels, most);
+// convolution-bench: four together take 16 to 29 % less time.
+static constexpr int64_t mostUnitsTogether = 4;
+
+int64_t gradc::winogradUnitsOf(int64_t channels) {
+  return std::min(channels / winogradGradientChannels, mostUnitsTogether);
 }
 
 int64_t gradc::winogradUnitsTogether(exec::KernelOp kernel) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   if (!schedule || !schedule.getWinogradOutputs() || schedule.getBlock().empty())
     return 1;
-  return winogradUnitsTogether(kernel.getRoot().getDimSize(2));
+  return std::min(int64_t(llvm::divideCeil(kernel.getRoot().getDimSize(2), schedule.getTile()[2])),
+                  mostUnitsTogether);
 }
 
 void gradc::countWinogradFlops(exec::KernelOp kernel) {

@@ -10,10 +10,11 @@ namespace gradc {
 
 /// Input channels per unit of a filter gradient.
 constexpr int64_t winogradGradientChannels = 16;
-/// The most such units that a thread computes together.
-int64_t winogradUnitsTogether(int64_t channels);
-/// The same for a scheduled kernel; 1 if it computes no filter gradient.
+/// How many units of a scheduled kernel one call computes faster than separate calls; 1 if it
+/// computes no filter gradient.
 int64_t winogradUnitsTogether(mlir::exec::KernelOp kernel);
+/// The same for units of `winogradGradientChannels`.
+int64_t winogradUnitsOf(int64_t channels);
 
 /// The m of F(m x m, 3x3) if the contraction of a kernel is a suitable 3x3 convolution (or the
 /// gradient of its input), else 0: pictures have multiples of m or padding, channels fill whole

@@ -50,7 +50,7 @@ struct Launch {
   int64_t first = 0;            ///< number of the first unit
   int64_t units = 0;            ///< number of units, which are independent of each other
   int64_t shares = 1;           ///< max workers that it pays to split the units over
-  uint32_t together = 0;        ///< units that are faster in one call
+  uint32_t together = 0;        ///< up to so many units take less time in one call
   int64_t rows = 0;             ///< rows of the run, for kernels
   std::byte *scratch = nullptr; ///< scratch memory of all CPU threads
   uint64_t scratchBytes = 0;    ///< scratch bytes per thread

@@ -15,8 +15,15 @@ exec.kernel @contraction(%x: tensor<256x64xf32>, %w: tensor<64x128xf32>) attribu
   exec.yield %0 : tensor<256x128xf32>
 }
 
-// Panels that stay in cache are read for each row tile, unless rows 4 KB apart are stored after short sums.
+// Panels that stay in cache are read for each row tile, unless rows a multiple of 2 KB apart are stored after
+// short sums.
 
+// V4-LABEL: exec.kernel @longer_sums(
+// V4-SAME: order = [0, 1]
+exec.kernel @longer_sums(%x: tensor<4096x17xf32>, %w: tensor<17x512xf32>) attributes {flops = 71303168 : i64, bytes = 8701952 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32>, unit]} {
+  %0 = grad.matmul %x, %w : tensor<4096x17xf32>, tensor<17x512xf32>
+  exec.yield %0 : tensor<4096x512xf32>
+}
 // V4-LABEL: exec.kernel @kept(
 // V4-SAME: order = [0, 1]
 exec.kernel @kept(%x: tensor<4096x8xf32>, %w: tensor<8x1056xf32>) attributes {flops = 69206016 : i64, bytes = 17466368 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32>, unit]} {
@@ -25,9 +32,15 @@ exec.kernel @kept(%x: tensor<4096x8xf32>, %w: tensor<8x1056xf32>) attributes {fl
 }
 // V4-LABEL: exec.kernel @colliding(
 // V4-SAME: order = [1, 0]
-exec.kernel @colliding(%x: tensor<4096x8xf32>, %w: tensor<8x1024xf32>) attributes {flops = 67108864 : i64, bytes = 16941056 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32>, unit]} {
-  %0 = grad.matmul %x, %w : tensor<4096x8xf32>, tensor<8x1024xf32>
-  exec.yield %0 : tensor<4096x1024xf32>
+exec.kernel @colliding(%x: tensor<4096x16xf32>, %w: tensor<16x512xf32>) attributes {flops = 67108864 : i64, bytes = 8683520 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32>, unit]} {
+  %0 = grad.matmul %x, %w : tensor<4096x16xf32>, tensor<16x512xf32>
+  exec.yield %0 : tensor<4096x512xf32>
+}
+// V4-LABEL: exec.kernel @colliding_panels(
+// V4-SAME: order = [0, 1]
+exec.kernel @colliding_panels(%x: tensor<4096x16xf32>, %w: tensor<16x512xf32>) attributes {flops = 67108864 : i64, bytes = 8683520 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32>, #exec.panel<dim = 1, width = 32>]} {
+  %0 = grad.matmul %x, %w : tensor<4096x16xf32>, tensor<16x512xf32>
+  exec.yield %0 : tensor<4096x512xf32>
 }
 
 // With one vector of columns, registers hold twice as many rows.
@@ -212,7 +225,7 @@ exec.kernel @panels(%x: tensor<4x4x32x256xf32>, %w: tensor<3x3x256x256xf32>) att
 }
 
 // For pictures of odd size, a filter gradient walks the pictures in blocks of a sum that is long enough to pay for its accumulators.
-// Units are tiles of filters or, if there are few, of channels, or the taps of the first dim.
+// Units are tiles of filters or, if there are few, of channels, or the taps of the longest dim.
 
 // V3-LABEL: exec.kernel @blocks(
 // V3-SAME: #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [2, 3, 0, 1], grain = 1, block = [1, 4]>
@@ -230,6 +243,21 @@ exec.kernel @blocks(%x: tensor<15x15x32x64xf32>, %g: tensor<15x15x32x64xf32>) at
 exec.kernel @few_channels_and_filters(%x: tensor<32x32x64x3xf32>, %g: tensor<32x32x64x16xf32>) attributes {flops = 54288384 : i64, bytes = 4982784 : i64} {
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[32, 32] low [1, 1] high [1, 1]> : tensor<32x32x64x3xf32>, tensor<32x32x64x16xf32>
   exec.yield %0 : tensor<3x3x3x16xf32>
+}
+
+// V4-LABEL: exec.kernel @taps_in_a_row(
+// V4-SAME: tile = [1, 1, 3, 16], order = [1, 3, 0, 2], grain = 1
+exec.kernel @taps_in_a_row(%x: tensor<32x32x64x3xf32>, %g: tensor<32x32x64x16xf32>) attributes {flops = 42205184 : i64, bytes = 4981760 : i64} {
+  %0 = grad.convolution %x, %g dims "nc,no->co" window <[32, 32] low [0, 3] high [0, 3]> : tensor<32x32x64x3xf32>, tensor<32x32x64x16xf32>
+  exec.yield %0 : tensor<1x7x3x16xf32>
+}
+// Winograd's transforms are of f32 alone.
+// V4-LABEL: exec.kernel @gradient_of_bf16(
+// V4-NOT: winograd
+// V4: grad.convolution
+exec.kernel @gradient_of_bf16(%x: tensor<16x16x32x64xbf16>, %g: tensor<16x16x32x64xbf16>) attributes {flops = 575668224 : i64, bytes = 2170880 : i64} {
+  %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> wide : tensor<16x16x32x64xbf16>, tensor<16x16x32x64xbf16>
+  exec.yield %0 : tensor<3x3x64x64xf32>
 }
 
 // V3-LABEL: exec.kernel @many_filters(

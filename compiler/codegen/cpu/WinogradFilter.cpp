@@ -1,6 +1,8 @@
 // The filter's side of Winograd's convolutions: its transform G g G^T, and its gradient, the sum
 // over all windows of G^T ((A y A^T) * (B^T d B)) G for gradients y and patches d.
 #include "compiler/codegen/cpu/Winograd.h"
+
+#include "compiler/codegen/cpu/PanelCopies.h"
 #include "compiler/codegen/cpu/WinogradPatches.h"
 #include "passes/support/Winograd.h"
 
@@ -72,9 +74,8 @@ private:
   Memory memory;
 };
 
-/// A unit covers a vector or two of input channels, a group of filters at a time. Units that a
-/// thread has in sequence walk all windows together, so that gradients are transformed once for
-/// them. Their sums stay in cache.
+/// A unit covers a vector or two of input channels, a group of filters at a time. The units of a
+/// call share each pass over the windows, so that gradients are transformed once for them.
 class FilterGradient {
 public:
   FilterGradient(LoopNest &nest, TileEmitter &tiles, linalg::GenericOp op, const Picture &picture,
@@ -90,18 +91,9 @@ public:
         sums(nest, scratch, transform.slots, together * channels, filters) {}
 
   void emit(Value begin, Value end) {
-    OpBuilder &b = nest.builder;
-    Value all = arith::SubIOp::create(b, nest.location, end, begin);
-    Value groups = arith::CeilDivSIOp::create(b, nest.location, all, nest.constant(together));
-    forAll(nest, groups, [&](LinearExpr group) {
-      auto firstOf = [&](const LinearExpr &i) { // groups of equal size, or nearly
-        Value before = arith::MulIOp::create(b, nest.location, nest.index(i), all);
-        return arith::DivSIOp::create(b, nest.location, before, groups).getResult();
-      };
-      Value first = firstOf(group), next = firstOf(group + LinearExpr(1));
-      units = arith::SubIOp::create(b, nest.location, next, first);
-      firstChannel =
-          nest.variable(arith::AddIOp::create(b, nest.location, begin, first)) * channels;
+    forGroups(nest, begin, end, together, [&](Value first, Value next) {
+      units = arith::SubIOp::create(nest.builder, nest.location, next, first);
+      firstChannel = nest.variable(first) * channels;
       forAll(nest, shape[3] / filters, [&](LinearExpr i) {
         firstFilter = i * filters;
         clearSums();
@@ -111,7 +103,7 @@ public:
               block.row = row;
               block.column = column * block.columns;
               transformPatches(nest, tiles, transform, picture, block,
-                               {firstChannel, unitsTimes(channels / nest.lanes)}, patches,
+                               {firstChannel, ofUnits(channels / nest.lanes)}, patches,
                                /*reversed=*/false);
               transformGradients();
               multiplyAndAdd();
@@ -125,13 +117,14 @@ public:
 
 private:
   int64_t rows() const { return block.columns * block.batch; }
-  Value unitsTimes(int64_t n) {
+  /// In this run: n of each unit.
+  Value ofUnits(int64_t n) {
     return arith::MulIOp::create(nest.builder, nest.location, units, nest.constant(n));
   }
 
   /// Calls `body` for each vector of sums.
   void forSums(llvm::function_ref<void(LinearExpr, LinearExpr)> body) {
-    forAll(nest, unitsTimes(channels), [&](LinearExpr k) {
+    forAll(nest, ofUnits(channels), [&](LinearExpr k) {
       forAll(nest, filters / nest.lanes, [&](LinearExpr o) { body(k, lanesFrom(o * nest.lanes)); });
     });
   }

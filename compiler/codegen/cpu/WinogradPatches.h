@@ -81,7 +81,7 @@ int64_t picturesAhead(int64_t vectors);
 void prefetchSquare(tile::TileEmitter &tiles, mlir::Value value, int64_t size,
                     llvm::function_ref<tile::Point(int64_t i, int64_t j)> at);
 
-/// Channels from the first one on; their number in vectors, or null for all that there is room for.
+/// Channels from the first one on; their number in vectors, or null for all of the scratch array.
 struct ChannelRange {
   tile::LinearExpr first;
   mlir::Value vectors = {};
