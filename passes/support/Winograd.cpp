@@ -7,11 +7,7 @@ using namespace mlir;
 using namespace mlir::grad;
 
 static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
-/// 16-bit operands, whose results may be f32, are multiplied by direct loops.
-static bool isF32(Operation *op) {
-  auto holds = [](Value v) { return getElementTypeOrSelf(v).isF32(); };
-  return llvm::all_of(op->getOperands(), holds) && holds(op->getResult(0));
-}
+static bool isF32(Value v) { return getElementTypeOrSelf(v).isF32(); }
 
 static bool isAll(ArrayRef<int64_t> values, int64_t one) {
   return llvm::all_of(values, [&](int64_t v) { return v == one; });
@@ -71,8 +67,9 @@ int64_t gradc::winogradOutputs(exec::KernelOp kernel, const exec::Level &level) 
   ContractionLetters letters = op.getLetters();
   auto [lhs, rhs, result, window] = letters;
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  if (!window || !isF32(op) || !isPlain(window) || !isAll(window.getSize(), 3) || lhs.size() != 2 ||
-      rhs.size() != 2 || result.size() != 2 || lhs[0] != result[0] || !letters.isRow(lhs[0]) ||
+  if (!window || !llvm::all_of(op->getOperands(), isF32) || !isPlain(window) ||
+      !isAll(window.getSize(), 3) || lhs.size() != 2 || rhs.size() != 2 || result.size() != 2 ||
+      lhs[0] != result[0] || !letters.isRow(lhs[0]) ||
       !hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level) ||
       !llvm::all_of(kernel.getYielded(), [&](Value v) { return shapeOf(v) == shape; }))
     return 0;
@@ -85,9 +82,9 @@ int64_t gradc::winogradOutputs(exec::KernelOp kernel, const exec::Level &level) 
 int64_t gradc::winogradGradientOutputs(ContractionOpInterface op, const exec::Level &level) {
   auto [lhs, rhs, result, window] = op.getLetters();
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  if (!window || !isF32(op) || !isPlain(window) || window.getReversed() || lhs.size() != 2 ||
-      rhs.size() != 2 || result.size() != 2 || lhs[0] != rhs[0] || result[0] != lhs[1] ||
-      result[1] != rhs[1] || !isAll(shape.take_front(2), 3) ||
+  if (!window || !isF32(op->getResult(0)) || !isPlain(window) || window.getReversed() ||
+      lhs.size() != 2 || rhs.size() != 2 || result.size() != 2 || lhs[0] != rhs[0] ||
+      result[0] != lhs[1] || result[1] != rhs[1] || !isAll(shape.take_front(2), 3) ||
       shape[2] % winogradGradientChannels != 0 || !hasChannels(shape[2], shape[3], level))
     return 0;
   return outputsOf(shapeOf(op->getOperand(1)), 4, level, [](int64_t) { return false; });

@@ -21,7 +21,7 @@ int64_t winogradUnitsOf(int64_t channels);
 /// vectors and panels and reach the level's min, and nothing else in the kernel has another shape.
 int64_t winogradOutputs(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
-/// The same for the gradient of a 3x3 filter.
+/// The same for the gradient of a 3x3 filter; its operands may have 16 bits.
 int64_t winogradGradientOutputs(mlir::grad::ContractionOpInterface op,
                                 const mlir::exec::Level &level);
 

@@ -251,10 +251,15 @@ exec.kernel @taps_in_a_row(%x: tensor<32x32x64x3xf32>, %g: tensor<32x32x64x16xf3
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[32, 32] low [0, 3] high [0, 3]> : tensor<32x32x64x3xf32>, tensor<32x32x64x16xf32>
   exec.yield %0 : tensor<1x7x3x16xf32>
 }
-// Winograd's transforms are of f32 alone.
-// V4-LABEL: exec.kernel @gradient_of_bf16(
+// Filters are transformed in f32 alone, gradients of any floats that are summed in f32.
+// V4-LABEL: exec.kernel @forward_of_bf16(
 // V4-NOT: winograd
-// V4: grad.convolution
+// V4-LABEL: exec.kernel @gradient_of_bf16(
+// V4-SAME: winograd4x4
+exec.kernel @forward_of_bf16(%x: tensor<16x16x32x64xbf16>, %w: tensor<3x3x64x64xbf16>) attributes {flops = 575668224 : i64, bytes = 2170880 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> wide : tensor<16x16x32x64xbf16>, tensor<3x3x64x64xbf16>
+  exec.yield %0 : tensor<16x16x32x64xf32>
+}
 exec.kernel @gradient_of_bf16(%x: tensor<16x16x32x64xbf16>, %g: tensor<16x16x32x64xbf16>) attributes {flops = 575668224 : i64, bytes = 2170880 : i64} {
   %0 = grad.convolution %x, %g dims "nc,no->co" window <[16, 16] low [1, 1] high [1, 1]> wide : tensor<16x16x32x64xbf16>, tensor<16x16x32x64xbf16>
   exec.yield %0 : tensor<3x3x64x64xf32>

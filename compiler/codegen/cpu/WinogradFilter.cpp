@@ -160,7 +160,7 @@ private:
             return pointAt(i, j, picturesAhead(filters / nest.lanes));
           });
           auto at = [&](int64_t i, int64_t j) {
-            return nest.splat(tiles.pull(gradient, pointAt(i, j, /*later=*/0)));
+            return pullF32(nest, tiles, gradient, pointAt(i, j, /*later=*/0));
           };
           transform.ofGradient(at, [&](int64_t i, int64_t j, Value value) {
             LinearExpr slot(transform.slotOf(i, j));

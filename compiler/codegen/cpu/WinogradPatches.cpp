@@ -144,6 +144,14 @@ void winograd::prefetchSquare(TileEmitter &tiles, Value value, int64_t size,
   tiles.prefetchLines(value, points, Memory::Cache::second);
 }
 
+Value winograd::pullF32(LoopNest &nest, TileEmitter &tiles, Value value, const Point &point) {
+  Value pulled = nest.splat(tiles.pull(value, point));
+  Type f32 = nest.builder.getF32Type();
+  if (getElementTypeOrSelf(pulled) == f32)
+    return pulled;
+  return arith::ExtFOp::create(nest.builder, nest.location, nest.vectorOf(f32), pulled);
+}
+
 /// Whether the patch from (y, x) on lies inside the picture.
 static Value liesInside(LoopNest &nest, const Picture &picture, int64_t patch, const LinearExpr &y,
                         const LinearExpr &x) {
@@ -183,7 +191,7 @@ void winograd::transformPatches(LoopNest &nest, TileEmitter &tiles, const Transf
           });
           auto at = [&](int64_t i, int64_t j) {
             Value from = padded ? picture.padded : picture.inside;
-            return nest.splat(tiles.pull(from, pointAt(i, j, /*later=*/0, padded)));
+            return pullF32(nest, tiles, from, pointAt(i, j, /*later=*/0, padded));
           };
           transform.ofPatch(at, [&](int64_t i, int64_t j, Value value) {
             LinearExpr slot(transform.slotOf(i, j));

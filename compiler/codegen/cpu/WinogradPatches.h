@@ -87,6 +87,10 @@ struct ChannelRange {
   mlir::Value vectors = {};
 };
 
+/// The value at a point as f32, in every lane if it is a scalar.
+mlir::Value pullF32(tile::LoopNest &nest, tile::TileEmitter &tiles, mlir::Value value,
+                    const tile::Point &point);
+
 /// Transforms the patches of a block's windows for these channels, to the windows' rows of `to`.
 /// Patches within the picture are read directly, those across its edge from the padded picture.
 /// `reversed`: backwards, for a reversed filter, whose results come out backwards then.

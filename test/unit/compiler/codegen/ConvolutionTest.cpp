@@ -186,6 +186,18 @@ TEST(Convolution, WinogradFilterGradient) {
               1e-3);
 }
 
+TEST(Convolution, WinogradFilterGradientOf16Bits) {
+  for (const char *element : {"bf16", "f16"})
+    expectRight(
+        formatv(R"(exec.kernel @k(%x: tensor<8x8x2x32x{0}>, %g: tensor<8x8x2x16x{0}>) attributes {{
+      schedule = #exec.schedule<lanes = 8, tile = [3, 3, 16, 16], order = [2, 3, 0, 1], grain = 1, block = [4, 4, 2], winograd4x4> } {{
+        %y = grad.convolution %x, %g dims "nc,no->co" window <[8, 8] low [1, 1] high [1, 1]> wide : tensor<8x8x2x32x{0}>, tensor<8x8x2x16x{0}>
+        exec.yield %y : tensor<3x3x32x16xf32> })",
+                element)
+            .str(),
+        1e-3);
+}
+
 TEST(Convolution, WinogradKeepsNaN) {
   // Taps outside the picture have no effect, whatever its edge contains.
   for (auto [tile, kind] :
