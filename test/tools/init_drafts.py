@@ -49,7 +49,7 @@ def picture(path, value):
 
 def table(path, header, row, rows=200, delimiter=","):
     with open(path, "w") as file:
-        file.write(delimiter.join(header) + "\n")
+        file.write(delimiter.join(map(str, header)) + "\n")
         file.writelines(delimiter.join(map(str, row(i))) + "\n" for i in range(rows))
 
 
@@ -89,6 +89,9 @@ def tables(folder):
     linear(inside("one.onnx"), 2, 1)
     table(inside("prices.tsv"), ["rooms", "size", "price"], lambda i: [i % 5, i, i * 100.5], delimiter="\t")
     drafts(folder, "one.onnx", "prices.tsv", 'delimiter: "\\t"', "mean_squared_error", 'Column "price" is learned because it is the last one')
+    table(inside("headless.csv"), [51, 35, 14, 2, "setosa"], lambda i: [52 + i, 36, 15, 3 + i % 5, flowers[i % 3]])
+    drafts(folder, "three.onnx", "headless.csv", 'The columns\' names, "51", "35" .., are numbers: a table needs a header row',
+           "# values from 3 to 251")
     table(inside("yes.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, i % 2], delimiter=";")
     drafts(folder, "one.onnx", "yes.csv", 'delimiter: ";"', "binary_cross_entropy", "if these are amounts, mean_squared_error")
     table(inside("counted.csv"), ["a", "b", "c", "d", "class"], lambda i: [1, 2, i % 3, 0, i % 3 + 1])

@@ -4,6 +4,8 @@
 #include "runtime/data/transform/Convert.h"
 #include "tools/gradc/DraftFields.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -31,6 +33,7 @@ public:
   Result<DraftParts> run(const std::string &path);
 
 private:
+  void noteMissingHeader();
   const LookedField *findTarget();
   bool isUsed(const LookedField &column) const {
     return std::ranges::find(used, &column) != used.end();
@@ -47,6 +50,19 @@ private:
   DraftParts parts;
   std::string fields;
 };
+
+/// The first row of a table without a header becomes the columns' names.
+void TableMatch::noteMissingHeader() {
+  auto isNumber = [](const LookedField &column) {
+    double value = 0;
+    return !llvm::StringRef(column.name).getAsDouble(value);
+  };
+  if (data.fields.size() > 1 &&
+      2 * std::ranges::count_if(data.fields, isNumber) >= std::ranges::ssize(data.fields))
+    parts.notes.push_back(text("The columns' names, ", inQuotes(data.fields.front().name), ", ",
+                               inQuotes(data.fields[1].name),
+                               " .., are numbers: a table needs a header row."));
+}
 
 const LookedField *TableMatch::findTarget() {
   const LookedField *last = nullptr;
@@ -101,7 +117,7 @@ void TableMatch::addNumbers(const DraftPort &port, const Columns &columns) {
   addField(port.name, columns, more);
   if (!findDataType(port.dtype)->floating)
     return;
-  double least = 0, most = 0;
+  double least = columns.front()->least, most = columns.front()->most;
   bool isWhole = true;
   for (const LookedField *column : columns) {
     least = std::min(least, column->least);
@@ -162,6 +178,7 @@ Status TableMatch::feedRest(const DraftPort &port) {
 }
 
 Result<DraftParts> TableMatch::run(const std::string &path) {
+  noteMissingHeader();
   if (const LookedField *target = model.output.isLoss ? nullptr : findTarget()) {
     parts.target = *target;
     used.push_back(target);
