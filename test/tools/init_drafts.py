@@ -92,6 +92,8 @@ def tables(folder):
     table(inside("headless.csv"), [51, 35, 14, 2, "setosa"], lambda i: [52 + i, 36, 15, 3 + i % 5, flowers[i % 3]])
     drafts(folder, "three.onnx", "headless.csv", 'The columns\' names, "51", "35" .., are numbers: a table needs a header row',
            "# values from 3 to 251")
+    table(inside("numbered.csv"), [0, 1, 2, 3, "class"], lambda i: [1, 2, i % 3, 0, i % 3])
+    drafts(folder, "three.onnx", "numbered.csv", "Guesses say so; `gradc check` describes the job.\nmodel:")
     table(inside("yes.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, i % 2], delimiter=";")
     drafts(folder, "one.onnx", "yes.csv", 'delimiter: ";"', "binary_cross_entropy", "if these are amounts, mean_squared_error")
     table(inside("counted.csv"), ["a", "b", "c", "d", "class"], lambda i: [1, 2, i % 3, 0, i % 3 + 1])

@@ -62,17 +62,9 @@ std::vector<std::string> TableLook::line() {
   return cells;
 }
 
-/// Fails if the first line is a row of numbers. Columns may be numbered in even steps.
+/// Fails if the first line is a row of numbers.
 Status TableLook::expectNames(const LookedData &data) {
-  std::vector<double> numbers(data.fields.size());
-  for (size_t i = 0; i < numbers.size(); ++i)
-    if (parseNumber(data.fields[i].name, numbers[i]) != NumberError::none)
-      return {};
-  bool isNumbered = numbers.size() > 1 && numbers[1] != numbers[0];
-  for (size_t i = 1; i < numbers.size(); ++i)
-    isNumbered &= std::abs(numbers[0] + double(i) * (numbers[1] - numbers[0]) - numbers[i]) <
-                  1e-6 * std::abs(numbers[1] - numbers[0]);
-  if (isNumbered)
+  if (countNumbersAsNames(data) < std::ssize(data.fields))
     return {};
   return Status::error(text('\'', data.path,
                             "' begins with a line of numbers, expected the names "
@@ -266,6 +258,18 @@ std::string LookedField::describe() const {
   if (isText)
     return name + " text";
   return text(name, ' ', findDataType(dtype)->name, ' ', shapeText(shape));
+}
+
+int64_t countNumbersAsNames(const LookedData &data) {
+  std::vector<double> numbers;
+  for (const LookedField &field : data.fields)
+    if (double number; parseNumber(field.name, number) == NumberError::none)
+      numbers.push_back(number);
+  bool isNumbered = numbers.size() > 1 && numbers[1] != numbers[0];
+  for (size_t i = 1; i < numbers.size(); ++i)
+    isNumbered &= std::abs(numbers[0] + double(i) * (numbers[1] - numbers[0]) - numbers[i]) <
+                  1e-6 * std::abs(numbers[1] - numbers[0]);
+  return isNumbered ? 0 : std::ssize(numbers);
 }
 
 Result<LookedData> lookAtData(const std::string &path) {

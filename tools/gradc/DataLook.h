@@ -41,6 +41,10 @@ struct LookedData {
   int64_t classes = 0;                  ///< sub-folders of a folder of pictures
 };
 
+/// The number of columns whose names are numbers, which suggests a table without a header. 0 if
+/// these rise or fall in even steps, as those of numbered columns do.
+int64_t countNumbersAsNames(const LookedData &data);
+
 /// Inspects a .csv, .csv.gz, .tsv, .parquet, or .npz file, a folder of .npy files, or a folder with
 /// one sub-folder of pictures per class. Reads tables completely, and only as much of arrays as
 /// needed to judge them.

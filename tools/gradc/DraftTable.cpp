@@ -4,8 +4,6 @@
 #include "runtime/data/transform/Convert.h"
 #include "tools/gradc/DraftFields.h"
 
-#include "llvm/ADT/StringRef.h"
-
 #include <algorithm>
 #include <numeric>
 
@@ -53,12 +51,7 @@ private:
 
 /// The first row of a table without a header becomes the columns' names.
 void TableMatch::noteMissingHeader() {
-  auto isNumber = [](const LookedField &column) {
-    double value = 0;
-    return !llvm::StringRef(column.name).getAsDouble(value);
-  };
-  if (data.fields.size() > 1 &&
-      2 * std::ranges::count_if(data.fields, isNumber) >= std::ranges::ssize(data.fields))
+  if (data.fields.size() > 1 && 2 * countNumbersAsNames(data) >= std::ssize(data.fields))
     parts.notes.push_back(text("The columns' names, ", inQuotes(data.fields.front().name), ", ",
                                inQuotes(data.fields[1].name),
                                " .., are numbers: a table needs a header row."));
