@@ -237,12 +237,12 @@ private:
       winogradGradient(op, outputs);
     } else if (isBlocked) {
       // Rows of the tile are innermost, because they share the rhs' columns. If there are too few
-      // column tiles, the row tiles are the units, or taps.
+      // column tiles, the row tiles are the units, or the taps of a dim.
       order.insert(order.begin(), order.pop_back_val());
       if (tiles(n) < exec::manyUnits && tiles(n - 1) > tiles(n))
         order.insert(order.begin(), order.pop_back_val());
       else if (tiles(n) == 1)
-        tapsFirst(op.getLetters().windowRank());
+        divideUnits();
       block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)),
                       level.blockSteps);
     } else if (turns() ||
@@ -254,13 +254,6 @@ private:
       order.erase(llvm::find(order, rows));
       order.push_back(rows);
     }
-  }
-
-  /// Makes the taps of a dim the units: those of the longest one.
-  void tapsFirst(int64_t windowRank) {
-    auto *longest = std::max_element(order.begin() + 1, order.begin() + 1 + windowRank,
-                                     [&](int64_t a, int64_t b) { return tiles(a) < tiles(b); });
-    std::rotate(order.begin(), longest, longest + 1);
   }
 
   /// The dims of a convolution's result that the filter lacks: pictures, then positions, innermost

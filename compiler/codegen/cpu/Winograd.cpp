@@ -124,9 +124,7 @@ private:
                const LinearExpr &begin, int64_t count, bool toProducts) {
     OpBuilder &b = nest.builder;
     int64_t vectors = panel / nest.lanes;
-    Value zero =
-        arith::ConstantOp::create(b, nest.location, b.getZeroAttr(nest.vectorOf(b.getF32Type())));
-    SmallVector<Value> sums(height * vectors, zero);
+    SmallVector<Value> sums(height * vectors, zeroF32(nest));
     sums = nest.loop(0, count, false, sums, [&](LinearExpr i, ValueRange carried) {
       LinearExpr k = begin + i;
       SmallVector<Value> columns, next;

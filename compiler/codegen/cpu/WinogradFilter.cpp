@@ -129,16 +129,10 @@ private:
     });
   }
 
-  Value zero() {
-    OpBuilder &b = nest.builder;
-    return arith::ConstantOp::create(b, nest.location,
-                                     b.getZeroAttr(nest.vectorOf(b.getF32Type())));
-  }
-
   void clearSums() {
     forAll(nest, transform.slots, [&](LinearExpr slot) {
       forSums([&](LinearExpr k, LinearExpr o) {
-        sums.memory.store(nest, sums.at(slot, k, o), zero());
+        sums.memory.store(nest, sums.at(slot, k, o), zeroF32(nest));
       });
     });
   }
@@ -196,7 +190,7 @@ private:
     auto sumAt = [&](int64_t k, int64_t v) {
       return sums.at(slot, channel + LinearExpr(k), lanesFrom(filter + LinearExpr(v * nest.lanes)));
     };
-    SmallVector<Value> values(height * width, zero());
+    SmallVector<Value> values(height * width, zeroF32(nest));
     auto addRow = [&](LinearExpr row, ValueRange carried) {
       SmallVector<Value> columns, next;
       for (int64_t v = 0; v < width; ++v)

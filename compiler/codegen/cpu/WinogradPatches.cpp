@@ -144,6 +144,11 @@ void winograd::prefetchSquare(TileEmitter &tiles, Value value, int64_t size,
   tiles.prefetchLines(value, points, Memory::Cache::second);
 }
 
+Value winograd::zeroF32(LoopNest &nest) {
+  OpBuilder &b = nest.builder;
+  return arith::ConstantOp::create(b, nest.location, b.getZeroAttr(nest.vectorOf(b.getF32Type())));
+}
+
 Value winograd::pullF32(LoopNest &nest, TileEmitter &tiles, Value value, const Point &point) {
   Value pulled = nest.splat(tiles.pull(value, point));
   Type f32 = nest.builder.getF32Type();

@@ -87,6 +87,8 @@ struct ChannelRange {
   mlir::Value vectors = {};
 };
 
+/// A vector of zeros.
+mlir::Value zeroF32(tile::LoopNest &nest);
 /// The value at a point as f32, in every lane if it is a scalar.
 mlir::Value pullF32(tile::LoopNest &nest, tile::TileEmitter &tiles, mlir::Value value,
                     const tile::Point &point);

@@ -121,7 +121,7 @@ TEST(Program, OnlyResultsInTheOutputSpaceTakeMemory) {
   EXPECT_EQ(outputBytesOf(GRADC_SPACE_ARENA), 0u);
 }
 
-/// In how many of many runs, in which two threads share 8 units, a kernel got so many in one call.
+/// Two threads share the 8 units of a kernel, in 100 runs: counts its calls with exactly `units`.
 int64_t countCallsOf(int64_t units, int64_t together) {
   static std::atomic<int64_t> wanted, calls;
   wanted = units;
