@@ -2,7 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"
-#include "passes/support/NodeOrder.h"
+#include "passes/support/DelayedLaunches.h"
 
 #include <set>
 
@@ -46,8 +46,11 @@ public:
       turn = now;
       runTurn();
     }
-    if (order.size() == before.size()) // otherwise memory planning reports the error
-      rewrite();
+    if (order.size() != before.size())
+      return success(); // memory planning reports the error
+    if (sums.empty() && turns.empty())
+      delayLaunches(order, before, symbols);
+    rewrite();
     return success();
   }
 

@@ -7,6 +7,7 @@
 #include "passes/support/Clusters.h"
 #include "passes/support/CostModel.h"
 #include "passes/support/FactorPanels.h"
+#include "passes/support/InPlace.h"
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/OperandLayout.h"
 #include "passes/support/ScheduleBlocks.h"
@@ -356,21 +357,30 @@ struct Schedule : impl::ScheduleBase<Schedule> {
       kernel.setScheduleAttr(Scheduler(kernel, *level).run());
       kernel.setScheduleAttr(withPanels(kernel, *level));
       countWinogradFlops(kernel);
-      if (!measured)
-        continue;
-      FailureOr<exec::ScheduleAttr> schedule = measured->scheduleOf(kernel, *level);
-      if (failed(schedule))
+      if (failed(takeMeasured(kernel, *level)))
         return signalPassFailure();
-      if (*schedule) {
-        kernel.setScheduleAttr(*schedule);
-        isTuned = true;
-      }
+      kernel.setInplace(findInplace(kernel));
     }
     if (isTuned) {
       auto hash = IntegerAttr::get(IntegerType::get(&getContext(), 64, IntegerType::Unsigned),
                                    llvm::APInt(64, measured->hash()));
       getOperation()->setAttr(tuningAttribute, hash);
     }
+  }
+
+private:
+  /// Replaces the kernel's schedule by the one in the tuning file, if that has one.
+  LogicalResult takeMeasured(exec::KernelOp kernel, const exec::Level &level) {
+    if (!measured)
+      return success();
+    FailureOr<exec::ScheduleAttr> schedule = measured->scheduleOf(kernel, level);
+    if (failed(schedule))
+      return failure();
+    if (*schedule) {
+      kernel.setScheduleAttr(*schedule);
+      isTuned = true;
+    }
+    return success();
   }
 
   std::shared_ptr<const Tuning> measured; ///< shared by the pass's clones

@@ -236,8 +236,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
   let description = [{
     The region stays grad IR until code generation, so the evaluator can run every kernel.
     Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute per
-    operand, then one per result. `inplace` lists the operands that are only read at the root's own index: a result of the
-    same type and layout may reuse the memory of any one of them.
+    operand, then one per result. `inplace` lists the operands of which no element is read after the root's element at its
+    index has been written: a result of the same type and layout may reuse the memory of any one of them.
     `blocks` and `library`, the call that may replace the kernel, accompany a GPU schedule. A kernel that does several things
     at once has `parts` instead of `schedule` and `blocks`. A kernel with a `patch` writes only some rows of its result, which must have the
     memory of the table; its root space is that of the new rows. `nodes` names the source nodes; `flops` and `bytes` are the work of one launch.

@@ -52,7 +52,7 @@ static Expr labelLogit(Expr logits, Value labels, Expr maximum) {
     Expr s = logits - maximum.broadcast(logits.type(), {0});
     return isLabel(logits, labels).select(s, s.splat(0)).sum(1);
   }
-  Expr label = logits.with(labels).cast(b.getI32Type());
+  Expr label = logits.with(labels).cast(b.getI64Type());
   Expr picked = logits.with(GatherOp::create(b, logits.getLoc(), logits, label.get(),
                                              /*dims=*/{0, -1}, /*indexDims=*/{0}));
   Expr none = maximum.splat(0);

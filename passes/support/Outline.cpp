@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Grad.h"
 #include "passes/support/Clusters.h"
+#include "passes/support/InPlace.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
@@ -24,25 +25,6 @@ static std::string describe(ArrayRef<Operation *> ops) {
   if (names.size() > 4)
     names.erase(names.begin() + 2, names.end() - 2);
   return names.empty() ? "move" : llvm::join(names, "_");
-}
-
-/// The operands that are read element by element, at the root's own index, on every path.
-static SmallVector<int64_t> findInplace(exec::KernelOp kernel) {
-  SmallVector<int64_t> inplace;
-  ArrayRef<int64_t> root = kernel.getRoot().getShape();
-  for (BlockArgument argument : kernel.getBlock().getArguments()) {
-    llvm::SetVector<Operation *> users(argument.user_begin(), argument.user_end());
-    bool pointwise = cast<ShapedType>(argument.getType()).getShape() == root;
-    for (size_t i = 0; i < users.size() && pointwise; ++i) {
-      if (users[i]->hasTrait<OpTrait::IsTerminator>())
-        continue;
-      pointwise = loopKind(users[i]) == LoopKind::elementwise;
-      users.insert(users[i]->user_begin(), users[i]->user_end());
-    }
-    if (pointwise)
-      inplace.push_back(argument.getArgNumber());
-  }
-  return inplace;
 }
 
 /// The operands of a kernel that writes rows of a table; null: it does not, or not only.

@@ -49,6 +49,40 @@ int64_t TensorLife::lastAwaited(Group *group) const {
   return last;
 }
 
+/// Whether an op outside `group` may write its result over the storage.
+bool TensorLife::mayBeOverwritten(Value storage, Group *group) const {
+  SmallVector<Value> views{storage};
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (isa<ReshapeOp>(user))
+        views.push_back(user->getResult(0));
+      else if (graph.of(user) != group && loopKind(user) == LoopKind::elementwise &&
+               tensorOf(user->getResult(0)).getNumElements() == tensorOf(storage).getNumElements())
+        return true;
+    }
+  return false;
+}
+
+/// Whether `group` waits for a value that others compute from the storage.
+bool TensorLife::awaitsValueOf(Value storage, Group *group) const {
+  int64_t first = order.lookup(storage.getDefiningOp());
+  llvm::SetVector<Operation *> makers;
+  auto addMakers = [&](Operation *op) {
+    for (Value v : op->getOperands())
+      if (Operation *maker = v.getDefiningOp();
+          maker && graph.of(maker) != group && order.lookup(maker) > first)
+        makers.insert(maker);
+  };
+  llvm::for_each(group->ops, addMakers);
+  for (size_t i = 0; i < makers.size(); ++i) {
+    if (!isa<ReshapeOp>(makers[i]) &&
+        llvm::any_of(makers[i]->getOperands(), [&](Value v) { return storageRoot(v) == storage; }))
+      return true;
+    addMakers(makers[i]);
+  }
+  return false;
+}
+
 bool TensorLife::isProlonged(Operation *op, Group *group) const {
   constexpr int64_t fraction = 16;
   int64_t made = tensorOf(op->getResult(0)).getNumElements();
@@ -60,7 +94,9 @@ bool TensorLife::isProlonged(Operation *op, Group *group) const {
         exec::layoutBytes(type, /*layout=*/nullptr) < limits.minProlongedBytes ||
         type.getNumElements() < fraction * made)
       continue;
-    if (lastAwaited(group) > std::max(order.lookup(op), lastReader(storage, group)))
+    if (lastAwaited(group) > std::max(order.lookup(op), lastReader(storage, group)) ||
+        (loopKind(op) == LoopKind::movement && mayBeOverwritten(storage, group) &&
+         awaitsValueOf(storage, group)))
       return true;
   }
   return false;

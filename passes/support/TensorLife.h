@@ -16,15 +16,19 @@ public:
 
   /// Finds what the ops of a block depend on, once they are numbered.
   void analyze(mlir::Block &block);
-  /// Whether a large tensor that `op` reads would live longer if `op` joined `group`, which waits
-  /// for values computed after the tensor's last other reader, while the result of `op` needs a
-  /// fraction of its memory. An example is the loss of a label among many, which is added up with
-  /// the norm of the gradients.
+  /// Whether a large tensor that `op` reads would live longer if `op` joined `group`, while the
+  /// result of `op` needs a fraction of its memory: `group` waits for values computed after the
+  /// tensor's last other reader; or `op` only picks elements, and the group waits for values
+  /// computed from the tensor, which another kernel may overwrite. An example is the logit of a
+  /// label among many, whose loss waits for the row's sum, and is added up with the norm of the
+  /// gradients.
   bool isProlonged(mlir::Operation *op, Group *group) const;
 
 private:
   int64_t lastReader(mlir::Value storage, Group *group) const;
   int64_t lastAwaited(Group *group) const;
+  bool mayBeOverwritten(mlir::Value storage, Group *group) const;
+  bool awaitsValueOf(mlir::Value storage, Group *group) const;
 
   const GroupGraph &graph;
   const mlir::exec::KernelLimits &limits;

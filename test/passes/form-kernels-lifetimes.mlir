@@ -41,3 +41,26 @@ func.func @label_of_few(%x: tensor<8x1024xf32>, %labels: tensor<8xi32>, %w: tens
   %0 = grad.add %loss, %norm : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// The loss waits for the sum of a row, which is computed with the gradient, and that may overwrite the logits: a kernel of its own
+// picks the labels' logits before.
+
+// CHECK-LABEL: func.func @label_before_gradient
+// CHECK: %[[SCORES:.*]] = exec.launch @matmul(%arg0, %arg2)
+// CHECK-NEXT: %[[PICKED:.*]] = exec.launch @move(%[[SCORES]], %arg1)
+// CHECK-NEXT: %[[SUMS:.*]]:2 = exec.launch @{{.*}}(%[[SCORES]])
+// CHECK-NEXT: exec.launch @{{.*}}(%[[SUMS]]#0, %[[PICKED]])
+func.func @label_before_gradient(%w: tensor<512x64xf32>, %labels: tensor<512xi64>, %v: tensor<64x1024xf32>) -> (tensor<f32>, tensor<512x1024xf32>) {
+  %logits = grad.matmul %w, %v : tensor<512x64xf32>, tensor<64x1024xf32>
+  %e = grad.exp %logits : tensor<512x1024xf32>
+  %sum = grad.reduce_sum %e dims [1] : tensor<512x1024xf32>
+  %picked = grad.gather %logits[%labels] dims [0, -1] index_dims [0] : tensor<512x1024xf32>, tensor<512xi64>
+  %log = grad.log %sum : tensor<512xf32>
+  %losses = grad.sub %log, %picked : tensor<512xf32>
+  %loss = grad.reduce_sum %losses dims [0] : tensor<512xf32>
+  %sums = grad.broadcast %sum dims [0] : tensor<512xf32> -> tensor<512x1024xf32>
+  %gradient = grad.div %e, %sums : tensor<512x1024xf32>
+  return %loss, %gradient : tensor<f32>, tensor<512x1024xf32>
+}

@@ -24,7 +24,6 @@ class Form:
     optimizer: str = SGD  # with momentum 0.9
     vocabulary: int = 0  # the input's are tokens
     labels: tuple = ()  # behind the rows: labels of positions or pixels
-    memory_mb: int = 0  # gradc's budget for states and results, where it has one
 
 
 class PixelLabels(nn.Module):
@@ -136,7 +135,7 @@ FORMS = {
     "U-Net": Form(PixelLabels, (4, 3, 128, 128), 4, ADAM, labels=(128, 128)),
     "ViT": Form(lambda: vision.VisionTransformer(64, 8, 6, 6, 192, 768, num_classes=10), (16, 3, 64, 64), 10, ADAMW),
     "BERT": Form(Tagger, (8, 128), 32, ADAMW, vocabulary=8192, labels=(128,)),
-    "GPT-2": Form(LanguageModel, (4, 256), 50257, ADAMW, vocabulary=50257, labels=(256,), memory_mb=2700),
+    "GPT-2": Form(LanguageModel, (4, 256), 50257, ADAMW, vocabulary=50257, labels=(256,)),
     "LSTM": Form(SequenceClassifier, (32, 64, 256), 10, ADAM),
     "wide MLP": Form(lambda: perceptron((4096, 4096, 4096, 10), nn.ReLU), (256, 4096), 10, ADAMW),
     "skinny MLP": Form(lambda: perceptron((16, 64, 64, 64, 10), nn.Tanh), (8192, 16), 10, ADAM),
@@ -181,8 +180,6 @@ def write_job(name, folder):
     np.savez(os.path.join(folder, "data.npz"), x=x.reshape(rows, *form.shape[1:]), labels=labels.reshape(rows, *form.labels))
     spec = os.path.join(folder, "train.textproto")
     with open(spec, "w") as file:
-        if form.memory_mb:
-            file.write(f"memory_budget_mb: {form.memory_mb}\n")
         file.write(f"""model: "model.onnx"
 loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
 optimizer {{ {RULES[form.optimizer]} }}

@@ -41,7 +41,6 @@ class Workload:
     gflop: float = 0
     steps: int = 20  # whose losses are compared
     weights_of: str = ""  # another workload's, if named
-    memory_mb: int = 0  # --memory-budget of gradc, where given
     name: str = ""
 
     @property
@@ -133,7 +132,7 @@ WORKLOADS = {
     "T5": Workload("separable CNN on 32x32, batch 64, momentum", models.separable, "pictures", (64, 3, 32, 32), 10,
                    momentum(1e-3), gflop=3.73),
     "T6": Workload("GPT decoder, 6 layers of 384, batch 8x128, AdamW", small_gpt, "tokens", (8, 128), 4096,
-                   adam(3e-4, 0.1, 0.95), clip=1.0, gflop=78.5174, memory_mb=332),
+                   adam(3e-4, 0.1, 0.95), clip=1.0, gflop=78.5174),
     "T7": Workload("GPT-2 124M, tied, batch 4x256, AdamW", gpt2, "tokens", (4, 256), 50257, adam(3e-4, 0.1, 0.95), clip=1.0, gflop=792.8037,
                    steps=6),
     "I1a": Workload("T2's MLP, batch 1", large_mlp, "normal", (1, 784), 10, gflop=0.0013, weights_of="T2"),

@@ -134,6 +134,34 @@ TEST(Reduction, LossBesideItsGradient) {
         tensor({13, c}), schedule(8, "1, 16", "0, 1")));
 }
 
+/// A softmax over `dim` of [13, `columns`], written over its operand where the schedule permits.
+static std::string softmax(int64_t columns, int64_t dim, const std::string &tile,
+                           const std::string &order) {
+  std::string kept = tensor({dim ? 13 : columns});
+  return formatv(R"(exec.kernel @k(%x: {0}) attributes {{{3}} {{
+    %m = grad.reduce_max %x dims [{2}] : {0}
+    %n = grad.broadcast %m dims [{4}] : {1} -> {0}
+    %s = grad.sub %x, %n : {0}
+    %e = grad.exp %s : {0}
+    %t = grad.reduce_sum %e dims [{2}] : {0}
+    %b = grad.broadcast %t dims [{4}] : {1} -> {0}
+    %p = grad.div %e, %b : {0}
+    exec.yield %p : {0} })",
+                 tensor({13, columns}), kept, dim, schedule(8, tile, order), 1 - dim);
+}
+
+TEST(Reduction, RowsInPlace) {
+  for (int64_t columns : {3, 16, 40, 301})
+    for (const char *tile : {"1, 16", "4, 8", "8, 1"})
+      for (bool rowsFirst : {false, true})
+        for (int64_t dim : {0, 1}) {
+          std::string text = softmax(columns, dim, tile, rowsFirst ? "0, 1" : "1, 0");
+          KernelRunner runner(text);
+          EXPECT_EQ(runner.mayOverwrite(0, 0), dim == 1 && rowsFirst);
+          expectRight(text);
+        }
+}
+
 TEST(Reduction, ScalarBesideRows) {
   expectRight(formatv(R"(exec.kernel @k(%a: tensor<13x10xf32>) attributes {{{0}} {{
     %s = grad.reduce_sum %a dims [1] : tensor<13x10xf32>

@@ -1,0 +1,75 @@
+// RUN: gradc-opt %s -gradc-schedule | FileCheck %s
+
+// Which operands may be overwritten once the order of the loops is known.
+module attributes {exec.level = "x86-64-v4"} {
+
+// A row's maximum and sum are known before an element of the row is written.
+
+// CHECK-LABEL: exec.kernel @softmax(
+// CHECK-SAME: inplace = array<i64: 0>
+// CHECK-SAME: order = [0, 1]
+exec.kernel @softmax(%x: tensor<64x4096xf32>) attributes {flops = 1048576 : i64, bytes = 2097152 : i64, inplace = array<i64>} {
+  %m = grad.reduce_max %x dims [1] : tensor<64x4096xf32>
+  %n = grad.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x4096xf32>
+  %s = grad.sub %x, %n : tensor<64x4096xf32>
+  %e = grad.exp %s : tensor<64x4096xf32>
+  %t = grad.reduce_sum %e dims [1] : tensor<64x4096xf32>
+  %b = grad.broadcast %t dims [0] : tensor<64xf32> -> tensor<64x4096xf32>
+  %p = grad.div %e, %b : tensor<64x4096xf32>
+  exec.yield %m, %p : tensor<64xf32>, tensor<64x4096xf32>
+}
+
+// A column's sum needs all rows, and so does the sum of everything.
+
+// CHECK-LABEL: exec.kernel @columns(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @columns(%x: tensor<64x64xf32>) attributes {flops = 8192 : i64, bytes = 32768 : i64, inplace = array<i64>} {
+  %t = grad.reduce_sum %x dims [0] : tensor<64x64xf32>
+  %b = grad.broadcast %t dims [1] : tensor<64xf32> -> tensor<64x64xf32>
+  %p = grad.div %x, %b : tensor<64x64xf32>
+  exec.yield %p : tensor<64x64xf32>
+}
+// CHECK-LABEL: exec.kernel @everything(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @everything(%x: tensor<64x64xf32>) attributes {flops = 8192 : i64, bytes = 32768 : i64, inplace = array<i64>} {
+  %t = grad.reduce_sum %x dims [0, 1] : tensor<64x64xf32>
+  %b = grad.broadcast %t dims [] : tensor<f32> -> tensor<64x64xf32>
+  %p = grad.div %x, %b : tensor<64x64xf32>
+  exec.yield %p : tensor<64x64xf32>
+}
+
+// Sums of rows that are read for each column are not what a row needs.
+
+// CHECK-LABEL: exec.kernel @turned(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @turned(%x: tensor<64x64xf32>) attributes {flops = 8192 : i64, bytes = 32768 : i64, inplace = array<i64>} {
+  %t = grad.reduce_sum %x dims [1] : tensor<64x64xf32>
+  %b = grad.broadcast %t dims [1] : tensor<64xf32> -> tensor<64x64xf32>
+  %p = grad.div %x, %b : tensor<64x64xf32>
+  exec.yield %p : tensor<64x64xf32>
+}
+
+// Results that are summed over rows have loops of their own, after the others.
+
+// CHECK-LABEL: exec.kernel @apart(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @apart(%x: tensor<64x64xf32>) attributes {flops = 8192 : i64, bytes = 32768 : i64, inplace = array<i64>} {
+  %e = grad.exp %x : tensor<64x64xf32>
+  %t = grad.reduce_sum %e dims [0] : tensor<64x64xf32>
+  exec.yield %e, %t : tensor<64x64xf32>, tensor<64xf32>
+}
+
+// The first loop over three dims is not along the rows: a mean over the last two.
+
+// CHECK-LABEL: exec.kernel @pictures(
+// CHECK-SAME: inplace = array<i64: 0>
+// CHECK-SAME: order = [0, 1, 2]
+exec.kernel @pictures(%x: tensor<16x32x64xf32>, %w: tensor<64xf32>) attributes {flops = 65536 : i64, bytes = 262144 : i64, inplace = array<i64>} {
+  %t = grad.reduce_sum %x dims [1, 2] : tensor<16x32x64xf32>
+  %b = grad.broadcast %t dims [0] : tensor<16xf32> -> tensor<16x32x64xf32>
+  %d = grad.sub %x, %b : tensor<16x32x64xf32>
+  %s = grad.broadcast %w dims [2] : tensor<64xf32> -> tensor<16x32x64xf32>
+  %p = grad.mul %d, %s : tensor<16x32x64xf32>
+  exec.yield %p : tensor<16x32x64xf32>
+}
+}
