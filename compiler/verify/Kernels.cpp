@@ -32,7 +32,7 @@ double largestIn(const HostTensor &tensor) {
 double layoutError(const HostTensor &tensor, exec::PanelAttr layout) {
   int64_t outputs = layout ? layout.getWinogradOutputs() : 0;
   double growth = outputs == 4 ? 32 : outputs == 2 ? 8 : 0; // of the way there and back
-  return growth * roundoff(tensor.getElementType()) * largestIn(tensor);
+  return growth * roundoff(Float32Type::get(tensor.getType().getContext())) * largestIn(tensor);
 }
 
 /// The precision with which kernels are evaluated.

@@ -17,9 +17,9 @@ static HostTensor transformBack(ArrayRef<char> bytes, RankedTensorType type,
   const SmallVector<std::pair<int64_t, double>> parts[] = {
       {{0, a}}, {{1, halfSlope}, {2, -halfSlope}}, {{patch - 1, 1}}};
   int64_t d = layout.getDim(), w = layout.getWidth(), others = type.getDimSize(5 - d);
-  HostTensor transformed(
-      RankedTensorType::get({type.getDimSize(d) / w, slots, others, w}, type.getElementType()),
-      bytes);
+  HostTensor transformed(RankedTensorType::get({type.getDimSize(d) / w, slots, others, w},
+                                               Float32Type::get(type.getContext())),
+                         bytes);
   HostTensor tensor(type);
   int64_t position = 0;
   forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {

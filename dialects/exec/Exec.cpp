@@ -114,7 +114,7 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
     if (layout.isOfPairs())
       pad(layout.getPaired(), 2);
     if (layout.isWinograd())
-      elements = elements / 9 * winogradSlots(layout.getWinogradOutputs());
+      return elements / 9 * winogradSlots(layout.getWinogradOutputs()) * int64_t(sizeof(float));
   }
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }

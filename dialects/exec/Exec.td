@@ -49,7 +49,7 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
     read B in this form. A tensor without a layout is row-major.
 
     Kinds `winograd2x2` and `winograd4x4` store a tensor [3, 3, .., ..] of 3x3 filters g transformed for Winograd's
-    F(2x2, 3x3) and F(4x4, 3x3): the 16 or 36 numbers G g G^T, as [size(dim) / width] x [16 or 36] x the other channel dim x
+    F(2x2, 3x3) and F(4x4, 3x3): the 16 or 36 numbers G g G^T, in f32 whatever the tensor's type, as [size(dim) / width] x [16 or 36] x the other channel dim x
     [width]. The rows of G evaluate a polynomial of three coefficients at 0, at p and -p for each point p of 1, or of 3/4
     and 3/2, each divided by the product of its differences to the other points (at 0: by its magnitude); the last row, at
     infinity, is [0, 0, 1].

@@ -8,6 +8,7 @@ using namespace mlir::grad;
 
 static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 static bool isF32(Value v) { return getElementTypeOrSelf(v).isF32(); }
+static bool isFloat(Value v) { return isa<FloatType>(getElementTypeOrSelf(v)); }
 
 static bool isAll(ArrayRef<int64_t> values, int64_t one) {
   return llvm::all_of(values, [&](int64_t v) { return v == one; });
@@ -67,9 +68,9 @@ int64_t gradc::winogradOutputs(exec::KernelOp kernel, const exec::Level &level) 
   ContractionLetters letters = op.getLetters();
   auto [lhs, rhs, result, window] = letters;
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  if (!window || !llvm::all_of(op->getOperands(), isF32) || !isPlain(window) ||
-      !isAll(window.getSize(), 3) || lhs.size() != 2 || rhs.size() != 2 || result.size() != 2 ||
-      lhs[0] != result[0] || !letters.isRow(lhs[0]) ||
+  if (!window || !isF32(op->getResult(0)) || !llvm::all_of(op->getOperands(), isFloat) ||
+      !isPlain(window) || !isAll(window.getSize(), 3) || lhs.size() != 2 || rhs.size() != 2 ||
+      result.size() != 2 || lhs[0] != result[0] || !letters.isRow(lhs[0]) ||
       !hasChannels(shapeOf(op->getOperand(0)).back(), shape.back(), level) ||
       !llvm::all_of(kernel.getYielded(), [&](Value v) { return shapeOf(v) == shape; }))
     return 0;

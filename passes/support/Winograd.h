@@ -19,9 +19,10 @@ int64_t winogradUnitsOf(int64_t channels);
 /// The m of F(m x m, 3x3) if the contraction of a kernel is a suitable 3x3 convolution (or the
 /// gradient of its input), else 0: pictures have multiples of m or padding, channels fill whole
 /// vectors and panels and reach the level's min, and nothing else in the kernel has another shape.
+/// Operands may have 16 bits.
 int64_t winogradOutputs(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
-/// The same for the gradient of a 3x3 filter; its operands may have 16 bits.
+/// The same for the gradient of a 3x3 filter.
 int64_t winogradGradientOutputs(mlir::grad::ContractionOpInterface op,
                                 const mlir::exec::Level &level);
 

@@ -161,3 +161,39 @@ func.func @halves(%x: tensor<8x24xf16>) -> (tensor<8x40xf16>, tensor<8x40xf16>) 
   return %y, %z : tensor<8x40xf16>, tensor<8x40xf16>
 }
 }
+
+// -----
+
+// A 3x3 filter in 16 bits is rounded, then stored transformed, in f32.
+
+// CHECK-LABEL: module
+// CHECK-DAG: exec.kernel @[[TRANSFORM:pack.*]](%{{.*}}: tensor<3x3x32x64xf32>) {{.*}}layouts = [unit, #exec.panel<dim = 3, width = 32, winograd4x4>]
+// CHECK-DAG: grad.cast %{{.*}} : tensor<3x3x32x64xf32> -> tensor<3x3x32x64xbf16>
+// CHECK-DAG: exec.buffer primary @w.primary of @w : 73728
+// CHECK-DAG: exec.buffer mirror @[[MIRROR:.*]] of @w layout <dim = 3, width = 32, winograd4x4> : 294912
+// CHECK-LABEL: func.func @step
+// CHECK: exec.load @[[MIRROR]] : tensor<3x3x32x64xbf16>
+// CHECK: exec.launch @[[TRANSFORM]]
+module attributes {exec.level = "x86-64-v4+bf16"} {
+grad.state parameter @w : tensor<3x3x32x64xf32> = dense<1.0> : tensor<3x3x32x64xf32>
+exec.kernel @round(%w: tensor<3x3x32x64xf32>) {
+  %0 = grad.cast %w : tensor<3x3x32x64xf32> -> tensor<3x3x32x64xbf16>
+  exec.yield %0 : tensor<3x3x32x64xbf16>
+}
+exec.kernel @forward(%x: tensor<8x8x4x32xbf16>, %w: tensor<3x3x32x64xbf16>) {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> wide : tensor<8x8x4x32xbf16>, tensor<3x3x32x64xbf16>
+  exec.yield %0 : tensor<8x8x4x64xf32>
+}
+exec.kernel @update(%w: tensor<3x3x32x64xf32>) attributes {inplace = array<i64: 0>} {
+  %0 = grad.mul %w, %w : tensor<3x3x32x64xf32>
+  exec.yield %0 : tensor<3x3x32x64xf32>
+}
+func.func @step(%x: tensor<8x8x4x32xbf16>) -> tensor<8x8x4x64xf32> {
+  %w = grad.read @w : tensor<3x3x32x64xf32>
+  %n = exec.launch @round(%w) {exec.nodes = []} : (tensor<3x3x32x64xf32>) -> tensor<3x3x32x64xbf16>
+  %y = exec.launch @forward(%x, %n) {exec.nodes = []} : (tensor<8x8x4x32xbf16>, tensor<3x3x32x64xbf16>) -> tensor<8x8x4x64xf32>
+  %new = exec.launch @update(%w) {exec.nodes = []} : (tensor<3x3x32x64xf32>) -> tensor<3x3x32x64xf32>
+  grad.write @w, %new : tensor<3x3x32x64xf32>
+  return %y : tensor<8x8x4x64xf32>
+}
+}

@@ -198,6 +198,22 @@ TEST(Convolution, WinogradFilterGradientOf16Bits) {
         1e-3);
 }
 
+// Pictures are widened as they are transformed; filters have been.
+TEST(Convolution, WinogradOf16Bits) {
+  for (const char *element : {"bf16", "f16"})
+    for (const char *kind : {"winograd2x2", "winograd4x4"})
+      expectRight(
+          formatv(
+              R"(exec.kernel @k(%x: tensor<8x8x3x16x{0}>, %w: tensor<3x3x16x32x{0}>) attributes {{
+      layouts = [unit, #exec.panel<dim = 3, width = 16, {1}>, unit],
+      schedule = #exec.schedule<lanes = 8, tile = [4, 4, 3, 16], order = [0, 1, 2, 3], grain = 1, {1}> } {{
+        %y = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> wide : tensor<8x8x3x16x{0}>, tensor<3x3x16x32x{0}>
+        exec.yield %y : tensor<8x8x3x32xf32> })",
+              element, kind)
+              .str(),
+          1e-4);
+}
+
 TEST(Convolution, WinogradKeepsNaN) {
   // Taps outside the picture have no effect, whatever its edge contains.
   for (auto [tile, kind] :
@@ -228,6 +244,13 @@ TEST(Convolution, FilterTransform) {
         schedule = #exec.schedule<lanes = 8, tile = [3, 3, {1}, 16], order = [3, 2, 0, 1], grain = 1> } {{
           exec.yield %w : tensor<3x3x8x32xf32> })",
                           layout, channels, kind));
+  for (const char *element : {"bf16", "f16"}) // filters are rounded first, their transforms are not
+    expectRight(formatv(R"(exec.kernel @k(%w: tensor<3x3x8x32xf32>) attributes {{
+        layouts = [unit, #exec.panel<dim = 3, width = 16, winograd4x4>],
+        schedule = #exec.schedule<lanes = 8, tile = [3, 3, 8, 16], order = [3, 2, 0, 1], grain = 1> } {{
+          %n = grad.cast %w : tensor<3x3x8x32xf32> -> tensor<3x3x8x32x{0}>
+          exec.yield %n : tensor<3x3x8x32x{0}> })",
+                        element));
   for (const char *kind : {"winograd2x2", "winograd4x4"})
     expectRight(formatv(R"(exec.kernel @k(%w: tensor<3x3x32x16xf32>) attributes {{
       layouts = [unit, #exec.panel<dim = 3, width = 16, {0}>],

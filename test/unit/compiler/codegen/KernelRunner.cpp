@@ -151,8 +151,9 @@ struct Buffer {
   /// For a transformed filter, all stored values.
   HostTensor unpack() {
     if (panel && panel.isWinograd())
-      return HostTensor(RankedTensorType::get({int64_t(size / 4)}, type.getElementType()),
-                        ArrayRef(bytes.get(), size));
+      return HostTensor(
+          RankedTensorType::get({int64_t(size / 4)}, Float32Type::get(type.getContext())),
+          ArrayRef(bytes.get(), size));
     HostTensor tensor(type);
     MutableArrayRef<char> out = tensor.mutableBytes();
     forEachElement([&](int64_t logical, char *at, int64_t width) {
@@ -225,7 +226,8 @@ std::vector<HostTensor> KernelRunner::evaluate(const std::vector<HostTensor> &op
     if (!panel || !panel.isWinograd())
       continue;
     auto elements = int64_t(exec::layoutBytes(value.getType(), panel) / 4);
-    results.back() = HostTensor(RankedTensorType::get({elements}, value.getElementType()));
+    Type stored = Float32Type::get(value.getType().getContext());
+    results.back() = HostTensor(RankedTensorType::get({elements}, stored));
     forEachTransformed(value, panel,
                        [&](int64_t at, double number) { results.back().setFloat(at, number); });
   }
