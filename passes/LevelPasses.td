@@ -132,7 +132,8 @@ def Schedule : Pass<"gradc-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose register tile, loop order and units of every kernel, by level";
   let description = [{
     A contraction uses the level's measured tile; other kernels use enough vectors to hide latency. `grain` is the number
-    of units below which another thread does not pay. It depends on the work, never on the number of threads.
+    of units below which another thread does not pay. It depends on the work, never on the number of threads. The order of the
+    loops decides which operands may be overwritten (`inplace`).
 
     ```mlir
     exec.kernel @matmul_relu(...) attributes {schedule =
@@ -171,12 +172,13 @@ def GroupLaunches : Pass<"gradc-group-launches", "::mlir::ModuleOp"> {
 }
 
 def OrderLaunches : Pass<"gradc-order-launches", "::mlir::ModuleOp"> {
-  let summary = "Run a launch as soon as that frees memory";
+  let summary = "Run a launch as soon as that frees memory, or after the peak of memory";
   let description = [{
     Launches are initially in graph order, with gradients first and all updates at the end. A launch whose operands are available and
     which lowers memory use runs at once: a parameter's update directly after its gradient, which is then still in cache.
     Launches that wait for something else (clipping by a global norm) stay in place. A sum over ranks starts as soon as its
-    operands are available, and its readers run when nothing else is left to do.
+    operands are available, and its readers run when nothing else is left to do. Where memory is highest, launches before whose
+    results are only read later follow behind, if that lowers the peak.
 
     ```mlir
     %g1 = exec.launch @gradient(%x, %y) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>

@@ -1,4 +1,5 @@
-// Runs a launch as soon as that frees memory, instead of at the position of its node.
+// Runs a launch as soon as that frees memory, or behind the node that needs most of it, instead of
+// at the position of its node.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"

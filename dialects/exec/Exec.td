@@ -49,8 +49,8 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
     read B in this form. A tensor without a layout is row-major.
 
     Kinds `winograd2x2` and `winograd4x4` store a tensor [3, 3, .., ..] of 3x3 filters g transformed for Winograd's
-    F(2x2, 3x3) and F(4x4, 3x3): the 16 or 36 numbers G g G^T, in f32 whatever the tensor's type, as [size(dim) / width] x [16 or 36] x the other channel dim x
-    [width]. The rows of G evaluate a polynomial of three coefficients at 0, at p and -p for each point p of 1, or of 3/4
+    F(2x2, 3x3) and F(4x4, 3x3): the 16 or 36 numbers G g G^T, in f32 whatever the tensor's type, as
+    [size(dim) / width] x [16 or 36] x the other channel dim x [width]. The rows of G evaluate a polynomial of three coefficients at 0, at p and -p for each point p of 1, or of 3/4
     and 3/2, each divided by the product of its differences to the other points (at 0: by its magnitude); the last row, at
     infinity, is [0, 0, 1].
     Examples: `#exec.panel<dim = 1, width = 16>`, `#exec.panel<dim = 1, width = 32, pairs = 0>`,
@@ -236,8 +236,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
   let description = [{
     The region stays grad IR until code generation, so the evaluator can run every kernel.
     Operands are passed before results. `layouts` has one Panel or unit (row-major) attribute per
-    operand, then one per result. `inplace` lists the operands of which no element is read after the root's element at its
-    index has been written: a result of the same type and layout may reuse the memory of any one of them.
+    operand, then one per result. `inplace` lists operands of which no element is read after a result's element at the
+    same index has been written: a result of the same type and layout may reuse the memory of any one of them.
     `blocks` and `library`, the call that may replace the kernel, accompany a GPU schedule. A kernel that does several things
     at once has `parts` instead of `schedule` and `blocks`. A kernel with a `patch` writes only some rows of its result, which must have the
     memory of the table; its root space is that of the new rows. `nodes` names the source nodes; `flops` and `bytes` are the work of one launch.

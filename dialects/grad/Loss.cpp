@@ -45,7 +45,8 @@ static Expr isLabel(Expr logits, Value labels) {
   return classes.compare(ComparePredicate::eq, label);
 }
 
-/// The label's logit minus its row's maximum, [N]; 0 if the label is no class.
+/// The label's logit minus its row's maximum, [N]; 0 if the label is no class. Labels of 64 bits
+/// are read as they are, so that nothing else has to run before their logits are picked.
 static Expr labelLogit(Expr logits, Value labels, Expr maximum) {
   OpBuilder &b = logits.getBuilder();
   if (logits.shape()[1] < longRow) {

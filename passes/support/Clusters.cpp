@@ -215,21 +215,6 @@ private:
             outer.scattered || llvm::any_of(window->getOpOperands(), readsAgain)};
   }
 
-  static bool broadcastsRows(Operation *op) {
-    auto movement = dyn_cast<MovementOpInterface>(op);
-    if (!movement || !isFree(op))
-      return false;
-    SmallVector<int64_t> dims = movement.getResultDims();
-    return llvm::equal(dims, llvm::seq<int64_t>(0, dims.size()));
-  }
-
-  static bool reducesTrailing(Operation *op) {
-    auto reduction = dyn_cast<ReductionOpInterface>(op);
-    int64_t kept = typeOf(op).getRank();
-    return reduction &&
-           llvm::all_of(reduction.getReducedDims(), [&](int64_t d) { return d >= kept; });
-  }
-
   /// Whether `op` may be computed inside `group`, which reads it as `how`.
   bool mayJoin(Operation *op, Group *group, Access how) const {
     if (group->closed || walksBlocks(op, limits))
@@ -407,6 +392,21 @@ private:
 };
 
 } // namespace
+
+bool reducesTrailing(Operation *op) {
+  auto reduction = dyn_cast<ReductionOpInterface>(op);
+  int64_t kept = typeOf(op).getRank();
+  return reduction &&
+         llvm::all_of(reduction.getReducedDims(), [&](int64_t d) { return d >= kept; });
+}
+
+bool broadcastsRows(Operation *op) {
+  auto movement = dyn_cast<MovementOpInterface>(op);
+  if (!movement || !isFree(op))
+    return false;
+  SmallVector<int64_t> dims = movement.getResultDims();
+  return llvm::equal(dims, llvm::seq<int64_t>(0, dims.size()));
+}
 
 FailureOr<std::vector<Cluster>> formClusters(Block &block, const exec::KernelLimits &limits) {
   for (Operation &op : block)

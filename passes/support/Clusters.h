@@ -20,6 +20,11 @@ bool movesLanes(mlir::Operation *op);
 /// Whether an op is repeated wherever it is needed: constants and broadcasts.
 bool isFree(mlir::Operation *op);
 
+/// Whether an op reduces the last dims of its operand.
+bool reducesTrailing(mlir::Operation *op);
+/// Whether an op repeats its operand along new last dims.
+bool broadcastsRows(mlir::Operation *op);
+
 /// Bytes of the widest float in a kernel; 4 without floats (index arithmetic is legalized).
 int64_t widestElement(mlir::Operation *kernel);
 

@@ -1,4 +1,6 @@
-// Follows each operand from its readers to the kernel's results.
+// Follows each operand from its readers to the kernel's results. Results with other rows of the run
+// than the root have loops of their own, after the root's, so only operands with the root's rows
+// qualify.
 #include "passes/support/InPlace.h"
 
 #include "passes/support/Clusters.h"
@@ -12,53 +14,65 @@ namespace {
 class InPlace {
 public:
   explicit InPlace(exec::KernelOp kernel)
-      : schedule(kernel.getScheduleAttr()), walksRows(!kernel.getBlocksAttr()),
-        root(kernel.getRoot().getShape()) {}
+      : kernel(kernel), schedule(kernel.getScheduleAttr()), root(kernel.getRoot().getShape()) {
+    if (kernel.getRows())
+      rows = *kernel.getRows();
+  }
 
-  bool holds(Value operand) const {
+  bool mayBeOverwritten(BlockArgument operand) {
     llvm::SetVector<Value> values;
     values.insert(operand);
-    bool isRead = shapeOf(operand) == root;
-    for (size_t i = 0; i < values.size() && isRead; ++i)
+    bool isReadBefore =
+        shapeOf(operand) == root &&
+        (rows.empty() || llvm::equal(kernel.getExtentsOf(operand.getArgNumber()), rows));
+    for (size_t i = 0; i < values.size() && isReadBefore; ++i)
       for (Operation *user : values[i].getUsers()) {
-        isRead &= user->hasTrait<OpTrait::IsTerminator>() ||
-                  loopKind(user) == LoopKind::elementwise || reducesRows(user) ||
-                  repeatsRows(user, values[i]);
+        isReadBefore &= user->hasTrait<OpTrait::IsTerminator>() ||
+                        loopKind(user) == LoopKind::elementwise || reducesRows(user) ||
+                        repeatsRows(user, values[i]);
         values.insert_range(user->getResults());
       }
-    return isRead;
+    return isReadBefore;
   }
 
 private:
   static ArrayRef<int64_t> shapeOf(Value v) { return cast<ShapedType>(v.getType()).getShape(); }
 
+  /// Whether the first dims of the root are those of the value.
+  bool hasRowsOf(Value v) const {
+    size_t rank = shapeOf(v).size();
+    return rank <= root.size() && shapeOf(v) == root.take_front(rank);
+  }
+
   /// Whether an element of the reduction is computed before any of the root's elements in its row
-  /// is written: the loops over the dims that remain are outside those along the row.
-  bool reducesRows(Operation *op) const {
-    auto reduction = dyn_cast<ReductionOpInterface>(op);
-    if (!reduction || !schedule || !walksRows || schedule.getTurned() ||
-        !schedule.getBlock().empty() || schedule.getAlgorithm() != exec::Algorithm::direct ||
-        shapeOf(op->getOperand(0)) != root)
+  /// is written: the loops over the dims that remain are outside those along the row, which has a
+  /// constant length. (Conditions on other lengths hide what is known outside of them.)
+  bool reducesRows(Operation *op) {
+    if (!reducesTrailing(op) || !walksRows() || shapeOf(op->getOperand(0)) != root ||
+        !hasRowsOf(op->getResult(0)))
       return false;
     int64_t kept = shapeOf(op->getResult(0)).size();
-    ArrayRef<int64_t> outer = schedule.getOrder().take_front(kept);
-    return kept > 0 && shapeOf(op->getResult(0)) == root.take_front(kept) &&
-           llvm::equal(reduction.getReducedDims(), llvm::seq<int64_t>(kept, root.size())) &&
-           llvm::all_of(outer, [&](int64_t dim) { return dim < kept; });
+    auto isConstant = [](int64_t perRow) { return perRow == 0; };
+    return kept > 0 && (rows.empty() || llvm::all_of(rows.drop_front(kept), isConstant)) &&
+           llvm::all_of(schedule.getOrder().take_front(kept),
+                        [&](int64_t dim) { return dim < kept; });
   }
 
-  /// Whether the op repeats a value of each row along the row.
+  /// Whether one thread computes a row, in plain loops. (Threads of a GPU's blocks share rows.)
+  bool walksRows() {
+    return schedule && !kernel.getBlocksAttr() && !schedule.getTurned() &&
+           schedule.getBlock().empty() && schedule.getPanels().empty() &&
+           schedule.getAlgorithm() == exec::Algorithm::direct;
+  }
+
+  /// Whether the op repeats the value of each row along the row.
   bool repeatsRows(Operation *op, Value value) const {
-    auto movement = dyn_cast<MovementOpInterface>(op);
-    int64_t kept = shapeOf(value).size();
-    return movement && isFree(op) && shapeOf(op->getResult(0)) == root &&
-           shapeOf(value) == root.take_front(kept) &&
-           llvm::equal(movement.getResultDims(), llvm::seq<int64_t>(0, kept));
+    return broadcastsRows(op) && shapeOf(op->getResult(0)) == root && hasRowsOf(value);
   }
 
+  exec::KernelOp kernel;
   exec::ScheduleAttr schedule;
-  bool walksRows; ///< unlike a GPU's blocks, which share a row among threads
-  ArrayRef<int64_t> root;
+  ArrayRef<int64_t> root, rows; ///< the root's shape, and its elements per row of the run
 };
 
 } // namespace
@@ -67,7 +81,7 @@ SmallVector<int64_t> gradc::findInplace(exec::KernelOp kernel) {
   InPlace inPlace(kernel);
   SmallVector<int64_t> operands;
   for (BlockArgument argument : kernel.getBlock().getArguments())
-    if (inPlace.holds(argument))
+    if (inPlace.mayBeOverwritten(argument))
       operands.push_back(argument.getArgNumber());
   return operands;
 }

@@ -49,7 +49,8 @@ int64_t TensorLife::lastAwaited(Group *group) const {
   return last;
 }
 
-/// Whether an op outside `group` may write its result over the storage.
+/// Whether an op outside `group` reads the storage element by element, for a result of its size
+/// that may be placed there.
 bool TensorLife::mayBeOverwritten(Value storage, Group *group) const {
   SmallVector<Value> views{storage};
   while (!views.empty())

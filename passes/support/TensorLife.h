@@ -17,11 +17,12 @@ public:
   /// Finds what the ops of a block depend on, once they are numbered.
   void analyze(mlir::Block &block);
   /// Whether a large tensor that `op` reads would live longer if `op` joined `group`, while the
-  /// result of `op` needs a fraction of its memory: `group` waits for values computed after the
-  /// tensor's last other reader; or `op` only picks elements, and the group waits for values
-  /// computed from the tensor, which another kernel may overwrite. An example is the logit of a
-  /// label among many, whose loss waits for the row's sum, and is added up with the norm of the
-  /// gradients.
+  /// result of `op` needs a fraction of its memory:
+  /// - `group` waits for values computed after the tensor's last other reader, such as the norm of
+  ///   the gradients that is added up with a loss; or
+  /// - `op` only picks elements, such as the logits of labels, and `group` waits for values
+  /// computed
+  ///   from the tensor, such as the sums of its rows, by a kernel that may overwrite it.
   bool isProlonged(mlir::Operation *op, Group *group) const;
 
 private:

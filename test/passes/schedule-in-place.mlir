@@ -72,4 +72,28 @@ exec.kernel @pictures(%x: tensor<16x32x64xf32>, %w: tensor<64xf32>) attributes {
   %p = grad.mul %d, %s : tensor<16x32x64xf32>
   exec.yield %p : tensor<16x32x64xf32>
 }
+
+// Rows whose length is that of the run end in conditions, in which the sum is computed again.
+
+// CHECK-LABEL: exec.kernel @batch(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @batch(%x: tensor<64x64xf32>) attributes {flops = 8192 : i64, bytes = 32768 : i64, inplace = array<i64>, extents = [array<i64: 1, 1>], rows = array<i64: 1, 1>} {
+  %t = grad.reduce_sum %x dims [1] : tensor<64x64xf32>
+  %b = grad.broadcast %t dims [0] : tensor<64xf32> -> tensor<64x64xf32>
+  %p = grad.div %x, %b : tensor<64x64xf32>
+  exec.yield %p : tensor<64x64xf32>
+}
+
+// A mask is the root, and does not vary along its rows: the other result has loops of its own, after those that compute the maxima.
+
+// CHECK-LABEL: exec.kernel @beside_mask(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @beside_mask(%f: tensor<64xf32>, %x: tensor<64x64xf32>) attributes {flops = 8192 : i64, bytes = 32768 : i64, inplace = array<i64>, extents = [array<i64: 1>, array<i64: 1, 1>], rows = array<i64: 1, 0>} {
+  %z = grad.broadcast %f dims [0] : tensor<64xf32> -> tensor<64x64xf32>
+  %c = grad.compare gt %z, %z : tensor<64x64xf32>
+  %m = grad.reduce_max %x dims [1] : tensor<64x64xf32>
+  %n = grad.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x64xf32>
+  %s = grad.sub %x, %n : tensor<64x64xf32>
+  exec.yield %c, %m, %s : tensor<64x64xi1>, tensor<64xf32>, tensor<64x64xf32>
+}
 }

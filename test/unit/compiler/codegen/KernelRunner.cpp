@@ -37,8 +37,7 @@ KernelRunner::KernelRunner(const std::string &text, const exec::Level *native)
   if (!module)
     return;
   op = *module->getOps<exec::KernelOp>().begin();
-  bool keepsOperands = bool(op.getRows()); // tests look at what is behind the rows of a result
-  if (!op.getInplace() && !keepsOperands)
+  if (!op.getInplace())
     op.setInplace(findInplace(op));
   CodegenOptions options;
   options.verify = true;
@@ -178,6 +177,18 @@ struct Buffer {
 };
 } // namespace
 
+std::vector<size_t> KernelRunner::overwritten() {
+  std::vector<size_t> operands;
+  size_t count = op.getBlock().getNumArguments();
+  for (size_t r = 0; r < op.getYielded().size(); ++r) {
+    size_t i = 0;
+    while (i < count && (!op.mayOverwrite(i, r) || llvm::is_contained(operands, i)))
+      ++i;
+    operands.push_back(i);
+  }
+  return operands;
+}
+
 std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operands,
                                           const std::vector<std::pair<int64_t, int64_t>> &ranges,
                                           int64_t rows) {
@@ -188,19 +199,14 @@ std::vector<HostTensor> KernelRunner::run(const std::vector<HostTensor> &operand
     buffers.back().pack(operand);
     slices.push_back(buffers.back().bytes.get());
   }
-  std::vector<size_t> resultBuffers;
+  std::vector<size_t> resultBuffers = overwritten();
   for (auto [r, result] : llvm::enumerate(op.getYielded())) {
-    // Overwrites the first operand that the result may reuse, like the memory plan would.
-    size_t shared = 0;
-    while (shared < operands.size() &&
-           (!op.mayOverwrite(shared, r) || llvm::is_contained(resultBuffers, shared)))
-      ++shared;
+    size_t &shared = resultBuffers[r];
     if (shared == operands.size()) {
       shared = buffers.size();
       buffers.emplace_back(cast<RankedTensorType>(result.getType()),
                            op.getLayout(operands.size() + r), 0xcd);
     }
-    resultBuffers.push_back(shared);
     slices.push_back(buffers[shared].bytes.get());
   }
   std::unique_ptr<char[], decltype(&std::free)> scratch(

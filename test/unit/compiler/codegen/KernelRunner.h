@@ -39,8 +39,9 @@ public:
   /// The number of units, for a run of `rows` rows if the kernel takes rows.
   int64_t units(int64_t rows = 0);
   std::vector<HostTensor> randomOperands(unsigned seed);
-  /// Whether `run` writes that result over the operand, as the memory plan may.
-  bool mayOverwrite(unsigned operand, unsigned result) { return op.mayOverwrite(operand, result); }
+  /// The operand that `run` writes each result over, the first that it may, as the memory plan
+  /// does; the number of operands: none.
+  std::vector<size_t> overwritten();
   /// A tensor of operand 0's type with these bytes.
   HostTensor operand(const void *bytes, size_t size);
   /// Runs the units range by range. Fails the test if bytes outside the results change.

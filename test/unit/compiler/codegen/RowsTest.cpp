@@ -12,10 +12,12 @@ using namespace mlir;
 namespace {
 
 /// Runs a kernel compiled for `largest` rows on fewer, compares with the evaluated kernel of that
-/// size, and checks that memory past the rows still has the value `behind`, or 0 in panels.
+/// size, and checks that memory past the rows still has the value `behind`, or 0 in panels, or what
+/// the operand had there that the result overwrites.
 void expectRows(const std::string &text, const std::string &attributes, int64_t largest,
                 std::vector<int64_t> counts, double tolerance = 2e-5, char behind = char(0xcd),
                 const mlir::exec::Level *native = nullptr) {
+  constexpr char nan = char(0xff); // in every byte of a float
   KernelRunner many(sized(text, largest, attributes), native);
   ASSERT_TRUE(many.isReady()) << text;
   std::vector<HostTensor> wide = many.randomOperands(1);
@@ -25,7 +27,7 @@ void expectRows(const std::string &text, const std::string &attributes, int64_t 
     ASSERT_TRUE(few.isReady());
     std::vector<HostTensor> operands = few.randomOperands(unsigned(rows)), withNans, withOthers;
     for (auto [operand, type] : llvm::zip_equal(operands, wide)) {
-      withNans.push_back(spread(operand, type.getType(), char(0xff))); // a NaN in every float
+      withNans.push_back(spread(operand, type.getType(), nan));
       withOthers.push_back(spread(operand, type.getType(), 0x11));
     }
     int64_t units = many.units(rows);
@@ -47,8 +49,9 @@ void expectRows(const std::string &text, const std::string &attributes, int64_t 
                   0)
             << "what is behind the rows, or who computes a unit, changes element " << from;
       });
+      char past = many.overwritten()[r] < operands.size() ? nan : behind;
       for (int64_t i = 0; i < results[r].size(); ++i)
-        ASSERT_TRUE(isRow[i] || results[r].bytes()[i * width] == behind)
+        ASSERT_TRUE(isRow[i] || results[r].bytes()[i * width] == past)
             << "element " << i << " behind the rows was written";
     }
   }
@@ -77,6 +80,28 @@ TEST(Rows, PointwiseInLanes) {
       exec.yield %m : tensor<5x@2@xf32> })",
       ", extents = [array<i64: 0, 2>, array<i64: 2>], rows = array<i64: 0, 2>", 13,
       {1, 3, 8, 9, 13});
+}
+
+// A softmax over its operand: over rows of constant length in place, over those of the run not.
+TEST(Rows, SoftmaxInPlace) {
+  for (auto [shape, kept, rows] :
+       {std::tuple("@1@x301", "@1@", "1, 0"), std::tuple("@1@x@1@", "@1@", "1, 1"),
+        std::tuple("5x@2@", "5", "0, 2")})
+    for (const char *tile : {"[1, 16]", "[4, 8]", "[8, 1]"})
+      expectRows(llvm::formatv(R"(exec.kernel @k(%x: tensor<{0}xf32>) attributes {{
+      schedule = #exec.schedule<lanes = 8, tile = {2}, order = [0, 1], grain = 1> @rows@} {{
+      %m = grad.reduce_max %x dims [1] : tensor<{0}xf32>
+      %n = grad.broadcast %m dims [0] : tensor<{1}xf32> -> tensor<{0}xf32>
+      %s = grad.sub %x, %n : tensor<{0}xf32>
+      %e = grad.exp %s : tensor<{0}xf32>
+      %t = grad.reduce_sum %e dims [1] : tensor<{0}xf32>
+      %b = grad.broadcast %t dims [0] : tensor<{1}xf32> -> tensor<{0}xf32>
+      %p = grad.div %e, %b : tensor<{0}xf32>
+      exec.yield %p : tensor<{0}xf32> })",
+                               shape, kept, tile)
+                     .str(),
+                 llvm::formatv(", extents = [array<i64: {0}>], rows = array<i64: {0}>", rows).str(),
+                 77, {1, 7, 40, 76, 77});
 }
 
 // The sum runs over the rows: with an odd number, the last pair's second half is past the end.
