@@ -47,7 +47,8 @@ static bool hasRoomForPairs(const exec::Level &level) {
 }
 
 /// The two matrix dims of a factor: the summed dim, and the other one. None for other factors, and
-/// if the level reads no pairs.
+/// if the level reads no pairs. A convolution sums pairs of channels, for every tap, if a picture's
+/// channels are adjacent. (AMX's rows are evenly spaced, those of windows are not.)
 struct DotDims {
   int64_t summed, other;
 };
@@ -55,8 +56,11 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
                                       const exec::Level &level) {
   ContractionLetters letters = op.getLetters();
   StringRef own = i == 0 ? letters.lhs : letters.rhs;
-  if (!hasRoomForPairs(level) || letters.window || own.size() < 2 ||
+  if (!hasRoomForPairs(level) || own.size() < 2 ||
       !getElementTypeOrSelf(op->getOperand(i).getType()).isBF16())
+    return std::nullopt;
+  if (letters.window && (level.amxRows || !letters.isSummed(letters.lhs.back()) ||
+                         llvm::any_of(own, [&](char letter) { return letters.isBatch(letter); })))
     return std::nullopt;
   std::optional<int64_t> summed, other;
   for (auto [d, letter] : llvm::enumerate(own)) {
@@ -65,7 +69,7 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
     std::optional<int64_t> &dim = letters.isSummed(letter) ? summed : other;
     if (dim)
       return std::nullopt;
-    dim = d;
+    dim = letters.windowRank() + int64_t(d);
   }
   return summed && other ? std::optional<DotDims>({*summed, *other}) : std::nullopt;
 }
@@ -161,7 +165,8 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   }
   if (rhs.getArgNumber() != operand)
     return nullptr;
-  if (columns)
+  int64_t outputs = winogradOutputs(kernel, level);
+  if (columns && !outputs)
     return pairs(*columns);
   if (isBatched(contraction)) // stays as it is
     return nullptr;
@@ -171,7 +176,6 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   if (rowsOfFewColumns(kernel, level))
     return nullptr;
   int64_t bytes = std::max<int64_t>(elementBytes(element), 4); // of the sums
-  int64_t outputs = winogradOutputs(kernel, level);
   return PanelAttr::get(context, *lanesAlong, level.vectorBytes / bytes * level.tileVectors,
                         outputs == 4   ? exec::PanelKind::winograd4x4
                         : outputs == 2 ? exec::PanelKind::winograd2x2

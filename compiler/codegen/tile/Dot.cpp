@@ -69,41 +69,57 @@ static bool isDot(linalg::GenericOp op) {
   });
 }
 
+std::optional<TileEmitter::Stored> TileEmitter::storedAt(Value value, const Point &point) {
+  if (auto memory = memories.find(value); memory != memories.end())
+    return Stored{&memory->second, point};
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumReductionLoops() > 0 || op.getNumDpsInputs() != 1 || isAssembly(op) ||
+      op.getBody()->getTerminator()->getOperand(0) != op.getBody()->getArgument(0))
+    return std::nullopt;
+  OpOperand &moved = *op.getDpsInputOperand(0);
+  auto domain = domainOf(cast<OpResult>(value), point);
+  auto at = domain ? operandPoint(op, moved, *domain, point.valid) : std::optional<Point>();
+  return at ? storedAt(moved.get(), *at) : std::nullopt;
+}
+
 bool TileEmitter::arePairs(linalg::GenericOp op, OpResult result, unsigned dim,
                            ArrayRef<Point> points) {
   OpOperand &lhs = op->getOpOperand(0), &rhs = op->getOpOperand(1);
-  const Memory &memory = memories.find(rhs.get())->second;
   LinearExpr begin = firstStep(op, dim);
   if (begin.stride() % 2 != 0 || begin.constant % 2 != 0)
     return false;
   for (const Point &p : points) {
-    auto domain = *domainOf(result, p), next = domain;
-    next[dim] = LinearExpr(1);
+    auto domain = *domainOf(result, p);
     auto row = operandPoint(op, lhs, domain, p.valid);
-    auto column = operandPoint(op, rhs, domain, p.valid),
-         neighbour = operandPoint(op, rhs, next, p.valid);
-    if (!row || row->hasLanes() || !column || !neighbour)
-      return false;
-    auto first = memory.pairsOffset(nest, *column), second = memory.pairsOffset(nest, *neighbour);
-    if (!first || !second || !(*second == *first + LinearExpr(1)))
+    auto pairsAt = [&](int64_t step) -> std::optional<LinearExpr> {
+      domain[dim] = LinearExpr(step);
+      auto column = operandPoint(op, rhs, domain, p.valid);
+      auto stored = column ? storedAt(rhs.get(), *column) : std::nullopt;
+      return stored ? stored->memory->pairsOffset(nest, stored->at) : std::nullopt;
+    };
+    auto first = pairsAt(0), second = pairsAt(1);
+    if (!row || row->hasLanes() || !first || !second || !(*second == *first + LinearExpr(1)))
       return false;
   }
   return true;
 }
 
-LinearExpr TileEmitter::firstStep(linalg::GenericOp op, unsigned dim) {
-  SmallVector<unsigned> dims = reducedDims(op);
-  size_t depth = llvm::find(dims, dim) - dims.begin();
-  bool isBlock = op == accumulation.op && depth < accumulation.block.size();
-  return isBlock ? accumulation.block[depth].first : LinearExpr(0);
-}
-
-Value TileEmitter::lastStep(linalg::GenericOp op, unsigned dim) {
+std::pair<LinearExpr, LinearExpr> TileEmitter::stepsOf(linalg::GenericOp op, unsigned dim) {
   SmallVector<unsigned> dims = reducedDims(op);
   size_t depth = llvm::find(dims, dim) - dims.begin();
   if (op == accumulation.op && depth < accumulation.block.size())
-    return nest.index(accumulation.block[depth].second);
-  return nest.extent(op.getStaticLoopRanges()[dim], perRow(op, dim));
+    return accumulation.block[depth];
+  return {LinearExpr(0), LinearExpr(op.getStaticLoopRanges()[dim])};
+}
+
+LinearExpr TileEmitter::firstStep(linalg::GenericOp op, unsigned dim) {
+  return stepsOf(op, dim).first;
+}
+
+Value TileEmitter::lastStep(linalg::GenericOp op, unsigned dim) {
+  auto [first, last] = stepsOf(op, dim);
+  int64_t size = op.getStaticLoopRanges()[dim];
+  return last == LinearExpr(size) ? nest.extent(size, perRow(op, dim)) : nest.index(last);
 }
 
 SmallVector<Value> TileEmitter::loopPairs(linalg::GenericOp op, unsigned dim, ValueRange carried,
@@ -124,14 +140,11 @@ SmallVector<Value> TileEmitter::loopPairs(linalg::GenericOp op, unsigned dim, Va
       [&](LinearExpr k, ValueRange values) { return step(k, /*both=*/false, values); });
 }
 
-Value TileEmitter::loadPair(linalg::GenericOp op, OpOperand &operand, unsigned dim,
-                            SmallVector<LinearExpr> domain, bool both) {
+/// Two elements, or (without `both`) the first one, as 32 bits.
+static Value loadPair(LoopNest &nest, const Memory &memory, const Point &first, const Point &second,
+                      bool both) {
   OpBuilder &b = nest.builder;
   Location at = nest.location;
-  const Memory &memory = memories.find(operand.get())->second;
-  Point first = *operandPoint(op, operand, domain, 0);
-  domain[dim] += LinearExpr(1);
-  Point second = *operandPoint(op, operand, domain, 0);
   if (both && *memory.offset(nest, second) == *memory.offset(nest, first) + LinearExpr(1))
     return memory.loadBits(nest, first, 2);
   auto bits = b.getI32Type();
@@ -144,60 +157,77 @@ Value TileEmitter::loadPair(linalg::GenericOp op, OpOperand &operand, unsigned d
 }
 
 bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
+  if (!isDot(op))
+    return false;
   OpOperand &lhs = op->getOpOperand(0), &rhs = op->getOpOperand(1);
-  if (!isDot(op) || !memories.contains(lhs.get()) || !memories.contains(rhs.get()))
-    return false;
   SmallVector<unsigned> dims = reducedDims(op);
-  auto *paired = llvm::find_if(dims, [&](unsigned d) { return arePairs(op, result, d, points); });
-  if (paired == dims.end())
-    return false;
-  const unsigned dim = *paired;
-  dims.erase(paired);
-  OpBuilder &b = nest.builder;
-  Location at = nest.location;
-  auto lowHalf = [&] { return nest.splat(arith::ConstantIntOp::create(b, at, 0xffff, 32)); };
-
-  DotSum sum{op, dim, dims, points, {}};
+  DotSum sum{op, 0, {}, points, {}};
   auto &domains = sum.domains;
   for (const Point &p : points)
     domains.push_back(*domainOf(result, p));
+  WindowReads windows(nest, op, domains);
+  auto *paired = llvm::find_if(
+      dims, [&](unsigned d) { return !windows.walks(d) && arePairs(op, result, d, points); });
+  auto picture = memories.find(windows.has(lhs) ? windows.source(lhs) : lhs.get());
+  if (paired == dims.end() || picture == memories.end())
+    return false;
+  const Memory &memory = picture->second;
+  const unsigned dim = sum.dim = *paired;
+  dims.erase(paired);
+  sum.outer = dims;
   if (sumBlocks(sum, result))
     return true;
+
+  OpBuilder &b = nest.builder;
+  Location at = nest.location;
+  auto lowHalf = [&] { return nest.splat(arith::ConstantIntOp::create(b, at, 0xffff, 32)); };
+  auto rowAt = [&](size_t point, LinearExpr k) {
+    domains[point][dim] = k;
+    return windows.has(lhs) ? windows.read(lhs, point, domains[point], 0).second
+                            : *operandPoint(op, lhs, domains[point], 0);
+  };
   SmallVector<Value> sums;
   for (const Point &p : points)
     sums.push_back(initial(op, 0, p));
   auto step = [&](LinearExpr k, bool both, ValueRange carried) {
     std::map<Point, Factor> rows, columns;
     SmallVector<Value> values;
-    for (auto [p, domain, acc] : llvm::zip(points, domains, carried)) {
-      domain[dim] = k;
-      Point column = *operandPoint(op, rhs, domain, p.valid);
-      auto [right, isNewColumn] = columns.try_emplace(column);
+    for (auto [i, p, acc] : llvm::enumerate(points, carried)) {
+      Point row = rowAt(i, k);
+      Stored column = *storedAt(rhs.get(), *operandPoint(op, rhs, domains[i], p.valid));
+      auto [right, isNewColumn] = columns.try_emplace(column.at);
       if (isNewColumn) {
-        Value pairs = memories.find(rhs.get())->second.loadPairs(nest, column);
+        Value pairs = column.memory->loadPairs(nest, column.at);
         if (!both) // the second half of the last pair is past the sum's end
           pairs = arith::AndIOp::create(b, at, pairs, lowHalf());
         right->second = Factor(nest, pairs);
       }
-      auto [left, isNewRow] = rows.try_emplace(*operandPoint(op, lhs, domain, 0));
+      auto [left, isNewRow] = rows.try_emplace(row);
       if (isNewRow) {
-        Value pair = loadPair(op, lhs, dim, domain, both);
+        Value pair = loadPair(nest, memory, row, rowAt(i, k + LinearExpr(1)), both);
         left->second =
             Factor(nest, vector::BroadcastOp::create(b, at, nest.vectorOf(pair.getType()), pair));
       }
-      values.push_back(dot(nest, acc, left->second, right->second));
+      Value next = dot(nest, acc, left->second, right->second);
+      Value inside = windows.isInside(i);
+      values.push_back(inside ? nest.select(inside, next, acc) : next);
     }
     return values;
   };
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == dims.size())
       return loopPairs(op, dim, carried, step);
-    Value from = nest.index(firstStep(op, dims[depth])), to = lastStep(op, dims[depth]);
-    return nest.loop(from, to, carried, [&](LinearExpr i, ValueRange values) {
+    auto body = [&](LinearExpr i, ValueRange values) {
       for (auto &domain : domains)
         domain[dims[depth]] = i;
       return self(self, depth + 1, values);
-    });
+    };
+    if (windows.walks(dims[depth])) {
+      auto [begin, end] = stepsOf(op, dims[depth]);
+      return windows.loop(dims[depth], begin, end, carried, body);
+    }
+    Value from = nest.index(firstStep(op, dims[depth])), to = lastStep(op, dims[depth]);
+    return nest.loop(from, to, carried, body);
   };
   for (auto [p, value] : llvm::zip(points, loops(loops, 0, sums)))
     nest.known(result, p) = value;

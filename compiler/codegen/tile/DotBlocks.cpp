@@ -53,7 +53,9 @@ LinearExpr TileEmitter::factorAt(DotSum &sum, unsigned factor, size_t point,
 
 std::optional<TileEmitter::Blocks> TileEmitter::findBlocks(DotSum &sum) {
   LinearExpr begin = firstStep(sum.op, sum.dim);
-  if (!amx || nest.lanes != Amx::lanes || begin.stride() % Amx::steps != 0 ||
+  bool areStored =
+      llvm::all_of(sum.op.getDpsInputs(), [&](Value v) { return memories.contains(v); });
+  if (!amx || !areStored || nest.lanes != Amx::lanes || begin.stride() % Amx::steps != 0 ||
       begin.constant % Amx::steps != 0)
     return std::nullopt;
 

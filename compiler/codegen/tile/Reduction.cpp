@@ -254,14 +254,12 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
         domain[dim] = at;
       return isLast ? steps(at, 1, values) : self(self, depth + 1, values);
     };
-    std::pair<LinearExpr, LinearExpr> range(0, ranges[dim]);
     bool isBlock = op == accumulation.op && depth < accumulation.block.size();
-    if (isBlock)
-      range = accumulation.block[depth];
+    auto [begin, end] = stepsOf(op, dim);
     if (windows.walks(dim))
-      return windows.loop(dim, range.first, range.second, carried, inside);
+      return windows.loop(dim, begin, end, carried, inside);
     if (isBlock)
-      return nest.loop(nest.index(range.first), nest.index(range.second), carried, inside);
+      return nest.loop(nest.index(begin), nest.index(end), carried, inside);
     if (int64_t each = perRow(op, dim))
       return loopTogether(nest, nest.extent(ranges[dim], each), isLast ? together : 1, carried,
                           inside, steps);

@@ -192,6 +192,12 @@ private:
   /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for
   /// other reductions.
   bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
+  struct Stored {
+    const Memory *memory;
+    Point at;
+  };
+  /// Where the value's element, or vector, is in memory, perhaps moved by ops that do nothing else.
+  std::optional<Stored> storedAt(mlir::Value value, const Point &point);
   /// Whether the rhs' pairs are along that summed dim, lanes run along the columns, and rows belong
   /// to the lhs alone.
   bool arePairs(mlir::linalg::GenericOp op, mlir::OpResult result, unsigned dim,
@@ -214,7 +220,9 @@ private:
   LinearExpr factorAt(DotSum &sum, unsigned factor, size_t point, const LinearExpr &step);
   void multiplySteps(DotSum &sum, const Blocks &blocks);
   void multiplyStep(DotSum &sum, const Blocks &blocks, const LinearExpr &step, mlir::Value rest);
-  /// The steps [first, last) of a summed dim that are taken now: a block of it, or all.
+  /// The steps [first, last) of a summed dim that are taken now: a block of it, or all of a dim of
+  /// constant size.
+  std::pair<LinearExpr, LinearExpr> stepsOf(mlir::linalg::GenericOp op, unsigned dim);
   LinearExpr firstStep(mlir::linalg::GenericOp op, unsigned dim);
   mlir::Value lastStep(mlir::linalg::GenericOp op, unsigned dim);
   /// The steps at `k` and (with `both`) `k + 1`.
@@ -222,9 +230,6 @@ private:
                                                                      mlir::ValueRange carried)>;
   llvm::SmallVector<mlir::Value> loopPairs(mlir::linalg::GenericOp op, unsigned dim,
                                            mlir::ValueRange carried, PairStep step);
-  /// An operand's elements at two neighbours along `dim`, or (without `both`) at one, as 32 bits.
-  mlir::Value loadPair(mlir::linalg::GenericOp op, mlir::OpOperand &operand, unsigned dim,
-                       llvm::SmallVector<LinearExpr> domain, bool both);
   /// One step of a sum by vectors: `valid` lanes at `first`, into a chain.
   using ReduceStep = llvm::function_ref<void(LinearExpr first, int64_t chain, int64_t valid,
                                              llvm::SmallVector<mlir::Value> &values)>;

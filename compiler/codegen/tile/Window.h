@@ -26,6 +26,10 @@ public:
 
   /// Whether the operand is read directly, skipping the padding op before the reduction.
   bool has(mlir::OpOperand &operand) const;
+  /// The unpadded tensor of such an operand.
+  mlir::Value source(mlir::OpOperand &operand) const {
+    return reads.at(operand.getOperandNumber()).inside;
+  }
   /// Whether the loop over a reduced dim is a loop over taps.
   bool walks(unsigned dim) const { return axisOf(dim) != nullptr; }
   /// The taps of reduced dim `dim` to visit within [begin, end), in order: one range, or the taps
