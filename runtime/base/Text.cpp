@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -106,7 +107,7 @@ template <std::floating_point T> static void appendNumber(std::string &out, T nu
   if (!(number > 0) || std::isinf(number))
     return;
   Decimal decimal = shortest(number);
-  std::string digits = joinText({decimal.digits});
+  std::string digits = text(decimal.digits);
   int count = int(digits.size()),
       first = decimal.exponent + count - 1; // the first digit's power of ten
   int plain = decimal.exponent >= 0 ? first + 1 : first >= 0 ? count + 1 : count + 1 - first;
@@ -133,34 +134,54 @@ template <std::floating_point T> static void appendNumber(std::string &out, T nu
   }
 }
 
-void TextPart::appendTo(std::string &out) const {
-  switch (kind) {
-  case Kind::text:
-    out += string;
-    break;
-  case Kind::character:
-    out += char(integer);
-    break;
-  case Kind::integer:
-    appendNumber(out, integer);
-    break;
-  case Kind::natural:
-    appendNumber(out, uint64_t(integer));
-    break;
-  case Kind::single:
-    appendNumber(out, float(real));
-    break;
-  case Kind::real:
-    appendNumber(out, real);
-    break;
-  }
+static void appendAll(std::string &out, const char *letters, va_list parts) {
+  for (; *letters; ++letters)
+    switch (*letters) {
+    case 't':
+      out += va_arg(parts, const char *);
+      break;
+    case 's':
+      out += *va_arg(parts, const std::string *);
+      break;
+    case 'v':
+      out += *va_arg(parts, const std::string_view *);
+      break;
+    case 'c':
+      out += char(va_arg(parts, int));
+      break;
+    case 'i':
+      appendNumber(out, va_arg(parts, int64_t));
+      break;
+    case 'u':
+      appendNumber(out, va_arg(parts, uint64_t));
+      break;
+    case 'f':
+      appendNumber(out, float(va_arg(parts, double)));
+      break;
+    case 'd':
+      appendNumber(out, va_arg(parts, double));
+      break;
+    case 'r':
+      int64_t rows = va_arg(parts, int64_t);
+      appendNumber(out, rows);
+      out += rows == 1 ? " row" : " rows";
+    }
 }
 
-std::string joinText(std::initializer_list<TextPart> parts) {
+std::string joinParts(const char *letters, ...) {
   std::string out;
-  for (const TextPart &part : parts)
-    part.appendTo(out);
+  va_list parts;
+  va_start(parts, letters);
+  appendAll(out, letters, parts);
+  va_end(parts);
   return out;
+}
+
+void appendParts(std::string &out, const char *letters, ...) {
+  va_list parts;
+  va_start(parts, letters);
+  appendAll(out, letters, parts);
+  va_end(parts);
 }
 
 std::string quotedList(std::span<const std::string> names) {

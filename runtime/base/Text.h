@@ -4,43 +4,53 @@
 
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace gradc::runtime {
 
-/// One string or number of a message. Numbers get the shortest form that reads back to the same
-/// value. A part has only a few words, so composing a message costs its caller little code.
-class TextPart {
-public:
-  TextPart(std::string_view text) : kind(Kind::text), string(text) {}
-  TextPart(const std::string &text) : TextPart(std::string_view(text)) {}
-  TextPart(const char *text) : TextPart(std::string_view(text)) {}
-  TextPart(char character) : kind(Kind::character), integer(character) {}
-  TextPart(std::signed_integral auto number) : kind(Kind::integer), integer(number) {}
-  TextPart(std::unsigned_integral auto number)
-      : kind(Kind::natural), integer(int64_t(uint64_t(number))) {}
-  TextPart(float number) : kind(Kind::single), real(double(number)) {}
-  TextPart(double number) : kind(Kind::real), real(number) {}
-
-  void appendTo(std::string &out) const;
-
-private:
-  enum class Kind { text, character, integer, natural, single, real } kind;
-  union {
-    std::string_view string;
-    int64_t integer;
-    double real;
-  };
+/// A number of rows in a message: "1 row", "3 rows".
+struct RowCount {
+  int64_t rows;
 };
 
-std::string joinText(std::initializer_list<TextPart> parts);
+/// A part of a message as it is passed on, and the letter that tells how to read it.
+inline const char *passPart(const char *text) { return text; }
+inline const std::string *passPart(const std::string &text) { return &text; }
+inline const std::string_view *passPart(const std::string_view &text) { return &text; }
+inline int passPart(char character) { return character; }
+inline int64_t passPart(std::signed_integral auto number) { return number; }
+inline uint64_t passPart(std::unsigned_integral auto number) { return number; }
+inline double passPart(std::floating_point auto number) { return number; }
+inline int64_t passPart(RowCount count) { return count.rows; }
 
-inline void appendText(std::string &out, const TextPart &part) { part.appendTo(out); }
-template <typename... Parts> std::string text(const Parts &...parts) {
-  return joinText({TextPart(parts)...});
+template <typename Part>
+constexpr char partLetter = std::is_pointer_v<Part>                ? 't'
+                            : std::same_as<Part, std::string>      ? 's'
+                            : std::same_as<Part, std::string_view> ? 'v'
+                            : std::same_as<Part, char>             ? 'c'
+                            : std::same_as<Part, float>            ? 'f'
+                            : std::same_as<Part, double>           ? 'd'
+                            : std::same_as<Part, RowCount>         ? 'r'
+                            : std::unsigned_integral<Part>         ? 'u'
+                                                                   : 'i';
+template <typename... Parts> constexpr char partLetters[] = {partLetter<Parts>..., 0};
+
+/// Variadic as in C, so that a message costs its caller little code: a template would be compiled
+/// for each combination of types.
+std::string joinParts(const char *letters, ...);
+void appendParts(std::string &out, const char *letters, ...);
+
+/// A message of strings and numbers. Numbers get the shortest form that reads back to the same
+/// value.
+template <typename... Parts> [[gnu::always_inline]] inline std::string text(const Parts &...parts) {
+  return joinParts(partLetters<std::decay_t<Parts>...>, passPart(parts)...);
+}
+template <typename... Parts>
+[[gnu::always_inline]] inline void appendText(std::string &out, const Parts &...parts) {
+  appendParts(out, partLetters<std::decay_t<Parts>...>, passPart(parts)...);
 }
 
 /// For example "'a', 'b' and 'c'".

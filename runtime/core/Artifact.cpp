@@ -45,7 +45,7 @@ Result<std::span<const std::byte>> findBlob(std::span<const std::byte> file) {
 } // namespace
 
 Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
-  auto failure = [&](Code code, const TextPart &why, const TextPart &reason = "") {
+  auto failure = [&](Code code, std::string_view why, std::string_view reason = "") {
     return Status(code, text(path, ": ", why, reason));
   };
   FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};

@@ -16,9 +16,7 @@ class BlobView {
 public:
   explicit BlobView(std::span<const std::byte> blob) : blob(blob) {}
 
-  template <typename... Parts> bool fail(const Parts &...parts) {
-    return failWith({TextPart(parts)...});
-  }
+  template <typename... Parts> bool fail(const Parts &...parts) { return failWith(text(parts...)); }
   bool failCount(const char *what, uint64_t expected, uint64_t found) {
     return fail("expected ", what, " of ", expected, ", found ", found);
   }
@@ -44,9 +42,9 @@ public:
   std::string where, error;
 
 private:
-  bool failWith(std::initializer_list<TextPart> parts) {
+  bool failWith(const std::string &message) {
     if (error.empty())
-      error = text("corrupt artifact: ", where, where.empty() ? "" : ": ", joinText(parts));
+      error = text("corrupt artifact: ", where, where.empty() ? "" : ": ", message);
     return false;
   }
 };

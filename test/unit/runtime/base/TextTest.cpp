@@ -15,6 +15,13 @@ using namespace gradc::runtime::test;
 TEST(TextTest, JoinsStringsAndNumbers) {
   EXPECT_EQ(text("a", 'b', std::string("c"), 1, -2, 0.5, 1e-9f, uint64_t(1) << 63),
             "abc1-20.51e-099223372036854775808");
+  const char *literal = "d";
+  std::string_view view("ef", 1);
+  EXPECT_EQ(text(literal, view, uint8_t(7), int16_t(-3), true, ""), "de7-31");
+  EXPECT_EQ(text(RowCount{0}, ", ", RowCount{1}, ", ", RowCount{2}), "0 rows, 1 row, 2 rows");
+  std::string longer = "a";
+  appendText(longer, 'b', 2.5, std::string("c"));
+  EXPECT_EQ(longer, "ab2.5c");
   EXPECT_EQ(shapeText(std::vector<int64_t>{8, 8}), "[8, 8]");
   EXPECT_EQ(shapeText({}), "[]");
 }
