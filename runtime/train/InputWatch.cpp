@@ -127,7 +127,7 @@ void InputWatch::finish(int64_t step, Iterator &iterator) {
   if (report.workers || skipped || waitedLong)
     progress.print(text("input: steps waited ", percent(share), " of their time; ",
                         howItWorks(report),
-                        skipped ? text("; ", skipped, " rows skipped") : std::string()));
+                        skipped ? text("; ", RowCount{skipped}, " skipped") : std::string()));
 }
 
 } // namespace gradc::runtime

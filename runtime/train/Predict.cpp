@@ -98,7 +98,7 @@ public:
         return status;
       lines.clear();
       if (interrupt && interrupt->load())
-        return Status::error(text("stopped after ", done, " of ", dataset.rows(), " rows"));
+        return Status::error(text("stopped after ", done, " of ", RowCount{dataset.rows()}));
     } while (!batch.endsEpoch);
     return {};
   }
@@ -166,7 +166,7 @@ static Status expectUncoupled(const Artifact &artifact, const gradc_artifact_ent
   std::string_view node = artifact.string(entry.coupling_node);
   if (node.empty() || rows == entry.batch || (entry.any_rows && rows < entry.batch))
     return {};
-  return Status::error(text("cannot predict ", rows, " rows: node '", node,
+  return Status::error(text("cannot predict ", RowCount{rows}, ": node '", node,
                             "' couples rows, so they must be one batch of ", entry.batch));
 }
 
@@ -246,7 +246,7 @@ Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLin
     if (Status status = file->commit(); !status.ok())
       return status;
   Progress(file ? 1 : 2, line.options.quiet, 1, 1)
-      .print(text("predicted ", (*dataset)->rows(), " rows (", table.content(), ") with ",
+      .print(text("predicted ", RowCount{(*dataset)->rows()}, " (", table.content(), ") with ",
                   trained->weights, file ? text("; wrote '", line.output, '\'') : ""));
   return {};
 }
@@ -295,7 +295,7 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
   auto say = [](const std::string &line) { std::puts(printable(line).c_str()); };
   if (std::string rest = rowsLeftOut(dataset, job->evaluationData); !rest.empty())
     say(text("the evaluation leaves out ", rest, whyLeftOut(*entry, *job, dataset)));
-  say(text("evaluation of ", dataset.rows(), " rows with ", trained->weights, ": ",
+  say(text("evaluation of ", RowCount{dataset.rows()}, " with ", trained->weights, ": ",
            metricsText(*metrics)));
   return {};
 }

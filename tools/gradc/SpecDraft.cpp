@@ -194,9 +194,9 @@ Result<std::string> Draft::text(const std::string &modelPath) {
   if (!objective)
     return objective.status();
   if (data.rows < 5 || trainedRows() < batch())
-    return Status::invalid(
-        runtime::text("'", data.path, "' has ", data.rows, " rows, expected enough for a batch of ",
-                      std::max<int64_t>(batch(), 4), " and a fifth for evaluation"));
+    return Status::invalid(runtime::text(
+        "'", data.path, "' has ", runtime::RowCount{data.rows}, ", expected enough for a batch of ",
+        std::max<int64_t>(batch(), 4), " and a fifth for evaluation"));
   std::string out = "# A first draft, by gradc init. Guesses say so; `gradc check` describes "
                     "the job.\n";
   for (const std::string &note : parts.notes)

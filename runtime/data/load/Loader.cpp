@@ -379,7 +379,7 @@ void Loader::stop() {
 Status Loader::restore(Position position) {
   if (position.row >= uint64_t(rows))
     return Status::error(text("cannot go on at row ", position.row,
-                              " of an epoch: ", table.origin(), " gives ", rows, " rows"));
+                              " of an epoch: ", table.origin(), " gives ", RowCount{rows}));
   stop();
   std::lock_guard lock(mutex); // the first thread runs before the last one has started
   takeBack();

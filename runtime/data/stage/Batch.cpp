@@ -97,11 +97,11 @@ private:
 Result<std::shared_ptr<const Dataset>> makeBatches(std::shared_ptr<const Table> table,
                                                    const BatchRule &rule, LoaderOptions options) {
   if (rule.buckets && rule.buckets->batches(rule.dropsRest()) == 0)
-    return Status::error(text(table->origin(), " gives ", table->rows(),
-                              " rows, which fill no batch of any bucket"));
+    return Status::error(text(table->origin(), " gives ", RowCount{table->rows()},
+                              ", which fill no batch of any bucket"));
   if (!rule.buckets && rule.dropsRest() && table->rows() < rule.size)
-    return Status::error(text(table->origin(), " gives ", table->rows(),
-                              " rows, expected at least one batch of ", rule.size));
+    return Status::error(text(table->origin(), " gives ", RowCount{table->rows()},
+                              ", expected at least one batch of ", rule.size));
   // The caller's batch, and the batches made ahead.
   size_t bytes = batchBytes(table->fields(), rule.capacity());
   size_t batches = options.budget / std::max<size_t>(bytes, 1);

@@ -84,7 +84,7 @@ Status applyRows(Config config, const DataContext &context, Pipeline &pipeline) 
   auto rows = std::make_shared<Rows>(pipeline.table, rule);
   if (rows->rows() == 0)
     return Status::error(text("the data set is empty: rows selects none of the ",
-                              pipeline.table->rows(), " rows of ", pipeline.table->origin()));
+                              RowCount{pipeline.table->rows()}, " of ", pipeline.table->origin()));
   pipeline.table = std::move(rows);
   return {};
 }

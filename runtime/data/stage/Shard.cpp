@@ -37,7 +37,7 @@ Status applyShard(Config config, const DataContext &, Pipeline &pipeline) {
   auto shard = std::make_shared<Shard>(pipeline.table, count, index);
   if (shard->rows() == 0)
     return Status::error(text("the data set is empty: shard ", index, " of ", count,
-                              " has none of the ", pipeline.table->rows(), " rows of ",
+                              " has none of the ", RowCount{pipeline.table->rows()}, " of ",
                               pipeline.table->origin()));
   pipeline.table = std::move(shard);
   return {};

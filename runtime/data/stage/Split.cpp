@@ -137,7 +137,7 @@ Status applySplit(Config config, const DataContext &context, Pipeline &pipeline)
     if (Status status = checkField(*table, stratify); !status.ok())
       return status;
   if (held == 0 || held == all)
-    return Status::error(text("split holds out ", held, " of the ", all, " rows of ",
+    return Status::error(text("split holds out ", held, " of the ", RowCount{all}, " of ",
                               table->origin(), ", expected some, and others to be left"));
   if (context.problems) {
     pipeline.table = std::make_shared<Split>(table, std::vector<bool>(), count);
@@ -152,7 +152,7 @@ Status applySplit(Config config, const DataContext &context, Pipeline &pipeline)
   if (!strata)
     return strata.status();
   if (!shareOut(*strata, fraction, held))
-    return Status::error(text("split cannot hold out ", held, " of the ", all, " rows of ",
+    return Status::error(text("split cannot hold out ", held, " of the ", RowCount{all}, " of ",
                               table->origin(), " and leave one of each of the ", strata->size(),
                               " values of field '", stratify, "'"));
   std::vector<bool> takes(size_t(table->numbers()));

@@ -31,7 +31,7 @@ Status applySlice(std::string_view name, int64_t asked, int64_t begin, int64_t c
     return Status::invalid(text(name, " { rows } is ", asked, ", expected 1 or more"));
   if (count < 1)
     return Status::error(text("the data set is empty: ", name, " leaves none of the ",
-                              pipeline.table->rows(), " rows of ", pipeline.table->origin()));
+                              RowCount{pipeline.table->rows()}, " of ", pipeline.table->origin()));
   pipeline.table = std::make_shared<Slice>(pipeline.table, begin, count);
   return {};
 }
