@@ -246,6 +246,16 @@ constexpr NamedCommand commands[] = {
 
 } // namespace
 
+std::string forShell(std::string_view argument) {
+  constexpr std::string_view special = " \t\n'\"\\$`&|;<>()*?[]{}~#!";
+  if (!argument.empty() && argument.find_first_of(special) == argument.npos)
+    return std::string(argument);
+  std::string quoted = "'";
+  for (char c : argument)
+    c == '\'' ? quoted += "'\\''" : quoted += c;
+  return quoted + '\'';
+}
+
 Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
   CommandLine line;
   size_t first = 0;
@@ -256,7 +266,7 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
     }
   for (size_t i = first; i < arguments.size(); ++i) {
     std::string_view argument = arguments[i];
-    size_t equals = argument.find('=');
+    size_t begin = i, equals = argument.find('=');
     std::string_view name = argument.substr(0, equals);
     const Option *option = findOption(name, line.command);
     if (!option)
@@ -277,6 +287,8 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
     }
     if (Status status = set(*option, line, value); !status.ok())
       return status;
+    for (; begin <= i && option->name != "--resume"; ++begin)
+      appendText(line.repeated, ' ', forShell(arguments[begin]));
   }
   if (!line.sweep.field.empty())
     if (Status status = expandSweep(line); !status.ok())

@@ -20,10 +20,14 @@ struct CommandLine {
   TrainOptions options;
   Sweep sweep;
   std::string data, output; ///< of a use of the model
+  std::string repeated;     ///< all options except --resume, as a shell reads them
   int ranks = 1;            ///< that are started
   bool isElastic = false;   ///< fewer go on when some are lost
   bool help = false, version = false;
 };
+
+/// An argument as a shell reads it, in quotes if need be.
+std::string forShell(std::string_view argument);
 
 /// Parses the arguments after the program's name. Errors have Code::usage.
 Result<CommandLine> parseCommandLine(std::span<char *const> arguments);

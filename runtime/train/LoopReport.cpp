@@ -75,11 +75,10 @@ void Loop::sayWhatWasMade(bool isSignalled) {
       !options.variant.empty())
     return;
   if (isSignalled)
-    progress->print(text("go on with: ", options.trainCommand,
-                         options.checkpoint.empty() ? "" : text(" --checkpoint ", folder),
-                         " --resume"));
+    progress->print(text("go on with: ", options.trainCommand, " --resume",
+                         options.checkpoint.empty() ? text(' ', forShell(folder)) : ""));
   else
-    progress->print(text("use it: ", options.predictCommand, " --checkpoint ", folder,
+    progress->print(text("use it: ", options.predictCommand, " --checkpoint ", forShell(folder),
                          " --data FILE -o predictions.csv"));
 }
 

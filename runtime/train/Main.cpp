@@ -135,11 +135,12 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
     return printed({});
   }
 
-  std::string own(program);
+  std::string own = forShell(program), given = forShell(file);
   line->options.program = file;
-  line->options.trainCommand = file.empty() ? own : text("gradc train ", file);
+  line->options.trainCommand =
+      text(file.empty() ? own : text("gradc train ", given), line->repeated);
   line->options.predictCommand =
-      text(file.empty() ? own : "gradc", " predict", file.empty() ? "" : " ", file);
+      text(file.empty() ? own : "gradc", " predict", file.empty() ? "" : text(' ', given));
   interruptedBy = 0;
   SignalGuard guard;
   line->options.interrupt = &interruptedBy;

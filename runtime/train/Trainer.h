@@ -61,7 +61,8 @@ struct TrainOptions {
   /// Replaces optimizer and schedule: the rate after `done` steps.
   std::function<double(int64_t done)> rateOfStep;
   std::string program; ///< the spec or artifact that the command names, which no output may replace
-  /// The commands of this program, for the messages at the end of a run; "" if there are none.
+  /// The commands of this program, for the messages at the end of a run; "" if there are none. The
+  /// first one has the run's own options, except --resume.
   std::string trainCommand, predictCommand;
   std::string variant; ///< of a sweep; becomes part of all names of files; "": none
   int threads = 0;     ///< 0: one per CPU

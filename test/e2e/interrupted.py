@@ -3,6 +3,7 @@ or its data file is truncated.
 
     interrupted.py ROOT
 """
+import json
 import os
 import shutil
 import signal
@@ -64,9 +65,37 @@ def hang_up():
     wait_for_checkpoint(training)
     before = saved()[-1]
     training.send_signal(signal.SIGHUP)
-    end(training, 128 + signal.SIGHUP, "stopped after step", "checkpoint 'run/step-", f"go on with: {trainer} --checkpoint run --resume")
+    end(training, 128 + signal.SIGHUP, "stopped after step", "checkpoint 'run/step-",
+        f"go on with: {trainer} --data-dir {folder} --steps 2000000000 --checkpoint run --resume\n")
     # The loss of the step at which it stopped, not of the last step of an epoch.
     assert saved()[-1] > before and any(step % 500 for step in saved()), saved()
+
+
+def the_printed_command_goes_on():
+    """It has the options of the run, quoted where a shell needs it, but no earlier --resume."""
+    log = os.path.join(folder, "the log.jsonl")
+    options = ["--checkpoint", "run", "--learning-rate=2e-3", "--log", log]
+    training = start(*options)
+    wait_for_checkpoint(training)
+    training.send_signal(signal.SIGTERM)
+    end(training, 128 + signal.SIGTERM)
+    first = saved()[-1]
+    training = start(*options, "--resume", f"run/step-{first}.ckpt", "--export", "own.onnx")
+    while saved()[-1] == first:
+        assert training.poll() is None, training.communicate()[0]
+        time.sleep(0.02)
+    training.send_signal(signal.SIGTERM)
+    said = training.communicate(timeout=60)[0]
+    wanted = (f"{trainer} --data-dir {folder} --steps 2000000000 --checkpoint run --learning-rate=2e-3 --log '{log}' "
+              "--export own.onnx --resume")
+    command = said.split("go on with: ")[1].strip()
+    assert command == wanted, said
+    second = saved()[-1]
+    result = subprocess.run(command.replace("2000000000", str(second + 3)), shell=True, cwd=folder, capture_output=True, text=True)
+    assert result.returncode == 0 and f"trained to step {second + 3}" in result.stdout, result.stdout + result.stderr
+    with open(log) as file:
+        rates = {event["lr"] for event in map(json.loads, file) if event["event"] == "step"}
+    assert rates == {2e-3} and os.path.exists(os.path.join(folder, "own.onnx")), rates
 
 
 def hang_up_under_nohup():
@@ -110,7 +139,7 @@ def data_is_cut_off():
     end(start("--checkpoint", "run", "--resume", "--steps", str(newest + 3)), 0, f"trained to step {newest + 3}")
 
 
-for check in (two_in_one_folder, hang_up, hang_up_under_nohup, nothing_is_kept, reader_goes_away, data_is_cut_off):
+for check in (two_in_one_folder, hang_up, the_printed_command_goes_on, hang_up_under_nohup, nothing_is_kept, reader_goes_away, data_is_cut_off):
     fresh()
     check()
 print("interrupted: all ended as they should")

@@ -57,6 +57,13 @@ TEST(CommandLineTest, ResumeTakesAPathOrNothing) {
   EXPECT_EQ(parse({})->options.resume, "");
 }
 
+TEST(CommandLineTest, RepeatsAllButResume) {
+  EXPECT_EQ(parse({"train", "--epochs=6", "--resume", "r", "--log", "a b", "--quiet"})->repeated,
+            " --epochs=6 --log 'a b' --quiet");
+  EXPECT_EQ(parse({"--resume", "--export", "it's.onnx"})->repeated, " --export 'it'\\''s.onnx'");
+  EXPECT_EQ(parse({"--resume=r"})->repeated, "");
+}
+
 TEST(CommandLineTest, Errors) {
   EXPECT_EQ(parseError({"--chekpoint", "d"}),
             "unknown option '--chekpoint', did you mean '--checkpoint'?");
