@@ -197,11 +197,12 @@ const Option *findOption(std::string_view name, Command command) {
   return nullptr;
 }
 
-Status set(const Option &option, CommandLine &line, std::string_view value) {
+/// `name`: that of the option on the command line.
+Status set(const Option &option, CommandLine &line, std::string_view value, std::string_view name) {
   std::string_view expected = option.set(line, value);
   return expected.empty()
              ? Status()
-             : usage(text("option '", option.name, "' is '", value, "', expected ", expected));
+             : usage(text("option '", name, "' is '", value, "', expected ", expected));
 }
 
 /// Expands `line.sweep.field`, which holds FIELD=A,B,C, to runs. Fields are inputs of the step,
@@ -223,7 +224,9 @@ Status expandSweep(CommandLine &line) {
     size_t end = std::min(sweep.find(',', begin + 1), sweep.size());
     CommandLine run = line;
     std::string value = sweep.substr(begin + 1, end - begin - 1);
-    if (Status status = set(*findOption(name, trains), run, value); !status.ok())
+    if (Status status =
+            set(*findOption(name, trains), run, value, text("--sweep ", line.sweep.field));
+        !status.ok())
       return status;
     run.options.variant = text(line.sweep.field, '=', value);
     for (const auto &[other, ignored] : line.sweep.runs)
@@ -285,7 +288,7 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
       else if (option->takes == Takes::value)
         return usage(text("option '", name, "' expects a value: ", name, ' ', option->value));
     }
-    if (Status status = set(*option, line, value); !status.ok())
+    if (Status status = set(*option, line, value, option->name); !status.ok())
       return status;
     for (; begin <= i && option->name != "--resume"; ++begin)
       appendText(line.repeated, ' ', forShell(arguments[begin]));

@@ -119,9 +119,9 @@ TEST(CommandLineTest, ASweepIsAListOfRuns) {
       "'seed'; other fields of a spec are compiled in");
   EXPECT_EQ(parseError({"--sweep", "seed"}), "option '--sweep' expects values: --sweep seed=A,B,C");
   EXPECT_EQ(parseError({"--sweep", "steps=5,0"}),
-            "option '--steps' is '0', expected a number, 1 or more");
+            "option '--sweep steps' is '0', expected a number, 1 or more");
   EXPECT_EQ(parseError({"--sweep", "seed=5,"}),
-            "option '--seed' is '', expected a number, 0 or more");
+            "option '--sweep seed' is '', expected a number, 0 or more");
   EXPECT_EQ(parseError({"--sweep", "seed=5,5"}), "option '--sweep' has the value '5' twice");
   EXPECT_EQ(parseError({"--sweep", "seed=5", "--resume"}),
             "option '--sweep' trains from the start: it goes neither with '--resume' nor with "
