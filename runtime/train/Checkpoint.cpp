@@ -248,8 +248,7 @@ Status Checkpoint::parse() {
   return {};
 }
 
-Status Checkpoint::restore(Session &session) const {
-  const Artifact &artifact = session.artifact();
+Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact &artifact) const {
   auto otherModel = [&](const auto &...why) {
     return Status::error(text("checkpoint '", path, "' is of another model", why...));
   };
@@ -260,9 +259,8 @@ Status Checkpoint::restore(Session &session) const {
     return type + (shape.empty() ? "" : "]");
   };
 
-  // Everything is checked before anything is written. The states decide, not the model hash: a
-  // checkpoint fits an artifact of another compiler version, which may compute the hash
-  // differently.
+  // The states decide, not the model hash: a checkpoint fits an artifact of another compiler
+  // version, which may compute the hash differently.
   std::vector<const State *> found(artifact.states().size());
   for (size_t i = 0; i < found.size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
@@ -286,9 +284,16 @@ Status Checkpoint::restore(Session &session) const {
     if (!isOfNoModel(state.name) && state.kind != GRADC_STATE_CONSTANT &&
         std::ranges::find(found, &state) == found.end())
       return otherModel(": this artifact has no state '", state.name, "'");
-  for (uint32_t i = 0; i < found.size(); ++i)
-    if (found[i])
-      if (Status status = session.writeState(i, found[i]->bytes.data()); !status.ok())
+  return found;
+}
+
+Status Checkpoint::restore(Session &session) const {
+  auto found = match(session.artifact()); // before anything is written
+  if (!found)
+    return found.status();
+  for (uint32_t i = 0; i < found->size(); ++i)
+    if (const State *state = (*found)[i])
+      if (Status status = session.writeState(i, state->bytes.data()); !status.ok())
         return status;
   return {};
 }

@@ -66,6 +66,9 @@ public:
   /// Whether the artifact averages weights and the checkpoint has no averages, so that they start
   /// at the weights.
   bool lacksAverages(const Artifact &artifact) const;
+  /// The state that each of the artifact's states starts from; null for its constants. Fails if the
+  /// checkpoint is of another model.
+  Result<std::vector<const State *>> match(const Artifact &artifact) const;
   /// Writes the states to a session, whose artifact must have the same model.
   Status restore(Session &session) const;
 

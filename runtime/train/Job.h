@@ -40,6 +40,7 @@ struct Job {
   int64_t checkpointKeep = 3;
   Config best;                  ///< the metric of the best checkpoint; absent: the loss
   std::string earlierRun;       ///< in the folder that the spec names; "": none
+  std::string passedOver;       ///< the newest run, if it is of another model; "": it is not
   std::string exportPath;       ///< "": no export
   bool exportBest = false;      ///< the states of the best evaluation, if there is one
   bool bestIsAsked = false;     ///< the spec asks for them, so their absence is an error

@@ -43,6 +43,8 @@ Status Loop::prepare(const Checkpoint *resume) {
   if (!job.earlierRun.empty())
     progress->print(text("'", job.earlierRun, "' holds an earlier run: this one is kept in '",
                          job.checkpointFolder, '\''));
+  if (!job.passedOver.empty())
+    progress->print(text("passing over '", job.passedOver, "', which is of another model"));
   if (resume)
     progress->print(text("going on from '", resume->file(), '\''));
   if (resume)

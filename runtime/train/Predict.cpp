@@ -43,13 +43,15 @@ Result<Trained> openTrained(const std::shared_ptr<const Artifact> &artifact,
   if (!session)
     return session.status();
   Trained trained{std::move(*session)};
-  std::string path = options.checkpoint;
+  std::string path = options.checkpoint, passedOver;
   Config spec = Config::job(*artifact);
   if (path.empty()) {
     auto folder = pathOfSpec(spec, spec.child("checkpoint").string("directory"), "--checkpoint");
     if (folder && !folder->empty())
-      if (std::string run = newestRun(*folder); CheckpointFolder(run).holdsAny())
-        path = run;
+      if (NewestRun run = newestRun(*folder, *artifact); CheckpointFolder(run.folder).holdsAny()) {
+        path = std::move(run.folder);
+        passedOver = std::move(run.passedOver);
+      }
   }
   if (path.empty()) {
     trained.weights = spec ? "the weights that it was compiled with: --checkpoint takes those of a "
@@ -65,6 +67,8 @@ Result<Trained> openTrained(const std::shared_ptr<const Artifact> &artifact,
   *trained.state = checkpoint->position().dataState;
   trained.file = checkpoint->file();
   trained.weights = text("the weights of '", trained.file, '\'');
+  if (!passedOver.empty())
+    trained.weights += text(" ('", passedOver, "' is of another model)");
   return trained;
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/train/RunFolder.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/train/Checkpoint.h"
 
 #include <algorithm>
 #include <charconv>
@@ -53,11 +54,28 @@ Result<std::string> newRun(const std::string &folder) {
   return runNumber(folder, next);
 }
 
-std::string newestRun(const std::string &folder) {
-  std::string newest = folder;
-  for (int64_t number : runNumbers(folder))
-    if (CheckpointFolder(runNumber(folder, number)).holdsAny())
-      newest = runNumber(folder, number);
+/// Whether a run's last checkpoint is of another model. One that cannot be read is reported by its
+/// reader.
+static bool isOfOtherModel(const CheckpointFolder &run, const Artifact &artifact) {
+  auto latest = run.latest();
+  auto checkpoint = Checkpoint::open(latest ? *latest : run.best());
+  return checkpoint && !checkpoint->match(artifact);
+}
+
+NewestRun newestRun(const std::string &folder, const Artifact &artifact) {
+  NewestRun newest{folder, ""};
+  std::vector<int64_t> numbers = runNumbers(folder);
+  for (; !numbers.empty(); numbers.pop_back()) {
+    std::string name = runNumber(folder, numbers.back());
+    CheckpointFolder run(name);
+    if (!run.holdsAny())
+      continue;
+    if (!isOfOtherModel(run, artifact))
+      return {std::move(name), std::move(newest.passedOver)};
+    if (newest.passedOver.empty())
+      newest.folder = newest.passedOver = std::move(name);
+  }
+  newest.passedOver.clear();
   return newest;
 }
 

@@ -3,6 +3,7 @@
 #ifndef RUNTIME_TRAIN_RUNFOLDER_H
 #define RUNTIME_TRAIN_RUNFOLDER_H
 
+#include "runtime/core/Artifact.h"
 #include "runtime/train/CheckpointFolder.h"
 
 namespace gradc::runtime {
@@ -11,8 +12,14 @@ namespace gradc::runtime {
 /// progress in one of them.
 Result<std::string> newRun(const std::string &folder);
 
-/// The newest folder with a checkpoint; the first folder if there is no checkpoint.
-std::string newestRun(const std::string &folder);
+struct NewestRun {
+  std::string folder;
+  std::string passedOver; ///< the newest run, if its checkpoints are of another model; "": none
+};
+
+/// The newest folder with a checkpoint of the artifact's model. If there is none, the newest with
+/// any checkpoint, otherwise the first folder.
+NewestRun newestRun(const std::string &folder, const Artifact &artifact);
 
 /// The folder that contains a checkpoint; "" if none does.
 std::string runOf(const std::string &folder, const std::string &checkpoint);

@@ -10,13 +10,13 @@
 
 namespace gradc::runtime {
 
-/// The checkpoint that `resume` refers to: a file, or the newest one in a folder or in the job's
-/// newest run. `isNamed`: the options name the job's folder.
-static Result<Checkpoint> findCheckpoint(const std::string &resume, const Job &job, bool isNamed) {
+/// The checkpoint that `resume` refers to: a file, or the newest one in a folder. `run`: the folder
+/// of the "latest".
+static Result<Checkpoint> findCheckpoint(const std::string &resume, const std::string &run) {
   struct stat status;
   std::string folder;
   if (resume == "latest")
-    folder = isNamed ? job.checkpointFolder : newestRun(job.checkpointFolder);
+    folder = run;
   else if (stat(resume.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
     folder = resume;
   else
@@ -68,17 +68,24 @@ struct Beginning {
 } // namespace
 
 /// Finds the checkpoint to resume from. With several ranks, the first one does.
-static Status findResume(Beginning &beginning, const TrainOptions &options) {
-  const Job &job = beginning.job;
+static Status findResume(const Artifact &artifact, Beginning &beginning,
+                         const TrainOptions &options) {
+  Job &job = beginning.job;
+  NewestRun newest{job.checkpointFolder, ""};
+  if (options.checkpoint.empty())
+    newest = newestRun(job.checkpointFolder, artifact);
+  if (options.resume == "latest")
+    job.passedOver = std::move(newest.passedOver);
   // Before searching for the newest checkpoint, to which a running training would add newer ones.
-  CheckpointFolder running(options.checkpoint.empty() ? newestRun(job.checkpointFolder)
-                                                      : job.checkpointFolder);
+  CheckpointFolder running(newest.folder);
   if (running.exists())
     if (Status locked = running.lock(); !locked.ok())
       return locked;
-  auto found = findCheckpoint(options.resume, job, !options.checkpoint.empty());
+  auto found = findCheckpoint(options.resume, newest.folder);
   if (!found)
     return found.status();
+  if (auto states = found->match(artifact); !states)
+    return states.status();
   beginning.resume = std::move(*found);
   uint64_t seed = beginning.resume->position().seed;
   if (options.seed && uint64_t(*options.seed) != seed)
@@ -95,7 +102,7 @@ static Status begin(const Artifact &artifact, const TrainOptions &options, Begin
   if (!isFirst(options))
     return {};
   if (!options.resume.empty())
-    if (Status found = findResume(beginning, options); !found.ok())
+    if (Status found = findResume(artifact, beginning, options); !found.ok())
       return found;
   return beginning.job.chooseRun(options, beginning.resume ? beginning.resume->file() : "");
 }

@@ -1,14 +1,16 @@
 """Runs of one spec: each has its own folder, with its export; the newest one is resumed and is used for predictions. A run lists what it
-wrote and what to do next.
+wrote and what to do next. Runs of another spec in the same folder are passed over.
 
     run_folders.py
 """
 import os
+import shutil
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../bars"))
-from bar import compile_spec, gradc, run, scratch, write_mlp_job
+from bar import compile_spec, gradc, program, run, scratch, write_mlp_job
 
 folder = scratch()
 spec = write_mlp_job(folder, (6, 8, 3), 4, 6)
@@ -32,5 +34,18 @@ assert all(os.path.exists(os.path.join(folder, name, "trained.onnx")) for name i
 third = run(trainer, "--steps", 7, "--resume", cwd=folder)
 expect(third, "run-2/step-5.ckpt", "run-2/step-7.ckpt")
 assert steps("run") == [3] and steps("run-2")[-1] == 7 and not os.path.exists(os.path.join(folder, "run-3")), steps("run-2")
-expect(gradc("predict", spec, "--data", os.path.join(folder, "x.npy"), "-o", os.path.join(folder, "out.csv")), "run-2/step-7.ckpt")
+use = ["--data", os.path.join(folder, "x.npy"), "-o", os.path.join(folder, "out.csv")]
+expect(gradc("predict", spec, *use), "run-2/step-7.ckpt'; wrote")
+
+# Another model in the same folder: its run-3 is the newest, and belongs to it alone.
+shutil.copy(os.path.join(os.path.dirname(write_mlp_job(scratch(), (6, 5, 3), 4, 6)), "mlp.onnx"), os.path.join(folder, "other.onnx"))
+other = os.path.join(folder, "other.textproto")
+with open(spec) as file, open(other, "w") as copy:
+    copy.write(file.read().replace("mlp.onnx", "other.onnx"))
+expect(gradc("train", other, "--steps", 4, cwd=folder), "checkpoint 'run-3/step-4.ckpt'")
+expect(gradc("predict", spec, *use), f"run-2/step-7.ckpt' ('{folder}/run-3' is of another model); wrote")
+expect(gradc("train", spec, "--steps", 8, "--resume", cwd=folder), "run-3', which is of another model", "run-2/step-8.ckpt")
+expect(gradc("predict", other, *use), "run-3/step-4.ckpt'; wrote")
+wrong = subprocess.run([program("gradc"), "train", spec, "--resume", "run-3"], cwd=folder, capture_output=True, text=True)
+assert wrong.returncode == 1 and "run-3/step-4.ckpt' is of another model" in wrong.stderr, wrong
 print("runs of one spec: run, run-2, and on with run-2")

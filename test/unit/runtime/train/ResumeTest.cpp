@@ -3,10 +3,12 @@
 
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/RunFolder.h"
 
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 #include <unistd.h>
 
@@ -222,6 +224,36 @@ TEST_F(ResumeTest, RunsInTheJobsOwnFolderAreNumbered) {
                                            std::to_string(getpid())),
             std::string::npos)
       << locked.status().message();
+}
+
+TEST_F(ResumeTest, RunsOfAnotherModelArePassedOver) {
+  std::string job = digitsJobWith(" checkpoint { directory: \"{}/run\" }");
+  TrainOptions options;
+  auto trainTo = [&](const std::string &weight, int64_t steps, const std::string &resume) {
+    make({.job = job, .weight = weight});
+    options.steps = steps;
+    options.resume = resume;
+    return train(options).status().message();
+  };
+  EXPECT_EQ(trainTo("w", 7, ""), "");
+  EXPECT_EQ(trainTo("v", 8, ""), "");
+  NewestRun newest = newestRun(folder / "run", *artifact);
+  EXPECT_EQ(newest.folder, folder / "run-2");
+  EXPECT_EQ(newest.passedOver, "");
+
+  EXPECT_EQ(trainTo("w", 9, "latest"), "");
+  EXPECT_EQ(CheckpointFolder(folder / "run").steps(), (std::vector<int64_t>{6, 7, 9}));
+  newest = newestRun(folder / "run", *artifact);
+  EXPECT_EQ(newest.folder, folder / "run");
+  EXPECT_EQ(newest.passedOver, folder / "run-2");
+
+  // That comes before all that the other model's data differ in.
+  std::string other = "checkpoint '" + (folder / "run-2/step-8.ckpt") +
+                      "' is of another model: it lacks state 'w' of f32[4]";
+  writeFile(folder / "digits.npz", zip(digits(70)));
+  EXPECT_EQ(trainTo("w", 9, folder / "run-2/step-8.ckpt"), other);
+  std::filesystem::remove_all(folder / "run");
+  EXPECT_EQ(trainTo("w", 9, "latest"), other);
 }
 
 TEST_F(ResumeTest, WhatTheDataWasStandardizedByIsInTheCheckpoint) {

@@ -1,6 +1,6 @@
 // The folder that a run takes, and the newest folder, if some have been removed.
 #include "runtime/train/RunFolder.h"
-#include "test/unit/runtime/data/DataTesting.h"
+#include "test/unit/runtime/train/TrainModel.h"
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +11,7 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-class RunFolderTest : public ::testing::Test {
+class RunFolderTest : public TrainTest {
 protected:
   void add(const std::string &run, const std::string &file) {
     std::filesystem::create_directories(folder.path + "/" + run);
@@ -23,34 +23,33 @@ protected:
     auto run = newRun(named("run"));
     return run ? *run : run.status().message();
   }
-
-  TemporaryFolder folder;
+  std::string newest() const { return newestRun(named("run"), *artifact).folder; }
 };
 
 TEST_F(RunFolderTest, FoldersAreCounted) {
   EXPECT_EQ(next(), named("run"));
-  EXPECT_EQ(newestRun(named("run")), named("run"));
+  EXPECT_EQ(newest(), named("run"));
   add("run", "");
   EXPECT_EQ(next(), named("run")) << "it is empty";
   add("run", "step-1.ckpt");
   EXPECT_EQ(next(), named("run-2"));
   add("run-2", "step-1.ckpt");
   EXPECT_EQ(next(), named("run-3"));
-  EXPECT_EQ(newestRun(named("run")), named("run-2"));
+  EXPECT_EQ(newest(), named("run-2"));
   EXPECT_EQ(runOf(named("run"), named("run-2/step-1.ckpt")), named("run-2"));
 }
 
 TEST_F(RunFolderTest, RemovedRunsAreNotTakenAgain) {
   add("run-3", "step-1.ckpt");
   EXPECT_EQ(next(), named("run-4"));
-  EXPECT_EQ(newestRun(named("run")), named("run-3"));
+  EXPECT_EQ(newest(), named("run-3"));
   EXPECT_EQ(runOf(named("run"), named("run-3/step-1.ckpt")), named("run-3"));
 }
 
 TEST_F(RunFolderTest, TheBestOfARunThatWasKilledIsKept) {
   add("run", "best.ckpt");
   EXPECT_EQ(next(), named("run-2"));
-  EXPECT_EQ(newestRun(named("run")), named("run"));
+  EXPECT_EQ(newest(), named("run"));
 }
 
 TEST_F(RunFolderTest, OtherNamesAreNoRuns) {
