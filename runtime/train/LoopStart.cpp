@@ -9,8 +9,17 @@
 #include "runtime/train/Sweep.h"
 
 #include <algorithm>
+#include <sys/stat.h>
 
 namespace gradc::runtime {
+
+/// Whether the export would replace a file that this job has not written: all its exports have one
+/// size.
+static bool replacesOther(const Job &job, const Artifact &artifact) {
+  struct stat there;
+  return !job.exportsTwoFiles && stat(job.exportPath.c_str(), &there) == 0 &&
+         uint64_t(there.st_size) != artifact.header().model.count;
+}
 
 Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
                                          const TrainOptions &options, const Checkpoint *resume,
@@ -43,6 +52,9 @@ Status Loop::prepare(const Checkpoint *resume) {
   if (!job.earlierRun.empty())
     progress->print(text("'", job.earlierRun, "' holds an earlier run: this one is kept in '",
                          job.checkpointFolder, '\''));
+  if (options.exportPath.empty() && replacesOther(job, session.artifact()))
+    progress->print(text("the end of this run replaces '", job.exportPath,
+                         "', which is of another model: --export names another file"));
   if (!job.passedOver.empty())
     progress->print(text("passing over '", job.passedOver, "', which is of another model"));
   if (resume)

@@ -342,6 +342,25 @@ TEST_F(TrainerTest, PathsAreRelativeToTheSpec) {
             "place with --checkpoint");
 }
 
+/// The export of another model is not replaced silently.
+TEST_F(TrainerTest, SaysThatTheExportReplacesAnotherModel) {
+  make({.job = digitsJob + std::string(" export { onnx: \"out.onnx\" }")});
+  auto said = [&](std::vector<std::string> arguments) {
+    testing::internal::CaptureStdout();
+    arguments.insert(arguments.end(), {"--threads=1", "--steps=1"});
+    EXPECT_EQ(main(std::move(arguments)), 0);
+    return testing::internal::GetCapturedStdout().find("replaces '" + (folder / "out.onnx") +
+                                                       "', which is of another model") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(said({}));
+  EXPECT_FALSE(said({})) << "it is this model's";
+  writeFile(folder / "out.onnx", Bytes(100));
+  EXPECT_TRUE(said({}));
+  writeFile(folder / "out.onnx", Bytes(100));
+  EXPECT_FALSE(said({"--export", folder / "out.onnx"})) << "it is named";
+}
+
 TEST_F(TrainerTest, FieldsInMemoryTakeTheFilesPlace) {
   TrainOptions options;
   options.steps = 9;
