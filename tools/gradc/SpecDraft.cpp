@@ -40,7 +40,8 @@ public:
   Draft(const DraftModel &model, const LookedData &data, DraftParts parts)
       : model(model), data(data), parts(std::move(parts)) {}
 
-  Result<std::string> text(const std::string &modelPath);
+  /// `results`: what the names of the run's files begin with.
+  Result<std::string> text(const std::string &modelPath, const std::string &results);
 
 private:
   Result<Objective> findObjective() const;
@@ -189,7 +190,7 @@ std::string Draft::dataBlock(const Objective &objective, bool isHeldOut,
   return block + "\n" + indent + "}";
 }
 
-Result<std::string> Draft::text(const std::string &modelPath) {
+Result<std::string> Draft::text(const std::string &modelPath, const std::string &results) {
   auto objective = findObjective();
   if (!objective)
     return objective.status();
@@ -215,10 +216,11 @@ Result<std::string> Draft::text(const std::string &modelPath) {
          "for another\n";
   out += dataBlock(*objective, false, "") + "\nevaluation {\n  " +
          dataBlock(*objective, true, "  ") + "\n}\n";
-  out += runtime::text("epochs: ", epochs, "\nseed: 1\ncheckpoint { directory: \"run\" }\n");
-  std::string name = std::filesystem::path(modelPath).filename() == "trained.onnx"
-                         ? "retrained.onnx"
-                         : "trained.onnx";
+  out += runtime::text("epochs: ", epochs,
+                       "\nseed: 1\ncheckpoint { directory: ", inQuotes(results + "run"), " }\n");
+  std::string name = results + "trained.onnx";
+  if (std::filesystem::path(modelPath).filename() == name)
+    name = results + "retrained.onnx";
   out += "export { onnx: " + inQuotes(name) +
          (parts.standardizes ? "  preprocessing: true }  # takes numbers as the data have them\n"
                              : " }\n");
@@ -253,7 +255,9 @@ Result<DraftModel> readDraftModel(const OnnxModel &model, std::string path) {
 }
 
 Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
-                              const std::string &folder) {
+                              const std::string &path) {
+  std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  std::string spec = std::filesystem::path(path).stem().string();
   auto from = [&](const std::string &path) {
     return std::filesystem::proximate(std::filesystem::absolute(path), folder).string();
   };
@@ -263,7 +267,8 @@ Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
   auto parts = find(model, data, from(data.path));
   if (!parts)
     return parts.status();
-  return Draft(model, data, std::move(*parts)).text(from(model.path));
+  return Draft(model, data, std::move(*parts))
+      .text(from(model.path), spec == "train" ? "" : spec + "-");
 }
 
 } // namespace gradc

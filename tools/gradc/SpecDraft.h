@@ -26,10 +26,11 @@ struct DraftModel {
 };
 runtime::Result<DraftModel> readDraftModel(const OnnxModel &model, std::string path);
 
-/// The spec's text, with comments that explain the choices and name alternatives. Paths are
-/// relative to `folder`. If model and data do not match, an error describes both.
+/// The text of the spec at `path`, with comments that explain the choices and name alternatives.
+/// Results are named after the spec, so that those of several specs in one folder stay apart. If
+/// model and data do not match, an error describes both.
 runtime::Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
-                                       const std::string &folder);
+                                       const std::string &path);
 
 } // namespace gradc
 
