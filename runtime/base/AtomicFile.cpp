@@ -16,10 +16,11 @@ static constexpr size_t bufferBytes = size_t(1) << 18;
 
 AtomicFile::AtomicFile(std::string path)
     : path(std::move(path)), temporary(text(this->path, suffix)) {
-  // Renaming over a device or a pipe would replace it.
+  // Renaming over a device or a pipe would replace it. Renaming over a folder fails in the end.
   struct stat there;
-  if (!stat(this->path.c_str(), &there) && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
-    failure = Status::error(text("cannot write '", this->path, "': not a regular file"));
+  if (!stat(this->path.c_str(), &there) && !S_ISREG(there.st_mode)) {
+    failure = Status::error(text("cannot write '", this->path, "': ",
+                                 S_ISDIR(there.st_mode) ? "it is a folder" : "not a regular file"));
     return;
   }
   descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

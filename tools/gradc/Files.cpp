@@ -74,6 +74,8 @@ int expectExport(llvm::StringRef file, const Imported &imported) {
   for (const std::string &input : inputFiles(file, imported))
     if (bool same = false; !llvm::sys::fs::equivalent(path, input, same) && same)
       return wrong("would overwrite a file that the run reads; name another file");
+  if (llvm::sys::fs::is_directory(path))
+    return wrong("cannot be written: it is a folder");
   llvm::StringRef folder = llvm::sys::path::parent_path(path);
   return llvm::sys::fs::is_directory(folder)
              ? 0

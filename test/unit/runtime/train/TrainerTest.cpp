@@ -226,6 +226,9 @@ TEST_F(TrainerTest, ExportPatchesTheModel) {
   };
   EXPECT_EQ(train(options).status().message(),
             "cannot write '" + options.exportPath + "': No such file or directory");
+  options.exportPath = folder.path;
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write '" + options.exportPath + "': it is a folder");
   options = {};
   options.exportPath = folder / "trained.onnx";
   make({.carriesModel = false});
