@@ -9,6 +9,7 @@
 #include "runtime/train/Turns.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -32,8 +33,10 @@ Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_v
   if (path.empty() || path.front() == '/' || folder.empty())
     return std::string(path);
   if (access(folder.c_str(), F_OK))
-    return Status::error(text("cannot write '", path, "': the spec's folder '", folder,
-                              "' is not on this machine; name a place with ", option));
+    return Status::error(
+        text("cannot write '", path, "': the spec's folder '", folder, "' ",
+             errno == EACCES ? "cannot be entered: permission denied" : "is not on this machine",
+             "; name a place with ", option));
   return joinPath(folder, path);
 }
 

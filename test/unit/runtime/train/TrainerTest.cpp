@@ -343,6 +343,17 @@ TEST_F(TrainerTest, PathsAreRelativeToTheSpec) {
   EXPECT_EQ(train({.steps = 1, .dataFolder = folder.path}).status().message(),
             "cannot write 'kept/here': the spec's folder '/absent' is not on this machine; name a "
             "place with --checkpoint");
+
+  if (geteuid() == 0)
+    return; // nothing is closed to root
+  std::filesystem::create_directories(folder / "closed/job");
+  std::filesystem::permissions(folder / "closed", std::filesystem::perms::none);
+  job.replace(job.find("/absent"), 7, folder / "closed/job");
+  make({.job = job});
+  EXPECT_EQ(train({.steps = 1, .dataFolder = folder.path}).status().message(),
+            "cannot write 'kept/here': the spec's folder '" + (folder / "closed/job") +
+                "' cannot be entered: permission denied; name a place with --checkpoint");
+  std::filesystem::permissions(folder / "closed", std::filesystem::perms::owner_all);
 }
 
 /// The export of another model is not replaced silently.
