@@ -44,7 +44,8 @@ public:
   virtual const std::byte *column(size_t field) const { return nullptr; }
   /// For messages, for example "field 'images' of 'digits.npz'".
   virtual std::string describe(size_t field) const;
-  /// For messages: the origin of a row, for example "row 3 of 'digits.npz'" or "'cats/7.jpg'".
+  /// For messages: the origin of a row, for example "row 3 (from 0) of 'digits.npz'" or
+  /// "'cats/7.jpg'".
   virtual std::string describeRow(int64_t row) const;
   /// For messages: the origin of all rows, for example "'digits.npz'".
   virtual std::string origin() const = 0;

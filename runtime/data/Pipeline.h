@@ -127,12 +127,13 @@ struct PaddedField {
 /// The product of the stages so far: a table, and how to read it.
 struct Pipeline {
   std::shared_ptr<const Table> table;
-  std::optional<BatchRule> rule;   ///< from the batch stage on
-  std::optional<int> prefetch;     ///< depth; 0: to be found
-  bool cached = false;             ///< a cache holds most of the memory
-  std::vector<std::string> stages; ///< names of those that are metered
-  bool joined = false;             ///< the last map became a part of the one before it
-  bool sampled = false;            ///< rows are drawn with replacement
+  std::shared_ptr<const Table> source; ///< before all stages; null in a description
+  std::optional<BatchRule> rule;       ///< from the batch stage on
+  std::optional<int> prefetch;         ///< depth; 0: to be found
+  bool cached = false;                 ///< a cache holds most of the memory
+  std::vector<std::string> stages;     ///< names of those that are metered
+  bool joined = false;                 ///< the last map became a part of the one before it
+  bool sampled = false;                ///< rows are drawn with replacement
   bool shuffled = false;
   bool chosenAnew = false;          ///< an epoch's rows are others than the last one's
   std::vector<PaddedField> padded;  ///< where batches are made by length

@@ -26,7 +26,9 @@ std::string Table::describe(size_t field) const {
   return text("field '", fields()[field].name, "' of ", origin());
 }
 
-std::string Table::describeRow(int64_t row) const { return text("row ", row, " of ", origin()); }
+std::string Table::describeRow(int64_t row) const {
+  return text("row ", row, " (from 0) of ", origin());
+}
 
 Result<size_t> findField(const Table &table, std::string_view name, std::string_view reader) {
   auto fields = table.fields();

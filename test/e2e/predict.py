@@ -139,7 +139,7 @@ epochs: 30  checkpoint {{ directory: "{name}.run" }}  {export}
     assert found[0] == found[1], (found[0][0], found[1][0])
     with open(path("bad.csv"), "w") as file:
         file.write("width,height\n0,100000\n0,inf\n")
-    refused(1, "cannot predict: row 1 of 'bad.csv', field 'size', has inf, expected a finite number",
+    refused(1, "cannot predict: row 1 (from 0) of 'bad.csv', field 'size', has inf, expected a finite number",
             trainer, "predict", "--data", "bad.csv", "-o", path("refused.csv"))
     refused(3, "the spec has no evaluation block", trainer, "evaluate")
     shutil.copy(path("new.csv"), path("mine.csv"))

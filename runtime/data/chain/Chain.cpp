@@ -223,6 +223,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   Config source = data.child("source");
   if (Status status = applySource(source, context, pipeline); !status.ok())
     return status;
+  pipeline.source = pipeline.table;
   meter(pipeline, text("source ", source.children().front().name()));
 
   for (Config child : data.children()) {

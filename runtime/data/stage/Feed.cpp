@@ -4,6 +4,8 @@
 #include "runtime/data/stage/ModelBatches.h"
 #include "runtime/data/transform/Convert.h"
 
+#include <algorithm>
+
 namespace gradc::runtime {
 
 namespace {
@@ -11,9 +13,9 @@ namespace {
 /// Rows in the form of batches.
 class Feed final : public TableStage {
 public:
-  Feed(std::shared_ptr<const Table> input, std::vector<Demand> demands, BatchLayout given)
-      : TableStage(std::move(input)), demands(std::move(demands)), layout(std::move(given)),
-        origins(layout.origins), fieldList(layout.fields) {}
+  Feed(const Pipeline &pipeline, std::vector<Demand> demands, BatchLayout given)
+      : TableStage(pipeline.table), source(pipeline.source), demands(std::move(demands)),
+        layout(std::move(given)), origins(layout.origins), fieldList(layout.fields) {}
 
   std::span<const Field> fields() const override { return fieldList; }
   // Later stages only read whole rows, never a single computed field.
@@ -57,9 +59,32 @@ private:
     auto wrong = findWrongTarget(demand.dtype, out, perRow * rows.size(), demand.classes);
     if (!wrong)
       return {};
-    return Status::error(text(wrong->found, " in ", describeRow(rows[wrong->element / perRow]),
-                              ", field '", demand.field, "', expected ", wrong->expected));
+    int64_t row = rows[wrong->element / perRow];
+    double number =
+        elementAsDouble(demand.dtype, out + wrong->element * fieldList[field].elementBytes());
+    return Status::error(
+        text(wrong->found, inSource(demand.field, row, wrong->element % perRow, perRow, number),
+             " in ", describeRow(row), ", field '", demand.field, "', expected ", wrong->expected));
   }
+
+  /// What the data hold in place of a number that maps have changed: " (11 in the data)". Stages
+  /// that repeat rows number the repetitions after all rows.
+  std::string inSource(const std::string &name, int64_t row, size_t element, size_t perRow,
+                       double number) const {
+    auto fields = source->fields();
+    auto field = std::ranges::find(fields, name, &Field::name);
+    Scratch scratch;
+    if (field == fields.end())
+      return {};
+    auto value =
+        source->view(size_t(field - fields.begin()), {0, row % source->numbers()}, scratch);
+    if (!value || value->bytes != perRow * field->elementBytes())
+      return {};
+    double held = elementAsDouble(field->dtype, value->data + element * field->elementBytes());
+    return held == number ? std::string() : text(" (", held, " in the data)");
+  }
+
+  std::shared_ptr<const Table> source;
 
   std::vector<Demand> demands;
   BatchLayout layout;
@@ -98,7 +123,7 @@ Status applyFeed(const DataContext &context, Pipeline &pipeline, const BatchRule
   if (!layout)
     return layout.status();
   bool hasModels = !layout->models.steps.empty();
-  auto feed = std::make_shared<Feed>(pipeline.table, context.demands, std::move(*layout));
+  auto feed = std::make_shared<Feed>(pipeline, context.demands, std::move(*layout));
   if (hasModels)
     pipeline.batchStage = std::make_shared<BehindFeed>(feed);
   pipeline.table = std::move(feed);

@@ -75,6 +75,10 @@ Result<std::vector<double>> fit(const Table &table, size_t field, const Places &
       continue;
     toNumber(value->data, reinterpret_cast<std::byte *>(numbers.data()), elements, 1, -0.0);
     for (size_t i = 0; i < elements; ++i) {
+      if (!std::isfinite(numbers[i]))
+        return Status::error(text("standardize of field '", before.name, "' finds ", numbers[i],
+                                  " in ", table.describeRow(int64_t(row)),
+                                  ", expected finite numbers"));
       size_t place = i / places.inner % places.count;
       double &mean = fitted[2 * place], &squares = fitted[2 * place + 1];
       double distance = numbers[i] - mean;

@@ -81,21 +81,21 @@ def empty_data_set(job):
     return command
 
 
-@case(ERROR, "label 3 in row 13 of", "field 'labels', expected 0 to 2")
+@case(ERROR, "label 3 in row 13 (from 0) of", "field 'labels', expected 0 to 2")
 def label_out_of_range(job):
     command = job.train()
     write_npy(job.path("labels.npy"), array.array("q", [0] * 13 + [3] + [1] * 10), (24,))
     return command
 
 
-@case(ERROR, "step 2", "row 5 of", "x.npy", "field 'x', has nan")
+@case(ERROR, "step 2", "row 5 (from 0) of", "x.npy", "field 'x', has nan")
 def nan_in_the_data(job):
     command = job.train()
     write_npy(job.path("x.npy"), array.array("f", [0.5] * 30 + [float("nan")] + [0.5] * 113), (24, 6))
     return command
 
 
-@case(ERROR, "cannot evaluate", "row 5 of", "x2.npy", "field 'x', has -inf")
+@case(ERROR, "cannot evaluate", "row 5 (from 0) of", "x2.npy", "field 'x', has -inf")
 def infinity_in_the_evaluation_data(job):
     write_npy(job.path("x2.npy"), array.array("f", [0.5] * 30 + [float("-inf")] + [0.5] * 113), (24, 6))
     with open(job.spec, "a") as file:
@@ -112,28 +112,28 @@ def with_targets(job, loss, values, width):
     return job.train()
 
 
-@case(ERROR, "target 2 in row 7 of", "field 'labels', expected 0 to 1")
+@case(ERROR, "target 2 in row 7 (from 0) of", "field 'labels', expected 0 to 1")
 def binary_targets_out_of_range(job):
     values = [0.5] * 72
     values[22] = 2.0
     return with_targets(job, 'binary_cross_entropy { logits: "logits"  targets: "labels" }', values, 3)
 
 
-@case(ERROR, "targets with the sum 1.5 in row 7 of", "field 'labels', expected a distribution, whose sum is 1")
+@case(ERROR, "targets with the sum 1.5 in row 7 (from 0) of", "field 'labels', expected a distribution, whose sum is 1")
 def targets_that_are_no_distribution(job):
     values = [0.5, 0.25, 0.25] * 24
     values[21:24] = [0.5, 0.5, 0.5]
     return with_targets(job, 'softmax_cross_entropy { logits: "logits"  labels: "labels" }', values, 3)
 
 
-@case(ERROR, "target -3 in row 7 of", "field 'labels', expected 0 to 1")
+@case(ERROR, "target -3 in row 7 (from 0) of", "field 'labels', expected 0 to 1")
 def distribution_with_a_negative_number(job):
     values = [0.5, 0.25, 0.25] * 24
     values[21:24] = [-3.0, 4.0, 0.0]
     return with_targets(job, 'softmax_cross_entropy { logits: "logits"  labels: "labels" }', values, 3)
 
 
-@case(ERROR, "label 2 in row 7 of", "field 'labels', expected 0 to 1")
+@case(ERROR, "label 2 in row 7 (from 0) of", "field 'labels', expected 0 to 1")
 def whole_binary_targets_out_of_range(job):
     job.edit('softmax_cross_entropy { logits: "logits"  labels: "labels" }',
              'binary_cross_entropy { logits: "logits"  targets: "labels" }')

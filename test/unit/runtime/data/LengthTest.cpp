@@ -99,7 +99,7 @@ TEST_F(LengthTest, BatchesAreCutToTheirLength) {
       (std::vector<std::vector<int64_t>>{
           {10, 11, 12, -1, 15, 16, 17, 18}, {-1, -1, 13, 14, 19, -1}, {24, -1}, {20, 21, 22, 23}}));
   EXPECT_EQ(buckets, (std::vector<size_t>{1, 0, 0, 1}));
-  EXPECT_EQ((*dataset)->describeRow(batch, 0), "row 5 of '" + (folder / "r.npz") + "'");
+  EXPECT_EQ((*dataset)->describeRow(batch, 0), "row 5 (from 0) of '" + (folder / "r.npz") + "'");
   ASSERT_TRUE(iterator->restore({0, 2}).ok());
   ASSERT_TRUE(iterator->next(batch).ok());
   EXPECT_EQ(tokensOf(**dataset, batch), found[1]);

@@ -96,7 +96,7 @@ TEST_F(RaggedTest, RowsThatAreNotPaddedOrDoNotFit) {
   ASSERT_TRUE(dataset.ok()) << dataset.status().message();
   Batch batch = (*dataset)->allocate();
   EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
-            "row 0 of " + file +
+            "row 0 (from 0) of " + file +
                 ": field 'tokens' has shape [3], expected at most [2] (pad { truncate: true } "
                 "cuts it off)");
 }

@@ -163,7 +163,7 @@ TEST_F(SamplerTest, WrongWeights) {
     weights[17] = bad;
     write(weights, classes);
     EXPECT_EQ(error("sampler { weight: \"weights\" }"),
-              "row 17 of " + file + ": sampler finds " + found +
+              "row 17 (from 0) of " + file + ": sampler finds " + found +
                   " in field 'weights', expected a finite weight of 0 or more");
   }
   write(std::vector<double>(rowsToDraw), classes);
@@ -195,7 +195,7 @@ TEST_F(SamplerTest, WrongClasses) {
   classes[30] = -1;
   write(std::vector<double>(rowsToDraw), classes);
   EXPECT_EQ(error(byClass + "}"),
-            "row 30 of " + file +
+            "row 30 (from 0) of " + file +
                 ": sampler finds -1 in field 'classes', expected a class of 0 or more");
   EXPECT_EQ(error("sampler { by_class: \"weights\" }"),
             "sampler reads field 'weights' of type f64 and shape [], expected one integer a row");

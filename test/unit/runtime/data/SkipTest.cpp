@@ -101,9 +101,9 @@ TEST_F(SkipTest, ABadRowIsAsIfItWereNotThere) {
     EXPECT_EQ(seen[2], (Seen{{1, 4, 5}, {1, 5}, false, 2}));
     EXPECT_EQ(seen[3], (Seen{{6, 7, 9}, {2, 0}, true, 1}));
     std::sort(complaints.begin(), complaints.end());
-    EXPECT_EQ(complaints,
-              (std::vector<std::string>{"row 2 of 'flawed' is bad", "row 3 of 'flawed' is bad",
-                                        "row 8 of 'flawed' is bad"}));
+    EXPECT_EQ(complaints, (std::vector<std::string>{"row 2 (from 0) of 'flawed' is bad",
+                                                    "row 3 (from 0) of 'flawed' is bad",
+                                                    "row 8 (from 0) of 'flawed' is bad"}));
   }
 }
 
@@ -145,7 +145,7 @@ TEST_F(SkipTest, TooFewGoodRowsForABatch) {
     Batch batch = set->allocate();
     Status status = set->iterate()->next(batch);
     EXPECT_EQ(status.message(), "an epoch of 'flawed' has fewer rows that can be read than a batch "
-                                "of 3: 4 are bad; row 0 of 'flawed' is bad");
+                                "of 3: 4 are bad; row 0 (from 0) of 'flawed' is bad");
   }
 }
 
@@ -163,7 +163,7 @@ TEST_F(SkipTest, ALaterEpochWithTooFewGoodRows) {
     for (int again = 0; again < 2; ++again)
       EXPECT_EQ(iterator->next(batch).message(),
                 "an epoch of 'flawed' has fewer rows that can be read than a batch of 2: 3 are "
-                "bad; row 4 of 'flawed' is bad");
+                "bad; row 4 (from 0) of 'flawed' is bad");
   }
 }
 
@@ -173,7 +173,7 @@ TEST_F(SkipTest, FailIsTheDefault) {
   auto iterator = (*set)->iterate();
   Batch batch = (*set)->allocate();
   EXPECT_TRUE(iterator->next(batch).ok());
-  EXPECT_EQ(iterator->next(batch).message(), "row 4 of 'flawed' is bad");
+  EXPECT_EQ(iterator->next(batch).message(), "row 4 (from 0) of 'flawed' is bad");
 }
 
 TEST_F(SkipTest, TheBudgetLimitsHowFarAhead) {

@@ -240,7 +240,7 @@ TEST_F(StageTest, OneHot) {
   ASSERT_TRUE(dataset.ok());
   Batch batch = (*dataset)->allocate();
   EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
-            "row 5 of '" + (folder / "digits.npz") +
+            "row 5 (from 0) of '" + (folder / "digits.npz") +
                 "': field 'labels' is label 5, expected 0 to 4 for one_hot");
 }
 
@@ -278,7 +278,7 @@ TEST_F(StageTest, Pad) {
   ASSERT_TRUE(dataset.ok());
   Batch batch = (*dataset)->allocate();
   EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
-            "row 0 of '" + (folder / "small.npz") +
+            "row 0 (from 0) of '" + (folder / "small.npz") +
                 "': field 's' has shape [2, 2], expected at most [1, 3] (pad { truncate: true } "
                 "cuts it off)");
 }
@@ -312,7 +312,8 @@ TEST_F(StageTest, StandardizeFindsTheTrainingRowsStatistics) {
   values[2] = NAN;
   writeFile(folder / "table.npz", zip({{"x.npy", npy("<f4", "(4, 2)", bytesOf(values))}}));
   context.state = nullptr;
-  EXPECT_NE(buildError(rows + map, context).find("finds values in"), std::string::npos);
+  EXPECT_NE(buildError(rows + map, context).find("finds nan in row 1 (from 0) of"),
+            std::string::npos);
 }
 
 } // namespace

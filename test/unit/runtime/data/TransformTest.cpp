@@ -160,7 +160,7 @@ TEST_F(TransformTest, ValueThatAnIntegerCannotHold) {
   ASSERT_TRUE(dataset.ok());
   Batch batch = (*dataset)->allocate();
   EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
-            "row 3 of '" + path() + "': field 'labels' is 5e+09, which does not fit i32");
+            "row 3 (from 0) of '" + path() + "': field 'labels' is 5e+09, which does not fit i32");
 }
 
 TEST_F(TransformTest, FeedErrors) {
@@ -189,9 +189,36 @@ TEST_F(TransformTest, LabelOutOfRange) {
     EXPECT_TRUE(iterator->next(batch).ok());
     EXPECT_TRUE(iterator->next(batch).ok());
     EXPECT_EQ(iterator->next(batch).message(), "label " + std::to_string(label) +
-                                                   " in row 17 of '" + path() +
+                                                   " in row 17 (from 0) of '" + path() +
                                                    "', field 'labels', expected 0 to 9");
   }
+}
+
+/// A message has the number that the file has, where maps have made another one of it.
+TEST_F(TransformTest, LabelOutOfRangeAfterMaps) {
+  auto members = digits(20);
+  members[1].content = npy("<i8", "(20,)", bytesOf(std::vector<int64_t>(20, 12)));
+  writeFile(path(), zip(members));
+  auto dataset = build(spec("", "map { field: \"images\" cast: F32 } map { field: \"labels\" "
+                                "offset: -1 } repeat { times: 2 } batch { size: 8 }"),
+                       context);
+  ASSERT_TRUE(dataset.ok());
+  Batch batch = (*dataset)->allocate();
+  EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
+            "label 11 (12 in the data) in row 0 (from 0) of '" + path() +
+                "', field 'labels', expected 0 to 9");
+}
+
+TEST_F(TransformTest, StandardizeNamesTheRowOfAnInfinity) {
+  auto members = digits(5);
+  std::vector<float> images(20, 0.5f);
+  images[13] = -INFINITY;
+  members[0].content = npy("<f4", "(5, 2, 2)", bytesOf(images));
+  writeFile(path(), zip(members));
+  EXPECT_EQ(
+      buildError(spec("", "map { field: \"images\" standardize { } } batch { size: 5 }"), context),
+      "standardize of field 'images' finds -inf in row 3 (from 0) of '" + path() +
+          "', expected finite numbers");
 }
 
 TEST_F(TransformTest, StageErrors) {
