@@ -45,7 +45,6 @@ private:
 };
 
 std::vector<std::string> TableLook::line() {
-  skipEmptyLines();
   std::vector<std::string> cells;
   if (at == end)
     return cells;
@@ -98,6 +97,7 @@ void TableLook::lookAtCell(LookedField &field, const std::string &cell, bool isF
 Status TableLook::run(LookedData &data) {
   if (!skipByteOrderMark())
     return error;
+  skipEmptyLines();
   for (std::string &name : line())
     data.fields.push_back({std::move(name)});
   if (data.fields.empty())
@@ -105,10 +105,16 @@ Status TableLook::run(LookedData &data) {
   if (Status named = expectNames(data); !named.ok())
     return named;
   std::vector<bool> isFirst(data.fields.size(), true);
-  for (auto cells = line(); !cells.empty(); cells = line(), ++data.rows) {
-    if (cells.size() != data.fields.size())
-      return Status::error(text('\'', data.path, "': row ", data.rows, " has ", cells.size(),
-                                " cells, expected ", data.fields.size(), " as in the header"));
+  for (;; ++data.rows) {
+    skipEmptyLines();
+    const char *begin = at;
+    std::vector<std::string> cells = line();
+    if (cells.empty())
+      break;
+    if (cells.size() != data.fields.size()) {
+      fail(begin, "expected ", data.fields.size(), " cells as in the header, found ", cells.size());
+      return error;
+    }
     for (size_t i = 0; i < cells.size(); ++i) {
       lookAtCell(data.fields[i], cells[i], isFirst[i]);
       isFirst[i] = isFirst[i] && isMissing(cells[i]);

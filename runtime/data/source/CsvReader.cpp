@@ -59,6 +59,8 @@ private:
     return true;
   }
   bool failCount(size_t column);
+  size_t countCells(size_t column);
+  bool failCells(const char *position, size_t count);
 
   const CsvOptions &options;
   std::vector<Run> runs;
@@ -154,6 +156,12 @@ template <typename T> bool CsvReader::readWithCare(const Column &column, T &valu
     value = T(*column.missing());
   } else {
     auto expected = [&](const char *what) {
+      // Where a row lacks a cell, those behind it are in wrong columns.
+      const char *position = std::exchange(at, cell.end);
+      size_t count = countCells(size_t(&column - columns.data()));
+      at = position;
+      if (count != columns.size())
+        return failCells(at, count);
       return fail(at, "expected ", what, type, " in column '", column.name, "', found '",
                   content.substr(0, 40), '\'');
     };
@@ -213,16 +221,26 @@ template <typename T> bool CsvReader::readCells(const Run &run) {
   return run.field->categories ? readTexts<T>(run) : readRun<T>(run);
 }
 
-bool CsvReader::failCount(size_t column) {
-  const char *position = at;
+/// The number of cells in the row, read from the end of a column's cell on; 0 after an error.
+size_t CsvReader::countCells(size_t column) {
   for (++column; !endsLine(at); ++column) {
     ++at;
     CsvCell cell = nextCell();
     if (!cell.end)
-      return false;
+      return 0;
     at = cell.end;
   }
-  return fail(position, "expected ", columns.size(), " cells as in the header, found ", column);
+  return column;
+}
+
+bool CsvReader::failCells(const char *position, size_t count) {
+  return count &&
+         fail(position, "expected ", columns.size(), " cells as in the header, found ", count);
+}
+
+bool CsvReader::failCount(size_t column) {
+  const char *position = at;
+  return failCells(position, countCells(column));
 }
 
 bool CsvReader::readRow() {

@@ -119,6 +119,14 @@ TEST(Csv, MissingValues) {
   EXPECT_EQ(errorOf("b,a\n1,2\n3,NaN\n", GRADC_I64), "t.csv:3:3" + ending);
 }
 
+TEST(Csv, ARowWithoutACellIsNotBlamedForTheTypeOfTheNext) {
+  EXPECT_EQ(errorOf("b,a,c\n1,2,x\n3,y\n"),
+            "t.csv:3:3: expected 3 cells as in the header, found 2");
+  EXPECT_EQ(errorOf("b,a,c\n1,x,2,3\n"), "t.csv:2:3: expected 3 cells as in the header, found 4");
+  EXPECT_EQ(errorOf("b,a,c\n1,x,\"2\n3\"\n"),
+            "t.csv:2:3: expected a number of type f32 in column 'a', found 'x'");
+}
+
 /// Compares each number with the C library's result.
 template <typename T> void expectLikeStrtod(const std::vector<std::string> &texts) {
   std::string table = "a\n";
