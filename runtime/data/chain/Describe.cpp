@@ -236,10 +236,12 @@ void Describer::describeStage(Config stage) {
       stage.name() != "map")
     return;
   uint32_t before = problems;
-  if (stage.name() == "batch" && stage.child("bucket") &&
-      !succeeds(stage, before, checkBuckets(stage, context, pipeline)))
-    return;
-  succeeds(stage, before, applyStage(stage, context, pipeline));
+  bool isBatch = stage.name() == "batch";
+  if (!isBatch || !stage.child("bucket") ||
+      succeeds(stage, before, checkBuckets(stage, context, pipeline)))
+    succeeds(stage, before, applyStage(stage, context, pipeline));
+  if (isBatch && !pipeline.rule)
+    pipeline.rule.emplace(); // stages after a wrong batch still come after it
   if (stage.name() == "map" && !knowsFields && listener.step) {
     std::string name(stage.string("field"));
     gradc_data_field field = {name.c_str(), GRADC_F32, 0, nullptr, 0};

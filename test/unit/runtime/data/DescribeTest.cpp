@@ -189,8 +189,8 @@ TEST_F(DescribeTest, TellsAllProblemsAtTheirValues) {
   EXPECT_EQ(
       describe(R"(source { npz { path: "digits.npz" rows { every: 0 } } }
       map { field: "image" cast: F32 } map { field: "images" resize { shorter: 0 } }
-      map { field: "images" pad { shape: 4 } } skip { rows: 60 } parallelism: -1 batch { size: 0 }
-      shard { count: 2 index: 2 } prefetch { depth: -1 })")
+      map { field: "images" pad { shape: 4 } } skip { rows: 60 } shard { count: 2 index: 2 }
+      parallelism: -1 batch { size: 0 } prefetch { depth: -1 })")
           .problems,
       (std::vector<std::string>{
           "parallelism: data { parallelism } is -1, expected 0 (found by measuring) to 1024",
@@ -201,13 +201,15 @@ TEST_F(DescribeTest, TellsAllProblemsAtTheirValues) {
           "map: pad { shape } is [4], expected 2 dims above 0 for field 'images' of shape [2, 2]",
           text("skip: the data set is empty: skip leaves none of the 60 rows of '",
                folder / "digits.npz", "'"),
-          "size: batch { size } is 0, expected 1 or more",
           "shard: shard { index } is 2, expected 0 to 1 (count is 2)",
+          "size: batch { size } is 0, expected 1 or more",
           "depth: prefetch { depth } is -1, expected 0 (found by measuring) to 1024"}));
   EXPECT_EQ(describe("").problems,
             (std::vector<std::string>{
                 "training: data has no source: add source { npz { path: \"data.npz\" } }",
                 "training: data has no batch stage: add stage { batch { size: 32 } }"}));
+  EXPECT_EQ(describe(source + "batch { size: 0 } prefetch { }").problems,
+            std::vector<std::string>{"size: batch { size } is 0, expected 1 or more"});
   // Blocks are also checked without their data.
   EXPECT_EQ(describe(R"(source { npz { path: "later.npz" } } map { field: "x" flip { vertical: 2 } }
                         map { field: "x" normalize { deviation: 0 } } )" +
