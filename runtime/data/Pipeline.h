@@ -140,6 +140,9 @@ struct Pipeline {
   std::vector<size_t> standardized; ///< the field of each standardize stage
   bool rowByRow = false;            ///< all fields of a row are made before those of the next one
   std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none
+  /// The part of the source block that an error of `applySource` is about; absent: the source's
+  /// kind.
+  Config part;
   /// Why a description cannot know the number of rows; "" if it can.
   std::string unknownRows;
 

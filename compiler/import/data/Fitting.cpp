@@ -30,7 +30,9 @@ struct Fitting {
         field.add_missing(number);
     }
   }
+  /// The message of an error, and the value that it is about; 0: the source.
   std::string problem = {};
+  uint32_t place = 0;
 };
 } // namespace
 
@@ -74,12 +76,21 @@ static LogicalResult fitTrained(const SpecFile &spec, const spec::Data &data, sp
         static_cast<Fitting *>(self)->take(field, ArrayRef(texts, texts ? count : 0),
                                            ArrayRef(numbers, numbers ? count : 0));
       },
-      [](void *self, const char *message) { static_cast<Fitting *>(self)->problem = message; });
+      [](void *self, uint32_t value, const char *message) {
+        static_cast<Fitting *>(self)->problem = message;
+        static_cast<Fitting *>(self)->place = value;
+      });
   if (!code)
     return success();
+  // Rows and split choose the rows; neither categories nor fill are to blame.
+  bool isField = llvm::any_of(csv.field(), [&](const spec::CsvField &field) {
+    return &field == tree.messages[fitting.place];
+  });
+  if (auto [line, column] = tree.places[fitting.place]; fitting.place && line >= 0)
+    where = spec.at(line, column);
   InFlightDiagnostic error = emitError(where) << fitting.problem;
   constexpr int wrongBlock = 3;
-  if (code != wrongBlock)
+  if (code != wrongBlock && (!fitting.place || isField))
     error.attachNote() << "categories and fill values are found in the data to train on when "
                           "the job is compiled; without these data list categories { value } and "
                           "missing";

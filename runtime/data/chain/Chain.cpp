@@ -130,11 +130,12 @@ Status applySource(Config source, const DataContext &context, Pipeline &pipeline
                                            : applyMemory(context, pipeline);
     if (!status.ok())
       return status;
-    if (Config rows = kind.child("rows"))
-      if (status = applyRows(rows, context, pipeline); !status.ok())
+    pipeline.part = kind.child("rows");
+    if (pipeline.part)
+      if (status = applyRows(pipeline.part, context, pipeline); !status.ok())
         return status;
-    Config split = source.child("split");
-    return split ? applySplit(split, context, pipeline) : Status();
+    pipeline.part = source.child("split");
+    return pipeline.part ? applySplit(pipeline.part, context, pipeline) : Status();
   }
   return Status::invalid(
       "data { source } names no source, expected npz, npy, csv, idx, tokens, folder or tfrecord");

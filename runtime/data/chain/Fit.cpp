@@ -85,6 +85,8 @@ public:
   Fit(void *self, gradc_data_fitted fitted) : self(self), fitted(fitted) {}
 
   Status run(Config data, const char *folder);
+  /// The value that an error is about; 0: the source.
+  uint32_t place() const { return part ? part.position() : 0; }
 
 private:
   Status fitField(Config field, const Table &table);
@@ -96,6 +98,7 @@ private:
   gradc_data_fitted fitted;
   FittedColumns fit;
   bool skips = false; ///< rows that cannot be read
+  Config part;        ///< of the block, that an error is about
 };
 
 Result<std::vector<size_t>> Fit::tellCategories(Config field, const std::vector<Values> &columns) {
@@ -188,12 +191,13 @@ Status Fit::run(Config data, const char *folder) {
   if (Config by = data.child("source").child("split").child("stratify"))
     context.uses.push_back({std::string(by.string()), "split { stratify } reads"});
   Pipeline pipeline;
-  if (Status status = applySource(data.child("source"), context, pipeline); !status.ok())
-    return status;
-  for (Config field : asking)
-    if (Status status = fitField(field, *pipeline.table); !status.ok())
-      return status;
-  return {};
+  Status status = applySource(data.child("source"), context, pipeline);
+  part = pipeline.part;
+  for (size_t i = 0; status.ok() && i < asking.size(); ++i) {
+    part = asking[i];
+    status = fitField(part, *pipeline.table);
+  }
+  return status;
 }
 
 } // namespace
@@ -202,11 +206,12 @@ Status Fit::run(Config data, const char *folder) {
 
 int gradc_data_fit(const gradc_artifact_value *values, const char *strings, const char *folder,
                    void *self, gradc_data_fitted fitted,
-                   void (*problem)(void *self, const char *message)) {
+                   void (*problem)(void *self, uint32_t value, const char *message)) {
   using namespace gradc::runtime;
-  Status status = Fit(self, fitted).run(Config(values, strings), folder);
+  Fit fit(self, fitted);
+  Status status = fit.run(Config(values, strings), folder);
   if (status.ok())
     return 0;
-  problem(self, status.message().c_str());
+  problem(self, fit.place(), status.message().c_str());
   return int(status.code());
 }

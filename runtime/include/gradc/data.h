@@ -98,9 +98,11 @@ typedef void (*gradc_data_fitted)(void *self, uint32_t field, uint32_t count, co
 
 /* Reads the table of a `data` block and computes the values that its csv fields leave open: the categories of fields that
  * list none, and the values for `fill`. Returns 0, 1 if the data cannot be read, or 3 if the block is invalid, after a call
- * of `problem` with the message. Reads nothing if no field leaves a value open. */
+ * of `problem` with the message and the index of the value that it is about, 0 for the source. Reads nothing if no field
+ * leaves a value open. */
 int gradc_data_fit(const gradc_artifact_value *values, const char *strings, const char *folder,
-                   void *self, gradc_data_fitted fitted, void (*problem)(void *self, const char *message));
+                   void *self, gradc_data_fitted fitted,
+                   void (*problem)(void *self, uint32_t value, const char *message));
 
 #ifdef __cplusplus
 }
