@@ -3,15 +3,17 @@ model are refused with both in the message.
 
     init_drafts.py ROOT
 """
+import array
 import os
 import random
 import struct
 import subprocess
 import sys
+import zipfile
 import zlib
 
 sys.path[:0] = [os.path.join(sys.argv[1], "test"), os.path.join(sys.argv[1], "test/bars")]
-from bar import DIGITS, gradc, scratch
+from bar import DIGITS, gradc, scratch, write_npy
 from onnx_writer import FLOAT, INT64, Model
 
 NUMBERS = random.Random(4)
@@ -120,6 +122,14 @@ def arrays(folder):
     inside = lambda name: os.path.join(folder, name)
     drafts(folder, os.path.join(DIGITS, "mlp.onnx"), os.path.join(DIGITS, "digits.npz"), "cast: F32  scale: 0.0625", 'stratify: "labels"',
            'feed { input: "x"  field: "images" }')
+    os.mkdir(inside("uneven"))
+    write_npy(inside("uneven/x.npy"), array.array("f", [0.5] * 1280), (20, 8, 8))
+    write_npy(inside("uneven/labels.npy"), array.array("q", [1] * 19), (19,))
+    with zipfile.ZipFile(inside("uneven.npz"), "w") as archive:
+        for name in ("x.npy", "labels.npy"):
+            archive.write(inside(f"uneven/{name}"), name)
+    for data in ("uneven", "uneven.npz"):
+        refuses(folder, os.path.join(DIGITS, "mlp.onnx"), inside(data), "differ in their rows", "'x' has 20", "'labels' has 19")
     linear(inside("wide.onnx"), 5, 10)
     refuses(folder, inside("wide.onnx"), os.path.join(DIGITS, "digits.npz"), 'graph input "x" f32 [N, 5]', "images u8 [8, 8], labels")
 

@@ -163,7 +163,8 @@ Result<LookedData> lookAtTable(const std::string &path) {
 }
 
 void lookAtArray(const SourceArray &array, LookedData &data, std::string file) {
-  LookedField field = {array.field.name, array.field.dtype, array.field.shape, std::move(file)};
+  LookedField field = {array.field.name, array.field.dtype, array.field.shape, std::move(file),
+                       array.rows};
   constexpr size_t enough = size_t(1) << 20; // number of values that suffice to judge the rest
   size_t count = size_t(array.rows) * array.field.elements();
   if (!field.isScalar())

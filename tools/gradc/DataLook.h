@@ -17,6 +17,7 @@ struct LookedField {
   gradc_dtype dtype = GRADC_F32;
   std::vector<int64_t> shape = {}; ///< of one row
   std::string file = {};           ///< of its own, in a folder of .npy files
+  int64_t rows = 0;                ///< of an array
 
   bool isText = false;
   bool isWhole = true; ///< all values are integers

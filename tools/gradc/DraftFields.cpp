@@ -58,6 +58,7 @@ public:
 
 private:
   const LookedField *find(const DraftPort &port, std::string &others) const;
+  Status expectEqualRows() const;
   void addMaps(const DraftPort &port, const LookedField &field);
   void addMap(const LookedField &field, const std::string &what, const std::string &why) {
     parts.maps.push_back(text("map { field: ", inQuotes(field.name), "  ", what, " } }",
@@ -111,6 +112,21 @@ void ArrayMatch::addMaps(const DraftPort &port, const LookedField &field) {
   }
 }
 
+/// Of a folder only the fields in use are read, of an archive all.
+Status ArrayMatch::expectEqualRows() const {
+  const LookedField *first = nullptr;
+  for (const LookedField &field : data.fields) {
+    if (data.kind != LookedData::Kind::npz && !isUsed(field))
+      continue;
+    if (first && first->rows != field.rows)
+      return Status::invalid(text("fields of '", data.path, "' differ in their rows: '",
+                                  first->name, "' has ", first->rows, ", '", field.name, "' has ",
+                                  field.rows));
+    first = &field;
+  }
+  return {};
+}
+
 Result<DraftParts> ArrayMatch::run(const std::string &path) {
   if (const LookedField *target = model.output.isLoss ? nullptr : findTarget(model, data.fields))
     parts.target = *target;
@@ -125,6 +141,8 @@ Result<DraftParts> ArrayMatch::run(const std::string &path) {
     parts.feeds.emplace_back(port.name, field->name);
     addMaps(port, *field);
   }
+  if (Status equal = expectEqualRows(); !equal.ok())
+    return equal;
   if (data.kind == LookedData::Kind::npz) {
     parts.source = text("npz { path: ", inQuotes(path), " }");
     return parts;
