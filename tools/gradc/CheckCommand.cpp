@@ -5,6 +5,7 @@
 #include "runtime/train/Turns.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
+#include "tools/gradc/DataCheck.h"
 #include "tools/gradc/Files.h"
 #include "tools/gradc/JobSummary.h"
 
@@ -82,6 +83,8 @@ int check(const CompileArguments &arguments, bool json) {
     return code;
   if (int code = expectExport(arguments.file, compilation.imported()))
     return code;
+  if (Status status = checkValues(compilation.imported(), folderOf(arguments.file)); !status.ok())
+    return fail(status);
   // The graph phase asks each op on the way for its gradient.
   bool differentiates = compilation.imported().differentiates();
   JobSummary summary(compilation.imported());
