@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -31,11 +32,22 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
+# The arguments of this package that stand for options of the command line in the messages of compiler and runtime.
+_ARGUMENTS = {"checkpoint": "checkpoint", "data-dir": "data_folder", "export": "export", "log": "log", "resume": "resume", "shape": "shapes",
+              "string-bytes": "string_bytes", "target": "target"}
+_OPTION = re.compile(rf"--({'|'.join(_ARGUMENTS)})\b(?: (\w+)=(\d+(?:x\d+)*))?=?")
+
+
+def _argument(option: re.Match) -> str:
+    shape = f"{{'{option[2]}': [{option[3].replace('x', ', ')}]}}" if option[2] else ""
+    return f"{_ARGUMENTS[option[1]]}={shape}"
+
+
 class Error(RuntimeError):
     """A failed call. `status`: 1 data, files, a loss that is not finite; 2 a wrong argument; 3 a damaged artifact; 5 too little memory."""
 
     def __init__(self, message: str, status: int = 2):
-        super().__init__(message)
+        super().__init__(_OPTION.sub(_argument, message))
         self.status = status
 
 
@@ -162,7 +174,11 @@ class Entry:
             except KeyError:
                 raise Error(f"'{self.name}' takes {self.keys}, found {sorted(given)}") from None
         if len(given) != len(self.data):
-            raise Error(f"'{self.name}' takes {len(self.data)} arrays, found {len(given)}")
+            takes = f"{len(self.data)} array{'s' * (len(self.data) != 1)}"
+            if all(isinstance(one, np.ndarray) for one in given):
+                raise Error(f"'{self.name}' takes {takes}, found {len(given)}")
+            raise Error(f"'{self.name}' takes {takes}, found a {type(given).__name__} of {type(given[0]).__name__}: make it an array with "
+                        "numpy.array")
         return list(given)
 
 
@@ -203,6 +219,7 @@ class Session:
         check(lib.gradc_session_create(model.handle, options, made))
         self.model, self._handle = model, made[0]
         self._entries = {entry.name: entry for entry in (Entry(self._handle, i) for i in range(lib.gradc_entry_count(self._handle)))}
+        self._known = {name for entry in self._entries.values() for port in entry.data for name in (port.field, port.name)}
         self._result = ffi.new("gradc_step_result *", {"size": ffi.sizeof("gradc_step_result")})
         self._options = ffi.new("gradc_step_options *", {"size": ffi.sizeof("gradc_step_options")})
         self._only, self._rows, self._rate = self._entries.get("train"), -1, 0  # the last two repeat the content of _options
@@ -267,6 +284,8 @@ class Session:
             raise Error(f"the job has several kinds of steps: kind is one of {trains}" if trains else "the model trains nothing: compile it "
                         "with a training spec")
         arrays, rows = entry.arrange(data), -1
+        if type(data) is not np.ndarray and len(arrays) < len(data) and isinstance(data, Mapping) and (unknown := sorted(set(data) - self._known)):
+            raise Error(f"'{entry.name}' takes {entry.keys}, found {unknown} as well")
         if self._forks != _forks or not self._handle:
             _ = self.handle  # raises the error
         with self._lock:

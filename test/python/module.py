@@ -300,6 +300,15 @@ class Digits(unittest.TestCase):
             again = gradc.train(self.model, epochs=1, checkpoint=run, resume="latest")
             self.assertEqual(again.steps, 45)
 
+    def test_messages_name_arguments(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = os.path.join(folder, "run")
+            gradc.train(self.model, steps=3, checkpoint=run)
+            with self.assertRaisesRegex(gradc.Error, "go on from it with resume=, or name another folder with checkpoint= or"):
+                gradc.train(self.model, steps=3, checkpoint=run)
+            with self.assertRaisesRegex(gradc.CompileError, r"or with shapes=\{'x': \[1, 8, 8\]\}"):
+                gradc.compile(MODEL)
+
     def test_an_interrupt_during_a_step_is_raised(self):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         for delay in (0.02, 0.05, 0.08):
@@ -324,6 +333,8 @@ class Digits(unittest.TestCase):
         wrong = [
             (lambda: session.step({"images": data["images"]}), "'train' takes \\['images', 'labels'\\], found \\['images'\\]"),
             (lambda: session.step([data["images"]]), "takes 2 arrays, found 1"),
+            (lambda: session.step(data | {"weight": data["labels"]}), "'train' takes \\['images', 'labels'\\], found \\['weight'\\] as well"),
+            (lambda: session.predict([[0.5] * 64] * 3), "'forward' takes 1 array, found a list of list: make it an array with numpy.array"),
             (lambda: session.step(data | {"images": data["images"].astype(np.float64)}),
              "'images' has type float64 and shape \\[32, 8, 8\\], expected float32 \\[rows, 8, 8\\]"),
             (lambda: session.step(data | {"labels": data["labels"][:3]}), "'labels' has 3 rows, the fields before it 32"),
