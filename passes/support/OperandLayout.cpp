@@ -47,8 +47,8 @@ static bool hasRoomForPairs(const exec::Level &level) {
 }
 
 /// The two matrix dims of a factor: the summed dim, and the other one. None for other factors, and
-/// if the level reads no pairs. A convolution sums pairs of channels, for every tap, if a picture's
-/// channels are adjacent. (AMX's rows are evenly spaced, those of windows are not.)
+/// if the level reads no pairs. A convolution sums pairs of channels for every tap, and the
+/// gradient of its filter pairs of pictures for every position.
 struct DotDims {
   int64_t summed, other;
 };
@@ -59,7 +59,8 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
   if (!hasRoomForPairs(level) || own.size() < 2 ||
       !getElementTypeOrSelf(op->getOperand(i).getType()).isBF16())
     return std::nullopt;
-  if (letters.window && (level.amxRows || !letters.isSummed(letters.lhs.back()) ||
+  // AMX's rows are evenly spaced, those of windows are not.
+  if (letters.window && (level.amxRows || winogradGradientOutputs(op, level) ||
                          llvm::any_of(own, [&](char letter) { return letters.isBatch(letter); })))
     return std::nullopt;
   std::optional<int64_t> summed, other;

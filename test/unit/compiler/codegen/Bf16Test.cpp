@@ -135,6 +135,64 @@ TEST(Bf16, PairsOfAGradientOnLevel_x86_64_v4_bf16) {
   gradients(level);
 }
 
+/// A contraction over windows with its rhs, and its lhs if `lhsLayout` says so, in pairs.
+void convolution(const char *lhs, const char *rhs, const char *dims, const char *window,
+                 const char *result, const char *walk, const char *lhsLayout, const char *rhsLayout,
+                 const mlir::exec::Level *native) {
+  expectRight(formatv(R"(exec.kernel @k(%x: tensor<{0}xbf16>, %w: tensor<{1}xbf16>) attributes {{
+      layouts = [{6}, #exec.panel<{7}>, unit],
+      schedule = #exec.schedule<lanes = 16, {5}> } {{
+        %y = grad.convolution %x, %w dims "{2}" window <{3}> wide : tensor<{0}xbf16>, tensor<{1}xbf16>
+        exec.yield %y : tensor<{4}xf32> })",
+                      lhs, rhs, dims, window, result, walk, lhsLayout, rhsLayout)
+                  .str(),
+              2e-5, native);
+}
+
+void convolutions(const mlir::exec::Level *native) {
+  const char *filter = "dim = 3, width = 32, pairs = 2", *turned = "dim = 2, width = 32, pairs = 3";
+  const char *pixels = "tile = [1, 1, 6, 32], order = [0, 1, 3, 2], grain = 1";
+  // Padding, an odd number of channels, strides and dilation, windows of one element.
+  convolution("5x7x7x13", "3x3x13x40", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]", "5x7x7x40",
+              pixels, "unit", filter, native);
+  convolution("9x8x3x10", "3x3x10x8", "nc,co->no", "[3, 3] stride [2, 2] low [1, 1] high [1, 1]",
+              "5x4x3x8", pixels, "unit", filter, native);
+  convolution("9x8x7x4", "3x2x4x8", "nc,co->no", "[3, 2] low [2, 1] high [2, 1] dilation [2, 3]",
+              "9x7x7x8", pixels, "unit", filter, native);
+  convolution("4x5x7x12", "1x1x12x33", "nc,co->no", "[1, 1]", "4x5x7x33", pixels, "unit", filter,
+              native);
+  // Tiles of positions: some points of a tile have taps that others lack.
+  for (const char *tile : {"[1, 3, 1, 32]", "[2, 3, 2, 16]"})
+    convolution("6x7x3x6", "3x3x6x20", "nc,co->no", "[3, 3] low [1, 1] high [1, 1]", "6x7x3x20",
+                formatv("tile = {0}, order = [0, 1, 3, 2], grain = 1", tile).str().c_str(), "unit",
+                filter, native);
+  // Gradients of pictures reverse the window; where it had strides, pictures are spread out.
+  convolution("5x4x6x8", "3x3x40x8", "no,co->nc", "[3, 3] low [1, 1] high [1, 1] reversed",
+              "5x4x6x40", pixels, "unit", turned, native);
+  convolution("5x4x6x8", "3x3x10x8", "no,co->nc",
+              "[3, 3] low [1, 1] high [1, 2] base [2, 2] reversed", "9x8x6x10", pixels, "unit",
+              turned, native);
+  // Gradients of filters sum pairs of pictures, also of an odd number.
+  for (const char *block : {"", ", block = [1, 4]", ", block = [3, 2]"})
+    for (const char *layout : {"unit", "#exec.panel<dim = 3, width = 32, pairs = 2>"})
+      convolution(
+          "8x7x5x13", "8x7x5x20", "nc,no->co", "[8, 7] low [1, 1] high [1, 1]", "3x3x13x20",
+          formatv("tile = [1, 1, 6, 32], order = [3, 0, 1, 2], grain = 1{0}", block).str().c_str(),
+          layout, filter, native);
+  convolution("9x8x6x6", "5x4x6x8", "nc,no->co", "[5, 4] low [1, 1] high [1, 0] dilation [2, 2]",
+              "3x3x6x8", "tile = [1, 1, 6, 16], order = [0, 1, 2, 3], grain = 1, block = [1, 2]",
+              "#exec.panel<dim = 3, width = 32, pairs = 2>", filter, native);
+}
+
+TEST(Bf16, PairsOfAConvolution) { convolutions(nullptr); }
+
+TEST(Bf16, PairsOfAConvolutionOnLevel_x86_64_v4_bf16) {
+  const mlir::exec::Level *level = mlir::exec::findLevel("x86-64-v4+bf16");
+  if (!mlir::exec::runsHere(*level))
+    GTEST_SKIP() << "this machine lacks level x86-64-v4+bf16";
+  convolutions(level);
+}
+
 // Blocks of 16 rows and 16 columns, fewer rows at the end, and sums that end within 32 steps.
 TEST(Bf16, BlocksOnLevel_x86_64_v4_amx) {
   const mlir::exec::Level *level = mlir::exec::findLevel("x86-64-v4+amx");

@@ -212,6 +212,16 @@ TEST(Convolution, WinogradOf16Bits) {
               element, kind)
               .str(),
           1e-4);
+  for (const char *element : {"bf16", "f16"}) // the gradient of the pictures
+    expectRight(
+        formatv(R"(exec.kernel @k(%y: tensor<8x8x3x16x{0}>, %w: tensor<3x3x32x16x{0}>) attributes {{
+      layouts = [unit, #exec.panel<dim = 2, width = 16, winograd4x4>, unit],
+      schedule = #exec.schedule<lanes = 8, tile = [4, 4, 3, 16], order = [0, 1, 2, 3], grain = 1, winograd4x4> } {{
+        %x = grad.convolution %y, %w dims "no,co->nc" window <[3, 3] low [1, 1] high [1, 1] reversed> wide : tensor<8x8x3x16x{0}>, tensor<3x3x32x16x{0}>
+        exec.yield %x : tensor<8x8x3x32xf32> })",
+                element)
+            .str(),
+        1e-4);
 }
 
 TEST(Convolution, WinogradKeepsNaN) {
