@@ -51,9 +51,14 @@ public:
       return Table::read(field, rows, scratch, out);
     size_t bytes = fieldList[field].bytes();
     const std::byte *data = arrays[field].data;
-    for (int64_t row : rows.rows) {
-      std::memcpy(out, data + size_t(row) * bytes, bytes);
-      out += bytes;
+    const MappedFile *file = arrays[field].file.get();
+    for (size_t i = 0, run = 1; i < rows.rows.size(); i += run) {
+      run = 1; // of rows that follow each other
+      while (i + run < rows.rows.size() && rows.rows[i + run] == rows.rows[i] + int64_t(run))
+        ++run;
+      const std::byte *from = data + size_t(rows.rows[i]) * bytes;
+      file ? file->copy(from, run * bytes, out) : void(std::memcpy(out, from, run * bytes));
+      out += run * bytes;
     }
     return {};
   }

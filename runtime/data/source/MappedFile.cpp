@@ -77,8 +77,13 @@ std::string MappedFile::cutOff() {
   return {};
 }
 
-MappedFile::MappedFile(const std::string &path, const std::byte *base, size_t size)
-    : base(base), size(size), mapping(base ? Mapping::add(path, base, size) : nullptr) {}
+/// Descriptors of mapped files; data may be in more files than a process may have open.
+static std::atomic<int> openFiles{0};
+static constexpr int mostOpenFiles = 64;
+
+MappedFile::MappedFile(const std::string &path, const std::byte *base, size_t size, int descriptor)
+    : base(base), size(size), descriptor(descriptor),
+      mapping(base ? Mapping::add(path, base, size) : nullptr) {}
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string &path) {
   auto failed = [&](int code) {
@@ -96,18 +101,36 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string &pa
   auto size = size_t(status.st_size);
   void *base = size ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : nullptr;
   int code = errno;
-  close(descriptor);
+  bool stays = base != MAP_FAILED && size > lettingGoBytes && openFiles < mostOpenFiles;
+  if (stays) {
+    ++openFiles;
+  } else {
+    close(descriptor);
+    descriptor = -1;
+  }
   if (base == MAP_FAILED)
     return failed(code);
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, static_cast<const std::byte *>(base), size));
+      new MappedFile(path, static_cast<const std::byte *>(base), size, descriptor));
 }
 
 MappedFile::~MappedFile() {
+  if (descriptor >= 0) {
+    close(descriptor);
+    --openFiles;
+  }
   if (!base)
     return;
   mapping->base.store(nullptr);
   munmap(const_cast<std::byte *>(base), size);
+}
+
+void MappedFile::copy(const std::byte *from, size_t count, std::byte *to) const {
+  constexpr size_t least = 4096; // a page fault costs as much as reading some thousand bytes
+  bool isRead = descriptor >= 0 && count >= least && from >= base && from + count <= base + size &&
+                pread(descriptor, to, count, from - base) == ssize_t(count);
+  if (!isRead)
+    std::memcpy(to, from, count);
 }
 
 void MappedFile::letGo() const {

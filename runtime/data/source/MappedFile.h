@@ -30,15 +30,19 @@ public:
   MappedFile(const MappedFile &) = delete;
 
   std::span<const std::byte> bytes() const { return {base, size}; }
+  /// Copies bytes of the file, or of memory in its place. Long runs are read instead of mapped:
+  /// Linux maps a file's cached pages in blocks of up to 2 MB, which count for this process.
+  void copy(const std::byte *from, size_t count, std::byte *to) const;
   /// If many pages have been read, marks them as no longer needed: they may stay in the page cache
   /// but no longer count for this process.
   void letGo() const;
 
 private:
   struct Mapping;
-  MappedFile(const std::string &path, const std::byte *base, size_t size);
+  MappedFile(const std::string &path, const std::byte *base, size_t size, int descriptor);
   const std::byte *base;
   size_t size;
+  int descriptor;   ///< -1: closed
   Mapping *mapping; ///< null: an empty file
 };
 

@@ -82,11 +82,17 @@ void applyZip64(Bytes extra, ZipMember &member) {
 
 uint32_t checksum(Bytes bytes, const MappedFile *mapped) {
   uLong sum = 0;
-  for (size_t begin = 0; begin < bytes.size(); begin += lettingGoBytes) {
-    Bytes piece = bytes.subspan(begin, std::min(lettingGoBytes, bytes.size() - begin));
+  std::vector<std::byte> copy(mapped ? size_t(1) << 16 : 0);
+  for (size_t begin = 0, step = mapped ? copy.size() : lettingGoBytes; begin < bytes.size();
+       begin += step) {
+    Bytes piece = bytes.subspan(begin, std::min(step, bytes.size() - begin));
+    if (mapped) {
+      mapped->copy(piece.data(), piece.size(), copy.data());
+      piece = Bytes(copy).first(piece.size());
+      if (begin % lettingGoBytes == 0)
+        mapped->letGo();
+    }
     sum = crc32_z(sum, reinterpret_cast<const Bytef *>(piece.data()), piece.size());
-    if (mapped)
-      mapped->letGo();
   }
   return uint32_t(sum);
 }
