@@ -60,8 +60,7 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
       !getElementTypeOrSelf(op->getOperand(i).getType()).isBF16())
     return std::nullopt;
   // AMX's rows are evenly spaced, those of windows are not.
-  if (letters.window && (level.amxRows || winogradGradientOutputs(op, level) ||
-                         llvm::any_of(own, [&](char letter) { return letters.isBatch(letter); })))
+  if (letters.window && (level.amxRows || winogradGradientOutputs(op, level)))
     return std::nullopt;
   std::optional<int64_t> summed, other;
   for (auto [d, letter] : llvm::enumerate(own)) {

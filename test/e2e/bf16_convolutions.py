@@ -1,5 +1,5 @@
 """Makes convolutions.onnx, a network of convolutions that 16-bit kernels compute in each way there is, with its spec and data: windows of 3x3
-over large and small pictures, 1x1, and a stride.
+over large and small pictures, 1x1, a stride, and groups.
 
     bf16_convolutions.py FOLDER PRECISION
 """
@@ -13,8 +13,10 @@ from bar import write_npy
 from onnx_writer import FLOAT, Model
 
 folder, precision = sys.argv[1:]
-ROWS, SIZE, CLASSES = 12, 10, 10
-LAYERS = [("first", 3, 32, 3, 1), ("large", 32, 32, 3, 1), ("point", 32, 64, 1, 1), ("stride", 64, 64, 3, 2), ("small", 64, 96, 3, 1)]
+ROWS, SIZE, CLASSES = 13, 10, 10
+# Name, input and output channels, window, stride, groups.
+LAYERS = [("first", 3, 32, 3, 1, 1), ("large", 32, 32, 3, 1, 1), ("point", 32, 64, 1, 1, 1), ("stride", 64, 64, 3, 2, 1),
+          ("small", 64, 96, 3, 1, 1), ("groups", 96, 96, 3, 1, 4)]
 os.makedirs(folder, exist_ok=True)
 numbers = random.Random(2)
 
@@ -28,10 +30,11 @@ def weights(name, shape, inputs):
 
 model = Model("convolutions")
 value = model.input("x", FLOAT, ["N", 3, SIZE, SIZE])
-for name, inputs, outputs, window, stride in LAYERS:
-    filters = weights(f"{name}_w", [outputs, inputs, window, window], inputs * window * window)
+for name, inputs, outputs, window, stride, groups in LAYERS:
+    filters = weights(f"{name}_w", [outputs, inputs // groups, window, window], inputs // groups * window * window)
     bias = weights(f"{name}_b", [outputs], 100)
-    value = model.node("Conv", [value, filters, bias], [f"{name}_y"], name, pads=[window // 2] * 4, strides=[stride] * 2)
+    value = model.node("Conv", [value, filters, bias], [f"{name}_y"], name, pads=[window // 2] * 4, strides=[stride] * 2,
+                       group=groups)
     value = model.node("Relu", [value], [f"{name}_r"], f"{name}_relu")
 value = model.node("GlobalAveragePool", [value], ["pooled"], "pool")
 value = model.node("Flatten", [value], ["features"], "flatten")

@@ -172,6 +172,11 @@ void convolutions(const mlir::exec::Level *native) {
   convolution("5x4x6x8", "3x3x10x8", "no,co->nc",
               "[3, 3] low [1, 1] high [1, 2] base [2, 2] reversed", "9x8x6x10", pixels, "unit",
               turned, native);
+  // Groups of channels.
+  const char *grouped = "dim = 4, width = 32, pairs = 3";
+  convolution("5x4x6x3x7", "3x3x3x7x20", "ngc,gco->ngo", "[3, 3] low [1, 1] high [1, 1]",
+              "5x4x6x3x20", "tile = [1, 1, 6, 1, 32], order = [0, 1, 3, 4, 2], grain = 1", "unit",
+              grouped, native);
   // Gradients of filters sum pairs of pictures, also of an odd number.
   for (const char *block : {"", ", block = [1, 4]", ", block = [3, 2]"})
     for (const char *layout : {"unit", "#exec.panel<dim = 3, width = 32, pairs = 2>"})
