@@ -248,9 +248,11 @@ Status Checkpoint::parse() {
   return {};
 }
 
-Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact &artifact) const {
-  auto otherModel = [&](const auto &...why) {
-    return Status::error(text("checkpoint '", path, "' is of another model", why...));
+Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact &artifact,
+                                                                 bool withSlots) const {
+  auto isOther = [&](uint32_t kind, const auto &...why) {
+    return Status::error(text("checkpoint '", path, "' is of another ",
+                              kind == GRADC_STATE_SLOT ? "optimizer" : "model", why...));
   };
   auto typeOf = [](uint32_t dtype, std::span<const int64_t> shape) {
     std::string type = findDataType(dtype)->name;
@@ -264,7 +266,8 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
   std::vector<const State *> found(artifact.states().size());
   for (size_t i = 0; i < found.size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
-    if (state.kind == GRADC_STATE_CONSTANT) // the artifact's own constants stay
+    // The artifact's own constants stay.
+    if (state.kind == GRADC_STATE_CONSTANT || (state.kind == GRADC_STATE_SLOT && !withSlots))
       continue;
     std::string_view name = artifact.string(state.tensor.name);
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
@@ -273,22 +276,23 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
     if (!saved)
       saved = find(modelName(name, state.kind)); // an average starts at its weight
     if (!saved)
-      return otherModel(": it lacks state '", name, "' of ", expected);
+      return isOther(state.kind, ": it lacks state '", name, "' of ", expected);
     if (saved->dtype != state.tensor.dtype || !std::ranges::equal(saved->shape, shape) ||
         saved->bytes.size() != state.tensor.bytes)
-      return otherModel(": its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
-                        ", this artifact's is ", expected);
+      return isOther(state.kind, ": its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
+                     ", this artifact's is ", expected);
     found[i] = saved;
   }
   for (const State &state : theStates)
     if (!isOfNoModel(state.name) && state.kind != GRADC_STATE_CONSTANT &&
+        (withSlots || state.kind != GRADC_STATE_SLOT) &&
         std::ranges::find(found, &state) == found.end())
-      return otherModel(": this artifact has no state '", state.name, "'");
+      return isOther(state.kind, ": this artifact has no state '", state.name, "'");
   return found;
 }
 
-Status Checkpoint::restore(Session &session) const {
-  auto found = match(session.artifact()); // before anything is written
+Status Checkpoint::restore(Session &session, bool withSlots) const {
+  auto found = match(session.artifact(), withSlots); // before anything is written
   if (!found)
     return found.status();
   for (uint32_t i = 0; i < found->size(); ++i)

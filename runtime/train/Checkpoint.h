@@ -67,10 +67,11 @@ public:
   /// at the weights.
   bool lacksAverages(const Artifact &artifact) const;
   /// The state that each of the artifact's states starts from; null for its constants. Fails if the
-  /// checkpoint is of another model.
-  Result<std::vector<const State *>> match(const Artifact &artifact) const;
-  /// Writes the states to a session, whose artifact must have the same model.
-  Status restore(Session &session) const;
+  /// checkpoint is of another model or optimizer. Without `withSlots`, the optimizer's states do
+  /// not count, and stay.
+  Result<std::vector<const State *>> match(const Artifact &artifact, bool withSlots) const;
+  /// Writes the states to a session, whose artifact must have the same model, and optimizer.
+  Status restore(Session &session, bool withSlots = true) const;
 
 private:
   Status parse();

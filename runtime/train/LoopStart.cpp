@@ -54,7 +54,7 @@ Status Loop::prepare(const Checkpoint *resume) {
                          job.checkpointFolder, '\''));
   if (options.exportPath.empty() && replacesOther(job, session.artifact()))
     progress->print(text("the end of this run replaces '", job.exportPath,
-                         "', which is of another model: --export names another file"));
+                         "', which another job has written: --export names another file"));
   if (!job.passedOver.empty())
     progress->print(text("passing over '", job.passedOver, "', which is of another model"));
   if (resume)

@@ -62,7 +62,7 @@ Result<Trained> openTrained(const std::shared_ptr<const Artifact> &artifact,
   auto checkpoint = openWeights(path);
   if (!checkpoint)
     return checkpoint.status();
-  if (Status restored = checkpoint->restore(*trained.session); !restored.ok())
+  if (Status restored = checkpoint->restore(*trained.session, /*withSlots=*/false); !restored.ok())
     return restored;
   *trained.state = checkpoint->position().dataState;
   trained.file = checkpoint->file();

@@ -59,7 +59,7 @@ Result<std::string> newRun(const std::string &folder) {
 static bool isOfOtherModel(const CheckpointFolder &run, const Artifact &artifact) {
   auto latest = run.latest();
   auto checkpoint = Checkpoint::open(latest ? *latest : run.best());
-  return checkpoint && !checkpoint->match(artifact);
+  return checkpoint && !checkpoint->match(artifact, /*withSlots=*/false);
 }
 
 NewestRun newestRun(const std::string &folder, const Artifact &artifact) {

@@ -11,7 +11,7 @@
 namespace gradc::runtime {
 
 /// The checkpoint that `resume` refers to: a file, or the newest one in a folder. `run`: the folder
-/// of the "latest".
+/// that "latest" stands for.
 static Result<Checkpoint> findCheckpoint(const std::string &resume, const std::string &run) {
   struct stat status;
   std::string folder;
@@ -84,7 +84,7 @@ static Status findResume(const Artifact &artifact, Beginning &beginning,
   auto found = findCheckpoint(options.resume, newest.folder);
   if (!found)
     return found.status();
-  if (auto states = found->match(artifact); !states)
+  if (auto states = found->match(artifact, /*withSlots=*/true); !states)
     return states.status();
   beginning.resume = std::move(*found);
   uint64_t seed = beginning.resume->position().seed;

@@ -48,4 +48,16 @@ expect(gradc("train", spec, "--steps", 8, "--resume", cwd=folder), "run-3', whic
 expect(gradc("predict", other, *use), "run-3/step-4.ckpt'; wrote")
 wrong = subprocess.run([program("gradc"), "train", spec, "--resume", "run-3"], cwd=folder, capture_output=True, text=True)
 assert wrong.returncode == 1 and "run-3/step-4.ckpt' is of another model" in wrong.stderr, wrong
+
+# The same model with another optimizer: its run-4 has weights to predict with, but not the states to go on from.
+with open(spec) as file:
+    text = file.read()
+assert "adam {" in text, text
+with open(other, "w") as copy:
+    copy.write(text.replace("adam {", "momentum { learning_rate: 0.01  momentum: 0.9 "))
+expect(gradc("train", other, "--steps", 2, cwd=folder), "checkpoint 'run-4/step-2.ckpt'")
+expect(gradc("predict", spec, *use), "run-4/step-2.ckpt'; wrote")
+expect(gradc("predict", other, *use, "--checkpoint", os.path.join(folder, "run-2")), "run-2/step-8.ckpt'; wrote")
+wrong = subprocess.run([program("gradc"), "train", spec, "--resume"], cwd=folder, capture_output=True, text=True)
+assert wrong.returncode == 1 and "run-4/step-2.ckpt' is of another optimizer: it lacks state" in wrong.stderr, wrong
 print("runs of one spec: run, run-2, and on with run-2")

@@ -67,7 +67,8 @@ bool canBeRead(Config data, Config job, const std::string &folder) {
   llvm::StringRef kind = sourceKind(data).name();
   if ((kind == "folder" || kind == "tfrecord") && readsAllFirst(data))
     return false;
-  constexpr uint64_t most = uint64_t(1) << 30;
+  constexpr uint64_t large = uint64_t(1) << 30, some = uint64_t(1) << 25; // of text: a second
+  uint64_t most = kind == "csv" || readsAllFirst(data) ? some : large;
   std::string folders[] = {folder};
   uint64_t bytes = 0;
   for (const std::string &file : filesOfJob(job, folders))

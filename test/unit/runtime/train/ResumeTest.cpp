@@ -109,7 +109,7 @@ TEST_F(ResumeTest, ACheckpointFitsByItsStatesWhateverTheModelHash) {
   ASSERT_TRUE(resumed.ok()) << resumed.status().message();
   EXPECT_EQ(resumed->losses.size(), 1u);
 
-  std::string who = "checkpoint '" + options.checkpoint + "/step-4.ckpt' is of another model: ";
+  std::string who = "checkpoint '" + options.checkpoint + "/step-4.ckpt' is of another optimizer: ";
   options.steps = 5;
   make({.ballast = 6});
   EXPECT_EQ(train(options).status().message(),

@@ -364,7 +364,7 @@ TEST_F(TrainerTest, SaysThatTheExportReplacesAnotherModel) {
     arguments.insert(arguments.end(), {"--threads=1", "--steps=1"});
     EXPECT_EQ(main(std::move(arguments)), 0);
     return testing::internal::GetCapturedStdout().find("replaces '" + (folder / "out.onnx") +
-                                                       "', which is of another model") !=
+                                                       "', which another job has written") !=
            std::string::npos;
   };
   EXPECT_FALSE(said({}));
