@@ -20,9 +20,8 @@ public:
   /// result of `op` needs a fraction of its memory:
   /// - `group` waits for values computed after the tensor's last other reader, such as the norm of
   ///   the gradients that is added up with a loss; or
-  /// - `op` only picks elements, such as the logits of labels, and `group` waits for values
-  /// computed
-  ///   from the tensor, such as the sums of its rows, by a kernel that may overwrite it.
+  /// - `op` only picks elements, such as the logits of labels, and `group` waits for values that
+  ///   come from the tensor, such as the sums of its rows, by a kernel that may overwrite it.
   bool isProlonged(mlir::Operation *op, Group *group) const;
 
 private:

@@ -156,79 +156,88 @@ static Value loadPair(LoopNest &nest, const Memory &memory, const Point &first, 
   return arith::OrIOp::create(b, at, low, arith::ShLIOp::create(b, at, high, sixteen));
 }
 
+Point TileEmitter::rowOf(DotSum &sum, const WindowReads &windows, size_t point,
+                         const LinearExpr &step) {
+  OpOperand &lhs = sum.op->getOpOperand(0);
+  SmallVector<LinearExpr> &domain = sum.domains[point];
+  domain[sum.dim] = step;
+  return windows.has(lhs) ? windows.read(lhs, point, domain, 0).second
+                          : *operandPoint(sum.op, lhs, domain, 0);
+}
+
+SmallVector<Value> TileEmitter::multiplyPairs(DotSum &sum, const WindowReads &windows,
+                                              const Memory &lhs, const LinearExpr &step, bool both,
+                                              ValueRange sums) {
+  OpBuilder &b = nest.builder;
+  Location at = nest.location;
+  OpOperand &rhs = sum.op->getOpOperand(1);
+  std::map<Point, Factor> rows, columns;
+  SmallVector<Value> next;
+  for (auto [i, p, acc] : llvm::enumerate(sum.points, sums)) {
+    Point row = rowOf(sum, windows, i, step);
+    Stored column = *storedAt(rhs.get(), *operandPoint(sum.op, rhs, sum.domains[i], p.valid));
+    auto [right, isNewColumn] = columns.try_emplace(column.at);
+    if (isNewColumn) {
+      Value pairs = column.memory->loadPairs(nest, column.at);
+      if (!both) { // the second half of the last pair is past the sum's end
+        Value lowHalf = nest.splat(arith::ConstantIntOp::create(b, at, 0xffff, 32));
+        pairs = arith::AndIOp::create(b, at, pairs, lowHalf);
+      }
+      right->second = Factor(nest, pairs);
+    }
+    auto [left, isNewRow] = rows.try_emplace(row);
+    if (isNewRow) {
+      Point second = rowOf(sum, windows, i, step + LinearExpr(1));
+      Value pair = loadPair(nest, lhs, row, second, both);
+      left->second =
+          Factor(nest, vector::BroadcastOp::create(b, at, nest.vectorOf(pair.getType()), pair));
+    }
+    Value value = dot(nest, acc, left->second, right->second);
+    Value inside = windows.isInside(i);
+    next.push_back(inside ? nest.select(inside, value, acc) : value);
+  }
+  return next;
+}
+
 bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   if (!isDot(op))
     return false;
-  OpOperand &lhs = op->getOpOperand(0), &rhs = op->getOpOperand(1);
+  OpOperand &lhs = op->getOpOperand(0);
   SmallVector<unsigned> dims = reducedDims(op);
   DotSum sum{op, 0, {}, points, {}};
-  auto &domains = sum.domains;
   for (const Point &p : points)
-    domains.push_back(*domainOf(result, p));
-  WindowReads windows(nest, op, domains);
+    sum.domains.push_back(*domainOf(result, p));
+  WindowReads windows(nest, op, sum.domains);
   auto *paired = llvm::find_if(
       dims, [&](unsigned d) { return !windows.walks(d) && arePairs(op, result, d, points); });
-  auto picture = memories.find(windows.has(lhs) ? windows.source(lhs) : lhs.get());
-  if (paired == dims.end() || picture == memories.end())
+  auto rows = memories.find(windows.has(lhs) ? windows.source(lhs) : lhs.get());
+  if (paired == dims.end() || rows == memories.end())
     return false;
-  const Memory &memory = picture->second;
-  const unsigned dim = sum.dim = *paired;
+  sum.dim = *paired;
   dims.erase(paired);
   sum.outer = dims;
   if (sumBlocks(sum, result))
     return true;
 
-  OpBuilder &b = nest.builder;
-  Location at = nest.location;
-  auto lowHalf = [&] { return nest.splat(arith::ConstantIntOp::create(b, at, 0xffff, 32)); };
-  auto rowAt = [&](size_t point, LinearExpr k) {
-    domains[point][dim] = k;
-    return windows.has(lhs) ? windows.read(lhs, point, domains[point], 0).second
-                            : *operandPoint(op, lhs, domains[point], 0);
-  };
-  SmallVector<Value> sums;
-  for (const Point &p : points)
-    sums.push_back(initial(op, 0, p));
   auto step = [&](LinearExpr k, bool both, ValueRange carried) {
-    std::map<Point, Factor> rows, columns;
-    SmallVector<Value> values;
-    for (auto [i, p, acc] : llvm::enumerate(points, carried)) {
-      Point row = rowAt(i, k);
-      Stored column = *storedAt(rhs.get(), *operandPoint(op, rhs, domains[i], p.valid));
-      auto [right, isNewColumn] = columns.try_emplace(column.at);
-      if (isNewColumn) {
-        Value pairs = column.memory->loadPairs(nest, column.at);
-        if (!both) // the second half of the last pair is past the sum's end
-          pairs = arith::AndIOp::create(b, at, pairs, lowHalf());
-        right->second = Factor(nest, pairs);
-      }
-      auto [left, isNewRow] = rows.try_emplace(row);
-      if (isNewRow) {
-        Value pair = loadPair(nest, memory, row, rowAt(i, k + LinearExpr(1)), both);
-        left->second =
-            Factor(nest, vector::BroadcastOp::create(b, at, nest.vectorOf(pair.getType()), pair));
-      }
-      Value next = dot(nest, acc, left->second, right->second);
-      Value inside = windows.isInside(i);
-      values.push_back(inside ? nest.select(inside, next, acc) : next);
-    }
-    return values;
+    return multiplyPairs(sum, windows, rows->second, k, both, carried);
   };
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == dims.size())
-      return loopPairs(op, dim, carried, step);
+      return loopPairs(op, sum.dim, carried, step);
+    unsigned dim = dims[depth];
     auto body = [&](LinearExpr i, ValueRange values) {
-      for (auto &domain : domains)
-        domain[dims[depth]] = i;
+      for (auto &domain : sum.domains)
+        domain[dim] = i;
       return self(self, depth + 1, values);
     };
-    if (windows.walks(dims[depth])) {
-      auto [begin, end] = stepsOf(op, dims[depth]);
-      return windows.loop(dims[depth], begin, end, carried, body);
-    }
-    Value from = nest.index(firstStep(op, dims[depth])), to = lastStep(op, dims[depth]);
-    return nest.loop(from, to, carried, body);
+    auto [begin, end] = stepsOf(op, dim);
+    if (windows.walks(dim))
+      return windows.loop(dim, begin, end, carried, body);
+    return nest.loop(nest.index(begin), lastStep(op, dim), carried, body);
   };
+  SmallVector<Value> sums =
+      llvm::map_to_vector(points, [&](const Point &p) { return initial(op, 0, p); });
   for (auto [p, value] : llvm::zip(points, loops(loops, 0, sums)))
     nest.known(result, p) = value;
   return true;

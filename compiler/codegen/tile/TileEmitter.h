@@ -211,6 +211,13 @@ private:
     llvm::ArrayRef<Point> points;
     llvm::SmallVector<llvm::SmallVector<LinearExpr>> domains;
   };
+  /// The point of the lhs, as stored, at a step of the sum.
+  Point rowOf(DotSum &sum, const WindowReads &windows, size_t point, const LinearExpr &step);
+  /// Adds the products of the pair that begins at `step`, or (without `both`) of its first
+  /// elements, to the sums of all points. `lhs`: where its elements are stored.
+  llvm::SmallVector<mlir::Value> multiplyPairs(DotSum &sum, const WindowReads &windows,
+                                               const Memory &lhs, const LinearExpr &step, bool both,
+                                               mlir::ValueRange sums);
   /// Computes the sum by blocks, for `loadSummed`. False if the tile does not consist of blocks.
   bool sumBlocks(DotSum &sum, mlir::OpResult result);
   /// Loads a sum of the last tile of blocks when it is needed: together they exceed the registers.

@@ -52,13 +52,17 @@ public:
     size_t bytes = fieldList[field].bytes();
     const std::byte *data = arrays[field].data;
     const MappedFile *file = arrays[field].file.get();
-    for (size_t i = 0, run = 1; i < rows.rows.size(); i += run) {
-      run = 1; // of rows that follow each other
-      while (i + run < rows.rows.size() && rows.rows[i + run] == rows.rows[i] + int64_t(run))
-        ++run;
+    for (size_t i = 0, next; i < rows.rows.size(); i = next) {
+      next = i + 1; // behind the rows that follow each other
+      while (next < rows.rows.size() && rows.rows[next] == rows.rows[next - 1] + 1)
+        ++next;
       const std::byte *from = data + size_t(rows.rows[i]) * bytes;
-      file ? file->copy(from, run * bytes, out) : void(std::memcpy(out, from, run * bytes));
-      out += run * bytes;
+      size_t count = (next - i) * bytes;
+      if (file)
+        file->copy(from, count, out);
+      else
+        std::memcpy(out, from, count);
+      out += count;
     }
     return {};
   }

@@ -127,8 +127,9 @@ MappedFile::~MappedFile() {
 
 void MappedFile::copy(const std::byte *from, size_t count, std::byte *to) const {
   constexpr size_t least = 4096; // a page fault costs as much as reading some thousand bytes
-  bool isRead = descriptor >= 0 && count >= least && from >= base && from + count <= base + size &&
-                pread(descriptor, to, count, from - base) == ssize_t(count);
+  size_t at = reinterpret_cast<uintptr_t>(from) - reinterpret_cast<uintptr_t>(base);
+  bool isRead = descriptor >= 0 && count >= least && at < size && count <= size - at &&
+                pread(descriptor, to, count, off_t(at)) == ssize_t(count);
   if (!isRead)
     std::memcpy(to, from, count);
 }

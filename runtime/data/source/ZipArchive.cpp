@@ -80,19 +80,17 @@ void applyZip64(Bytes extra, ZipMember &member) {
   }
 }
 
-uint32_t checksum(Bytes bytes, const MappedFile *mapped) {
+uint32_t checksum(Bytes bytes, const MappedFile *file) {
+  if (!file)
+    return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
   uLong sum = 0;
-  std::vector<std::byte> copy(mapped ? size_t(1) << 16 : 0);
-  for (size_t begin = 0, step = mapped ? copy.size() : lettingGoBytes; begin < bytes.size();
-       begin += step) {
-    Bytes piece = bytes.subspan(begin, std::min(step, bytes.size() - begin));
-    if (mapped) {
-      mapped->copy(piece.data(), piece.size(), copy.data());
-      piece = Bytes(copy).first(piece.size());
-      if (begin % lettingGoBytes == 0)
-        mapped->letGo();
-    }
-    sum = crc32_z(sum, reinterpret_cast<const Bytef *>(piece.data()), piece.size());
+  std::vector<std::byte> piece(size_t(1) << 16);
+  for (size_t begin = 0; begin < bytes.size(); begin += piece.size()) {
+    size_t count = std::min(piece.size(), bytes.size() - begin);
+    file->copy(bytes.data() + begin, count, piece.data());
+    sum = crc32_z(sum, reinterpret_cast<const Bytef *>(piece.data()), count);
+    if (begin % lettingGoBytes == 0)
+      file->letGo();
   }
   return uint32_t(sum);
 }

@@ -85,7 +85,6 @@ private:
   }
 
   std::shared_ptr<const Table> source;
-
   std::vector<Demand> demands;
   BatchLayout layout;
   const std::vector<size_t> &origins;
