@@ -26,6 +26,9 @@ public:
     for (const auto &[node, earlier] : before)
       for (Operation *e : earlier)
         after[e].push_back(node);
+    for (Operation *node : order)
+      if (auto launch = dyn_cast<exec::LaunchOp>(node))
+        noteOverlays(launch, symbols.lookup<exec::KernelOp>(launch.getKernel()));
   }
 
   void run() {
@@ -40,6 +43,44 @@ private:
     size_t from;
     int64_t gain;
   };
+
+  /// A result of a launch, and an operand whose memory it takes if no later node reads that.
+  struct Overlay {
+    size_t result, operand;
+  };
+
+  void noteOverlays(exec::LaunchOp launch, exec::KernelOp kernel) {
+    auto numberOf = [&](Value v) -> std::optional<size_t> {
+      auto number = numbers.find(storageRoot(v));
+      return number == numbers.end() ? std::nullopt : std::optional(number->second);
+    };
+    auto timesRead = [&](size_t tensor) {
+      return llvm::count_if(launch.getOperands(), [&](Value v) { return numberOf(v) == tensor; });
+    };
+    for (OpResult result : launch.getResults())
+      for (OpOperand &operand : launch->getOpOperands()) {
+        auto over = numberOf(result), under = numberOf(operand.get());
+        if (over && under && timesRead(*under) == 1 &&
+            kernel.mayOverwrite(operand.getOperandNumber(), result.getResultNumber()))
+          overlays[launch].push_back({*over, *under});
+      }
+  }
+
+  /// The bytes of a node's results that take the memory of operands.
+  int64_t overlaidBytes(Operation *node, size_t at) const {
+    auto found = overlays.find(node);
+    if (found == overlays.end())
+      return 0;
+    llvm::SmallSetVector<size_t, 4> taken;
+    int64_t sum = 0;
+    for (const Overlay &overlay : found->second)
+      if (last[overlay.operand] == at && !taken.contains(overlay.operand) &&
+          taken.insert(overlay.result)) {
+        taken.insert(overlay.operand);
+        sum += bytes[overlay.result];
+      }
+    return sum;
+  }
 
   /// The tensors of the arena that a node reads or writes.
   llvm::SmallSetVector<size_t, 8> tensorsOf(Operation *node) const {
@@ -71,6 +112,8 @@ private:
       live[last[tensor] + 1] -= bytes[tensor];
     }
     std::partial_sum(live.begin(), live.end(), live.begin());
+    for (auto [i, node] : llvm::enumerate(order))
+      live[i] -= overlaidBytes(node, i);
   }
 
   /// The bytes that are not live at the peak if a launch before it runs right after it.
@@ -119,7 +162,8 @@ private:
   std::vector<Operation *> &order;
   llvm::DenseMap<Operation *, SmallVector<Operation *>> after;
   llvm::DenseMap<Value, size_t> numbers; ///< of results in the arena
-  std::vector<int64_t> bytes;            ///< by number
+  llvm::DenseMap<Operation *, SmallVector<Overlay>> overlays;
+  std::vector<int64_t> bytes; ///< by number
   llvm::DenseMap<Operation *, size_t> position;
   std::vector<size_t> first, last; ///< positions of the nodes that touch a tensor
   std::vector<int64_t> live;       ///< by position
