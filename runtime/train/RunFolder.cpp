@@ -63,20 +63,17 @@ static bool isOfOtherModel(const CheckpointFolder &run, const Artifact &artifact
 }
 
 NewestRun newestRun(const std::string &folder, const Artifact &artifact) {
-  NewestRun newest{folder, ""};
-  std::vector<int64_t> numbers = runNumbers(folder);
-  for (; !numbers.empty(); numbers.pop_back()) {
-    std::string name = runNumber(folder, numbers.back());
-    CheckpointFolder run(name);
-    if (!run.holdsAny())
-      continue;
-    if (!isOfOtherModel(run, artifact))
-      return {std::move(name), std::move(newest.passedOver)};
-    if (newest.passedOver.empty())
-      newest.folder = newest.passedOver = std::move(name);
-  }
-  newest.passedOver.clear();
-  return newest;
+  std::vector<std::string> runs; // with checkpoints
+  for (int64_t number : runNumbers(folder))
+    if (std::string name = runNumber(folder, number); CheckpointFolder(name).holdsAny())
+      runs.push_back(std::move(name));
+  if (runs.empty())
+    return {folder, ""};
+  // Opening a checkpoint reads all of it; a single run needs no choice.
+  for (size_t i = runs.size(); runs.size() > 1 && i-- > 0;)
+    if (!isOfOtherModel(CheckpointFolder(runs[i]), artifact))
+      return {runs[i], i + 1 < runs.size() ? runs.back() : ""};
+  return {runs.back(), ""};
 }
 
 std::string runOf(const std::string &folder, const std::string &checkpoint) {

@@ -38,7 +38,8 @@ void addDemands(mlir::func::FuncOp entry, std::vector<Demand> &demands) {
   }
 }
 
-/// What the steps or the evaluation of a job take from its data; none of a job without them.
+/// The fields that a job's steps ("train") or its evaluation ("evaluate") read; empty if the job
+/// has none.
 std::vector<Demand> demandsOf(mlir::ModuleOp module, llvm::StringRef kind) {
   std::vector<Demand> demands;
   for (auto entry : module.getOps<mlir::func::FuncOp>()) {

@@ -53,7 +53,7 @@ private:
                       llvm::map_to_vector(channels, [&](int64_t k) { return pointAt(i, j, k); }));
     for (int64_t k : channels) {
       auto tap = [&](int64_t i, int64_t j) {
-        return nest.splat(pullF32(nest, tiles, value, pointAt(i, j, k)));
+        return pullF32(nest, tiles, value, pointAt(i, j, k));
       };
       transform.ofFilter(tap, [&](int64_t i, int64_t j, Value number) {
         memory.store(

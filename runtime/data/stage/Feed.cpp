@@ -67,8 +67,8 @@ private:
              " in ", describeRow(row), ", field '", demand.field, "', expected ", wrong->expected));
   }
 
-  /// What the data hold in place of a number that maps have changed: " (11 in the data)". Stages
-  /// that repeat rows number the repetitions after all rows.
+  /// If maps have changed a number, its value in the file, for a message: " (11 in the data)"; else
+  /// "". Stages that repeat rows number the repetitions after all rows.
   std::string inSource(const std::string &name, int64_t row, size_t element, size_t perRow,
                        double number) const {
     auto fields = source->fields();
