@@ -111,19 +111,38 @@ std::span<const gradc_artifact_level> Artifact::levels() const {
   return elements<gradc_artifact_level>(header().levels);
 }
 
+static std::string_view titleOf(gradc_collective_kind kind) {
+  switch (kind) {
+  case GRADC_COLLECTIVE_SUM:
+    return "sum over ranks";
+  case GRADC_COLLECTIVE_SCATTER:
+    return "scatter of sums over ranks";
+  case GRADC_COLLECTIVE_GATHER:
+    return "gather over ranks";
+  case GRADC_TRANSFER_SEND:
+    return "send to a rank";
+  case GRADC_TRANSFER_RECEIVE:
+    return "receive from a rank";
+  case GRADC_COLLECTIVE_SUM_SHARDS:
+    return "sum over the ranks of a replica";
+  }
+  return "";
+}
+
 std::string_view gradc::runtime::nodeTitle(const Artifact &artifact,
                                            const gradc_artifact_node &node,
                                            std::span<const gradc_artifact_kernel> kernels) {
-  constexpr std::string_view titles[] = {"",
-                                         "copy",
-                                         "if",
-                                         "loop",
-                                         "sum over ranks",
-                                         "scatter of sums over ranks",
-                                         "gather over ranks",
-                                         "send to a rank",
-                                         "receive from a rank"};
-  if (node.kind == GRADC_NODE_LAUNCH)
+  switch (gradc_node_kind(node.kind)) {
+  case GRADC_NODE_LAUNCH:
     return artifact.string(kernels[node.as.launch.kernel].title);
-  return titles[node.kind + (node.kind == GRADC_NODE_COLLECTIVE ? node.as.collective.kind : 0)];
+  case GRADC_NODE_COPY:
+    return "copy";
+  case GRADC_NODE_IF:
+    return "if";
+  case GRADC_NODE_LOOP:
+    return "loop";
+  case GRADC_NODE_COLLECTIVE:
+    return titleOf(gradc_collective_kind(node.as.collective.kind));
+  }
+  return "";
 }

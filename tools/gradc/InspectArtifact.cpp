@@ -48,15 +48,9 @@ void printNodes(const Artifact &artifact, const gradc_artifact_level &level,
   auto kernels = artifact.elements<gradc_artifact_kernel>(level.kernels);
   for (size_t i = begin; i < end; i = nodes[i].end) {
     const gradc_artifact_node &node = nodes[i];
-    std::string what = "copy";
-    if (node.kind == GRADC_NODE_LAUNCH)
-      what = artifact.string(kernels[node.as.launch.kernel].title);
-    else if (node.kind == GRADC_NODE_LOOP)
-      what = fmt::format("loop of {}{}", node.operands ? "at most " : "", node.as.loop.trips);
-    else if (node.kind == GRADC_NODE_IF)
-      what = "if";
-    else if (node.kind == GRADC_NODE_COLLECTIVE)
-      what = nodeTitle(artifact, node, kernels);
+    std::string what(nodeTitle(artifact, node, kernels));
+    if (node.kind == GRADC_NODE_LOOP)
+      what += fmt::format(" of {}{}", node.operands ? "at most " : "", node.as.loop.trips);
     std::string_view name = artifact.string(node.node);
     fmt::print("{:{}}{}{}{}\n", "", indent, what, name.empty() ? "" : ": ", name);
     size_t otherwise = node.kind == GRADC_NODE_IF ? node.as.branch.otherwise : node.end;

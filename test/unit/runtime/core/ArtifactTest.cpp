@@ -6,6 +6,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -31,6 +32,22 @@ TEST(Artifact, OpensFromMemory) {
   EXPECT_EQ((*artifact)->string((*artifact)->states()[1].tensor.name), "weight");
   ASSERT_EQ((*artifact)->levels().size(), 1u);
   EXPECT_EQ((*artifact)->header().model_hash, 42u);
+}
+
+TEST(Artifact, EveryNodeHasATitle) {
+  auto artifact = openBytes(makeTestModel());
+  ASSERT_TRUE(artifact) << artifact.status().message();
+  std::set<std::string_view> titles;
+  auto addTitle = [&](const gradc_artifact_node &node) {
+    titles.insert(nodeTitle(**artifact, node, /*kernels=*/{}));
+  };
+  for (uint32_t kind : {GRADC_NODE_COPY, GRADC_NODE_IF, GRADC_NODE_LOOP})
+    addTitle({.kind = kind});
+  for (uint32_t kind = GRADC_COLLECTIVE_SUM; kind <= GRADC_COLLECTIVE_SUM_SHARDS; ++kind)
+    addTitle({.kind = GRADC_NODE_COLLECTIVE, .as = {.collective = {.kind = kind}}});
+  EXPECT_EQ(titles.size(), 9u);
+  EXPECT_FALSE(titles.contains(""));
+  EXPECT_TRUE(titles.contains("sum over the ranks of a replica"));
 }
 
 TEST(Artifact, OpensBareAndAppendedFiles) {
