@@ -208,7 +208,7 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
   for (Output *o : here) {
     points.push_back(pointsOf(*o));
     results.push_back(o->value);
-    tiles.prefetch(o->value, points.back());
+    tiles.prefetcher.besideReduction(o->value, points.back());
   }
   tiles.prepare(results, points);
   // Results may overwrite operands read at the same element, so all results of a point are computed

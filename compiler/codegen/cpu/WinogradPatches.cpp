@@ -141,7 +141,7 @@ void winograd::prefetchSquare(TileEmitter &tiles, Value value, int64_t size,
   for (int64_t i = 0; i < size; ++i)
     for (int64_t j = 0; j < size; ++j)
       points.push_back(at(i, j));
-  tiles.prefetchLines(value, points, Memory::Cache::second);
+  tiles.prefetcher.lines(value, points, Memory::Cache::second);
 }
 
 Value winograd::zeroF32(LoopNest &nest) {

@@ -219,7 +219,7 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
         together.push_back({domain, p.valid});
       }
     prepareSteps(op, &windows, together);
-    prefetchAhead(op, windows, together);
+    prefetcher.afterSteps(op, windows, together);
     SmallVector<Value> values(carried);
     for (int64_t s = 0; s < count; ++s)
       for (auto [i, p] : llvm::enumerate(points)) {

@@ -23,7 +23,7 @@ bool TileEmitter::reduceRowOfEachLane(linalg::GenericOp op, OpResult result, Arr
     for (int64_t l = 0; l < p.valid; ++l)
       if (Point row = p.inLane(l); !nest.known(result, row) && !llvm::is_contained(rows, row))
         rows.push_back(row);
-  std::optional<NextRows> next;
+  std::optional<Prefetcher::Rows> next;
   if (isShared) {
     auto *lanes = llvm::find_if(domain, [](const LinearExpr &e) { return e.lane != 0; });
     next = {unsigned(lanes - domain.begin()), points[0].valid};
@@ -39,19 +39,6 @@ bool TileEmitter::reduceRowOfEachLane(linalg::GenericOp op, OpResult result, Arr
     nest.known(result, p) = vector;
   }
   return true;
-}
-
-/// The hardware's prefetchers follow neither from row to row nor from page to page.
-void TileEmitter::prefetchRows(linalg::GenericOp op, const NextRows &next, ArrayRef<Step> steps) {
-  std::set<std::pair<const void *, LinearExpr>> lines;
-  for (OpOperand *input : op.getDpsInputOperands())
-    for (Step step : steps) {
-      auto at = operandPoint(op, *input, step.domain, step.valid);
-      step.domain[next.dim] += LinearExpr(next.distance);
-      auto ahead = operandPoint(op, *input, step.domain, step.valid);
-      if (at && ahead && *at != *ahead)
-        prefetchOnce(input->get(), *ahead, lines, Memory::Cache::second);
-    }
 }
 
 /// Sums `size` elements by vectors: groups with one vector per chain, then the remaining vectors
@@ -105,7 +92,7 @@ SmallVector<Value> TileEmitter::reduceVectors(int64_t size, int64_t chains,
 }
 
 void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<Point> points,
-                               unsigned dim, Value combined, std::optional<NextRows> next) {
+                               unsigned dim, Value combined, std::optional<Prefetcher::Rows> next) {
   auto ranges = op.getStaticLoopRanges();
   int64_t vectors = llvm::divideCeil(ranges[dim], nest.lanes);
   int64_t chains = std::min(vectors, laneChains ? laneChains : nest.level.chains);
@@ -129,7 +116,7 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
     }
     prepareSteps(op, /*windows=*/nullptr, together);
     if (next)
-      prefetchRows(op, *next, together);
+      prefetcher.nextRows(op, *next, together);
     for (size_t i = 0; i < points.size(); ++i) {
       Value &acc = values[i * chains + chain];
       auto results = emitBody(op, domains[i], valid, /*fuse=*/true, [&](OpOperand &o) -> Value {

@@ -141,7 +141,7 @@ std::optional<Point> TileEmitter::operandPoint(linalg::GenericOp op, OpOperand &
   return point;
 }
 
-static bool isRead(linalg::GenericOp op, OpOperand &operand) {
+bool gradc::tile::isRead(linalg::GenericOp op, OpOperand &operand) {
   return !op.getMatchingBlockArgument(&operand).use_empty();
 }
 
@@ -209,109 +209,6 @@ void TileEmitter::prepareOnce(Value value, ArrayRef<Point> all,
           mapped.push_back(*at);
     prepareOnce(operand.get(), mapped, seen);
   }
-}
-
-void TileEmitter::prefetch(Value value, ArrayRef<Point> points) {
-  if (reducedElements(value) < nest.level.minPrefetchSteps)
-    return; // the reduction ends before memory responds
-  prefetchLines(value, points, Memory::Cache::first);
-}
-
-void TileEmitter::prefetchLines(Value value, ArrayRef<Point> points, Memory::Cache cache) {
-  std::set<std::pair<const void *, LinearExpr>> lines;
-  for (const Point &p : points)
-    prefetchOnce(value, p, lines, cache);
-}
-
-/// The multiply-adds that a step needs to hide its prefetches. The AVX-512 tile has 16, one per
-/// cycle, and gains up to a quarter; the AVX2 tile has 12, two per cycle, and would lose a third.
-static constexpr int64_t minMultiplyAdds = 16;
-
-/// The limits within which prefetching panels or rows pays. A step must do enough multiply-adds per
-/// cache line to hide the line's prefetches. With many rows, reading the weights is a small part of
-/// the time.
-static constexpr int64_t minMultiplyAddsPerLine = 6, maxRowsPerElement = 512;
-
-/// Blocks of a sum cross the rows of their operands. Each step is about a page further on, where no
-/// hardware prefetcher follows. Blocks of few steps walk along the rows, a tile after the other.
-void TileEmitter::prefetchSteps(linalg::GenericOp op, const WindowReads &windows,
-                                ArrayRef<Step> steps) {
-  constexpr int64_t linesAhead = 8;
-  if (nest.level.tileRows * nest.level.tileVectors < minMultiplyAdds)
-    return;
-  unsigned dim = reducedDims(op).back();
-  int64_t distance = nest.level.minPrefetchSteps;
-  auto result = cast<RankedTensorType>(op.getResult(0).getType());
-  if (accumulation.steps < distance && result.getRank() > 0) {
-    int64_t columns = result.getShape().back(); // vectors of a single one run along the rows
-    if (columns == 1 || result.getNumElements() < minMultiplyAddsPerLine * columns)
-      return;
-    dim = op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getDimPosition(result.getRank() - 1);
-    distance = linesAhead * nest.level.lineBytes / grad::elementBytes(result.getElementType());
-  }
-  std::set<std::pair<const void *, LinearExpr>> lines;
-  for (const Step &step : steps) {
-    SmallVector<LinearExpr> ahead(step.domain);
-    ahead[dim] += LinearExpr(distance);
-    for (OpOperand *input : op.getDpsInputOperands())
-      if (op.getMatchingIndexingMap(input).isFunctionOfDim(dim) && !windows.has(*input))
-        if (auto at = operandPoint(op, *input, ahead, step.valid))
-          prefetchOnce(input->get(), *at, lines);
-  }
-}
-
-/// Weights that are read once for few rows arrive from memory while the panel before them is
-/// multiplied: the hardware's prefetchers follow neither from page to page nor far enough ahead.
-void TileEmitter::prefetchPanels(linalg::GenericOp op, const WindowReads &windows,
-                                 ArrayRef<Step> steps) {
-  constexpr int64_t stepsAhead = 16;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    auto found = memories.find(input->get());
-    if (found == memories.end() || windows.has(*input) || !found->second.panelElements())
-      continue;
-    const Memory &memory = found->second;
-    int64_t multiplyAdds = llvm::product_of(op.getStaticLoopRanges());
-    if (multiplyAdds > maxRowsPerElement * memory.elements())
-      continue;
-    std::set<LinearExpr> lines;
-    for (const Step &step : steps)
-      if (auto at = operandPoint(op, *input, step.domain, step.valid))
-        if (auto line = memory.line(nest, *at))
-          lines.insert(*line);
-    if (int64_t(steps.size()) < minMultiplyAddsPerLine * int64_t(lines.size()))
-      continue;
-    for (const LinearExpr &line : lines) {
-      memory.prefetch(nest, line + LinearExpr(stepsAhead * memory.panelWidth()));
-      memory.prefetch(nest, line + LinearExpr(memory.panelElements()), Memory::Cache::second);
-    }
-  }
-}
-
-void TileEmitter::prefetchAhead(linalg::GenericOp op, const WindowReads &windows,
-                                ArrayRef<Step> steps) {
-  if (op == accumulation.op)
-    prefetchSteps(op, windows, steps);
-  else
-    prefetchPanels(op, windows, steps);
-}
-
-void TileEmitter::prefetchOnce(Value value, const Point &point,
-                               std::set<std::pair<const void *, LinearExpr>> &lines,
-                               Memory::Cache cache) {
-  if (auto memory = memories.find(value); memory != memories.end()) {
-    if (std::optional<LinearExpr> line = memory->second.line(nest, point))
-      if (lines.insert({value.getAsOpaquePointer(), *line}).second)
-        memory->second.prefetch(nest, *line, cache);
-    return;
-  }
-  auto op = value.getDefiningOp<linalg::GenericOp>();
-  if (!op || op.getNumReductionLoops() > 0 || isAssembly(op))
-    return;
-  auto domain = domainOf(cast<OpResult>(value), point);
-  for (OpOperand &operand : op->getOpOperands())
-    if (domain && isRead(op, operand))
-      if (auto at = evaluate(op.getMatchingIndexingMap(&operand), *domain, point.valid))
-        prefetchOnce(operand.get(), *at, lines, cache);
 }
 
 /// The reductions that the value depends on.

@@ -4,6 +4,7 @@
 #define COMPILER_CODEGEN_TILE_TILEEMITTER_H
 
 #include "compiler/codegen/tile/Amx.h"
+#include "compiler/codegen/tile/Prefetcher.h"
 #include "compiler/codegen/tile/Window.h"
 #include "passes/support/Extents.h"
 
@@ -22,6 +23,9 @@ std::optional<llvm::SmallVector<Piece>> piecesOf(mlir::linalg::GenericOp op);
 /// Whether the op writes a part of its output and leaves the rest: a piece of a concatenation or a
 /// pad.
 bool isAssembly(mlir::linalg::GenericOp op);
+
+/// Whether the op's body reads the operand.
+bool isRead(mlir::linalg::GenericOp op, mlir::OpOperand &operand);
 
 llvm::SmallVector<unsigned> reducedDims(mlir::linalg::GenericOp op);
 /// The value that a reduction's body combines with its accumulator: every path from the yielded
@@ -68,11 +72,6 @@ public:
   void prepare(mlir::Value value, llvm::ArrayRef<Point> points);
   /// The same of several values, each at its own points: what they share is computed once.
   void prepare(llvm::ArrayRef<mlir::Value> values, llvm::ArrayRef<llvm::SmallVector<Point>> points);
-  /// Prefetches operands that are read in addition to a long reduction, so that they arrive while
-  /// the reduction runs.
-  void prefetch(mlir::Value value, llvm::ArrayRef<Point> points);
-  /// Prefetches the cache lines of elements that are read later, each once.
-  void prefetchLines(mlir::Value value, llvm::ArrayRef<Point> points, Memory::Cache cache);
   /// The value at a point: a scalar, or a vector if the point has lanes and the value depends on
   /// them.
   mlir::Value pull(mlir::Value value, const Point &point);
@@ -100,7 +99,11 @@ public:
   static int64_t reducedElements(mlir::Value value);
   bool hasFailed() const { return failed; }
 
+  Prefetcher prefetcher{*this};
+
 private:
+  friend class Prefetcher;
+
   void compute(mlir::Value value, const Point &point);
   void computeGeneric(mlir::linalg::GenericOp op, mlir::OpResult result, const Point &point);
   void computeReshape(mlir::Operation *op, const Point &point);
@@ -112,9 +115,6 @@ private:
   mlir::Value computeConstant(mlir::arith::ConstantOp op, const Point &point);
   void prepareOnce(mlir::Value value, llvm::ArrayRef<Point> points,
                    std::set<std::pair<const void *, Point>> &seen);
-  void prefetchOnce(mlir::Value value, const Point &point,
-                    std::set<std::pair<const void *, LinearExpr>> &lines,
-                    Memory::Cache cache = Memory::Cache::first);
 
   /// Each lane computed alone.
   mlir::Value laneByLane(mlir::Type element, const Point &point,
@@ -145,23 +145,9 @@ private:
   mlir::Value pullOperand(const WindowReads &windows, mlir::linalg::GenericOp op,
                           mlir::OpOperand &operand, size_t point, llvm::ArrayRef<LinearExpr> domain,
                           int64_t valid);
-  /// A step of a reduction: where in the op's domain, and the lanes that count there.
-  struct Step {
-    llvm::SmallVector<LinearExpr> domain;
-    int64_t valid;
-  };
   /// Loads what several steps read together, apart from operands read through windows.
   void prepareSteps(mlir::linalg::GenericOp op, const WindowReads *windows,
                     llvm::ArrayRef<Step> steps);
-  /// Prefetches what a reduction reads after these steps.
-  void prefetchAhead(mlir::linalg::GenericOp op, const WindowReads &windows,
-                     llvm::ArrayRef<Step> steps);
-  /// In a block of a sum: what steps read some steps, or some columns, later.
-  void prefetchSteps(mlir::linalg::GenericOp op, const WindowReads &windows,
-                     llvm::ArrayRef<Step> steps);
-  /// Prefetches the panels of a large factor: some steps ahead, and the next panel.
-  void prefetchPanels(mlir::linalg::GenericOp op, const WindowReads &windows,
-                      llvm::ArrayRef<Step> steps);
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
                      llvm::ArrayRef<Point> points);
@@ -178,17 +164,9 @@ private:
   /// emitted, for other reductions.
   bool reduceRowOfEachLane(mlir::linalg::GenericOp op, mlir::OpResult result,
                            llvm::ArrayRef<Point> points, unsigned dim);
-  /// The next tile reads the rows that are `distance` elements further along dim `dim` of the op's
-  /// domain.
-  struct NextRows {
-    unsigned dim;
-    int64_t distance;
-  };
-  /// Prefetches the next tile's rows for these steps.
-  void prefetchRows(mlir::linalg::GenericOp op, const NextRows &next, llvm::ArrayRef<Step> steps);
   /// Reduces each point with vectors along `dim`, and prefetches the rows of `next`.
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
-                    unsigned dim, mlir::Value combined, std::optional<NextRows> next = {});
+                    unsigned dim, mlir::Value combined, std::optional<Prefetcher::Rows> next = {});
   /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for
   /// other reductions.
   bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
