@@ -38,13 +38,17 @@ TEST(Artifact, EveryNodeHasATitle) {
   auto artifact = openBytes(makeTestModel());
   ASSERT_TRUE(artifact) << artifact.status().message();
   std::set<std::string_view> titles;
-  auto addTitle = [&](const gradc_artifact_node &node) {
+  auto addTitle = [&](gradc_node_kind kind, uint32_t collective = 0) {
+    gradc_artifact_node node = {};
+    node.kind = kind;
+    if (kind == GRADC_NODE_COLLECTIVE)
+      node.as.collective.kind = collective;
     titles.insert(nodeTitle(**artifact, node, /*kernels=*/{}));
   };
-  for (uint32_t kind : {GRADC_NODE_COPY, GRADC_NODE_IF, GRADC_NODE_LOOP})
-    addTitle({.kind = kind});
+  for (gradc_node_kind kind : {GRADC_NODE_COPY, GRADC_NODE_IF, GRADC_NODE_LOOP})
+    addTitle(kind);
   for (uint32_t kind = GRADC_COLLECTIVE_SUM; kind <= GRADC_COLLECTIVE_SUM_SHARDS; ++kind)
-    addTitle({.kind = GRADC_NODE_COLLECTIVE, .as = {.collective = {.kind = kind}}});
+    addTitle(GRADC_NODE_COLLECTIVE, kind);
   EXPECT_EQ(titles.size(), 9u);
   EXPECT_FALSE(titles.contains(""));
   EXPECT_TRUE(titles.contains("sum over the ranks of a replica"));
