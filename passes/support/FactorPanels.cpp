@@ -96,8 +96,12 @@ private:
   }
 
   /// A lhs that is read in place across the sum gives few numbers of each of its rows to a tile, so
-  /// the tile has as many rows as registers hold. Returns whether that changes it.
+  /// the tile has as many rows as registers hold. Of short sums, most of the time is the storing of
+  /// results, whose rows may lie in the same cache sets. Returns whether that changes it.
   bool widenRows() {
+    constexpr int64_t shortSum = 16;
+    if (factor(0).getDimSize(0) <= shortSum)
+      return false;
     int64_t rows = std::max<int64_t>(root.getDimSize(0), 1);
     int64_t columns = tile[1] / schedule.getLanes();
     int64_t most = std::max((level.vectorRegisters - columns - 1) / columns, tile[0]);
