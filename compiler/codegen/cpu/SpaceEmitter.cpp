@@ -202,13 +202,27 @@ SmallVector<Point> SpaceEmitter::pointsOf(const Output &output) const {
   return tilePoints(output.dims, coordinates, extents, exec::laneDim(tile, nest.lanes), nest.lanes);
 }
 
+/// Operands that are read in addition to a reduction arrive while it runs; if it is short, while
+/// those of the next tiles run.
+void SpaceEmitter::prefetch(const Output &output, SmallVector<Point> points) {
+  int64_t steps = TileEmitter::reducedElements(output.value), least = nest.level.minPrefetchSteps;
+  if (steps == 0 || order.empty())
+    return;
+  int64_t ahead = steps < least ? llvm::divideCeil(least, steps) * tile[order.back()] : 0;
+  for (Point &p : points)
+    for (auto [coordinate, dim] : llvm::zip_equal(p.coordinates, output.dims))
+      if (dim == order.back())
+        coordinate += LinearExpr(ahead);
+  tiles.prefetcher.lines(output.value, points, Memory::Cache::first);
+}
+
 void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
   SmallVector<SmallVector<Point>> points;
   SmallVector<Value> results;
   for (Output *o : here) {
     points.push_back(pointsOf(*o));
     results.push_back(o->value);
-    tiles.prefetcher.besideReduction(o->value, points.back());
+    prefetch(*o, points.back());
   }
   tiles.prepare(results, points);
   // Results may overwrite operands read at the same element, so all results of a point are computed

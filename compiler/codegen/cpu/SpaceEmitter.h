@@ -55,6 +55,7 @@ private:
   void forLastRows(int64_t dim, mlir::Value size, mlir::Value fullTiles,
                    llvm::function_ref<void()> inside);
   int64_t unitsTogether() const;
+  void prefetch(const Output &output, llvm::SmallVector<tile::Point> points);
   void emitTile(llvm::ArrayRef<Output *> outputs);
   void storeStrided(const tile::Memory &memory, llvm::ArrayRef<tile::Point> points,
                     llvm::ArrayRef<mlir::Value> values);

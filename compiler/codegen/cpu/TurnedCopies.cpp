@@ -46,8 +46,10 @@ void TurnedCopies::copyPanels(const Memory &to, exec::PanelAttr stored, Value be
       // Rows are read to their ends first, so that memory is read line by line.
       return forVectors(begin, end, [&](const LinearExpr &column, int64_t valid) {
         place[turned.getDim()] = column;
-        for (int64_t row = 0; row < stored.getWidth(); row += nest.lanes)
+        for (int64_t row = 0; row < stored.getWidth(); row += nest.lanes) {
+          prefetchSquare(place, stored.getDim(), LinearExpr(stored.getWidth() + row), valid);
           copySquare(to, place, stored.getDim(), LinearExpr(row), valid);
+        }
       });
     }
     if (dim == turned.getDim())
@@ -87,18 +89,39 @@ void TurnedCopies::forVectors(Value begin, Value end,
              });
 }
 
-/// Copies `valid` columns of a square, from `first` along the dim `along`.
-void TurnedCopies::copySquare(const Memory &to, ArrayRef<LinearExpr> place, int64_t along,
-                              const LinearExpr &first, int64_t valid) {
-  const Memory &from = operands[turned.getOperand()];
-  SmallVector<Point> square(nest.lanes);
-  for (auto [i, p] : llvm::enumerate(square)) {
+/// The elements of a square in the factor, a row of it per lane.
+SmallVector<Point> TurnedCopies::square(ArrayRef<LinearExpr> place, int64_t along,
+                                        const LinearExpr &first, int64_t valid) {
+  SmallVector<Point> points(nest.lanes);
+  for (auto [i, p] : llvm::enumerate(points)) {
     p.coordinates.assign(place.begin(), place.end());
     p.coordinates[along] += first + LinearExpr(int64_t(i));
     p.coordinates[turned.getDim()].lane = 1;
     p.valid = valid;
   }
-  auto values = from.loadTransposed(nest, square);
-  for (auto [i, p] : llvm::enumerate(square))
+  return points;
+}
+
+/// Copies `valid` columns of a square, from `first` along the dim `along`.
+void TurnedCopies::copySquare(const Memory &to, ArrayRef<LinearExpr> place, int64_t along,
+                              const LinearExpr &first, int64_t valid) {
+  const Memory &from = operands[turned.getOperand()];
+  SmallVector<Point> points = square(place, along, first, valid);
+  auto values = from.loadTransposed(nest, points);
+  for (auto [i, p] : llvm::enumerate(points))
     to.store(nest, p, values ? (*values)[i] : from.load(nest, p));
+}
+
+/// Of a factor that is larger than the caches. Its panels are far apart, so that hardware does not
+/// prefetch from one to the next.
+void TurnedCopies::prefetchSquare(ArrayRef<LinearExpr> place, int64_t along,
+                                  const LinearExpr &first, int64_t valid) {
+  const Memory &from = operands[turned.getOperand()];
+  std::set<LinearExpr> lines;
+  for (const Point &p : square(place, along, first, valid))
+    for (int64_t lane = 0; lane < valid; ++lane)
+      if (auto line = from.line(nest, p.inLane(lane)))
+        lines.insert(*line);
+  for (const LinearExpr &line : lines)
+    from.prefetch(nest, line);
 }

@@ -28,8 +28,12 @@ private:
   void copyRows(const tile::Memory &to, mlir::Value begin, mlir::Value end);
   void forVectors(mlir::Value begin, mlir::Value end,
                   llvm::function_ref<void(const tile::LinearExpr &, int64_t)> body);
+  llvm::SmallVector<tile::Point> square(llvm::ArrayRef<tile::LinearExpr> place, int64_t along,
+                                        const tile::LinearExpr &first, int64_t valid);
   void copySquare(const tile::Memory &to, llvm::ArrayRef<tile::LinearExpr> place, int64_t along,
                   const tile::LinearExpr &first, int64_t valid);
+  void prefetchSquare(llvm::ArrayRef<tile::LinearExpr> place, int64_t along,
+                      const tile::LinearExpr &first, int64_t valid);
 
   mlir::exec::KernelOp kernel;
   tile::LoopNest &nest;

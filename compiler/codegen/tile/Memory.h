@@ -45,6 +45,7 @@ public:
   /// The elements from one panel to the next; 0 without panels.
   int64_t panelElements() const;
   int64_t elements() const { return type.getNumElements(); }
+  int64_t elementBytes() const { return mlir::grad::elementBytes(type.getElementType()); }
   int64_t panelWidth() const { return panel ? panel.getWidth() : 0; }
   /// The address of the pairs of a panel's columns at a point, which is the first of its pair;
   /// nothing if the layout has no pairs or the lanes leave a panel.

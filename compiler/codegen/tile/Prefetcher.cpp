@@ -6,12 +6,6 @@
 using namespace mlir;
 using namespace gradc::tile;
 
-void Prefetcher::besideReduction(Value value, ArrayRef<Point> points) {
-  if (tiles.reducedElements(value) < tiles.nest.level.minPrefetchSteps)
-    return; // the reduction ends before memory responds
-  lines(value, points, Memory::Cache::first);
-}
-
 void Prefetcher::lines(Value value, ArrayRef<Point> points, Memory::Cache cache) {
   Lines known;
   for (const Point &p : points)
@@ -56,7 +50,7 @@ void Prefetcher::blockSteps(linalg::GenericOp op, const WindowReads &windows,
   }
 }
 
-/// Weights that are read once for few rows arrive from memory while the panel before them is
+/// Weights that are read once for few rows arrive from memory while what comes before them is
 /// multiplied: the hardware's prefetchers follow neither from page to page nor far enough ahead.
 void Prefetcher::panels(linalg::GenericOp op, const WindowReads &windows, ArrayRef<Step> steps) {
   constexpr int64_t stepsAhead = 16;
@@ -75,19 +69,108 @@ void Prefetcher::panels(linalg::GenericOp op, const WindowReads &windows, ArrayR
           lines.insert(*line);
     if (int64_t(steps.size()) < minMultiplyAddsPerLine * int64_t(lines.size()))
       continue;
-    for (const LinearExpr &line : lines) {
+    for (const LinearExpr &line : lines)
       memory.prefetch(tiles.nest, line + LinearExpr(stepsAhead * memory.panelWidth()));
-      memory.prefetch(tiles.nest, line + LinearExpr(memory.panelElements()), Memory::Cache::second);
-    }
+    for (const LinearExpr &line : linesToCome(op, *input, memory, steps, lines))
+      memory.prefetch(tiles.nest, line, Memory::Cache::second);
+  }
+}
+
+/// Lines of the next panel; or of this one, if the next one would be gone from the cache before it
+/// is multiplied.
+std::set<LinearExpr> Prefetcher::linesToCome(linalg::GenericOp op, OpOperand &factor,
+                                             const Memory &memory, ArrayRef<Step> steps,
+                                             const std::set<LinearExpr> &lines) {
+  constexpr int64_t stepsAhead = 1024;
+  int64_t bytes = memory.panelElements() * memory.elementBytes();
+  bool isLong = bytes > tiles.nest.level.l2Bytes / 2;
+  if (auto line = isLong ? std::nullopt : lineOfShare(op, factor, memory, steps, lines.size()))
+    return {*line + LinearExpr(memory.panelElements())};
+  std::set<LinearExpr> later;
+  for (const LinearExpr &line : lines)
+    later.insert(line +
+                 LinearExpr(isLong ? stepsAhead * memory.panelWidth() : memory.panelElements()));
+  return later;
+}
+
+/// The tiles of a product's rows read the same panel, one after the other. Each prefetches an equal
+/// share of what comes next, so that memory is busy all the time: the line of the panel that falls
+/// to these steps. Nothing if a step of each tile has to prefetch several.
+std::optional<LinearExpr> Prefetcher::lineOfShare(linalg::GenericOp op, OpOperand &factor,
+                                                  const Memory &memory, ArrayRef<Step> steps,
+                                                  int64_t linesPerStep) {
+  LoopNest &nest = tiles.nest;
+  int64_t elements = nest.level.lineBytes / memory.elementBytes();
+  if (op.getNumLoops() != 3 || linesPerStep * elements != memory.panelWidth())
+    return std::nullopt;
+  unsigned sum = reducedDims(op).back();
+  unsigned row = op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getDimPosition(0);
+  std::set<LinearExpr> rows;
+  for (const Step &step : steps)
+    rows.insert(step.domain[row]);
+  int64_t height = int64_t(rows.size()), all = op.getStaticLoopRanges()[row];
+  if (all < linesPerStep * height)
+    return std::nullopt;
+  SmallVector<LinearExpr> start = steps[0].domain;
+  start[sum] = LinearExpr(0);
+  auto at = tiles.operandPoint(op, factor, start, steps[0].valid);
+  auto first = at ? memory.line(nest, *at) : std::nullopt;
+  if (!first)
+    return std::nullopt;
+  // This step's number among those of all tiles, of which there are all / height for each line.
+  LinearExpr number = *rows.begin() * op.getStaticLoopRanges()[sum] + steps[0].domain[sum] * height;
+  Value line = arith::DivUIOp::create(nest.builder, nest.location,
+                                      nest.index(number * linesPerStep), nest.constant(all));
+  return *first + nest.variable(line) * elements;
+}
+
+/// The rows of a factor that is too large for all caches and that each tile reads once. A line per
+/// step: hardware follows a row only after some lines, and rows may be short.
+void Prefetcher::rowsOfNextTile(linalg::GenericOp op, const WindowReads &windows,
+                                ArrayRef<Step> steps) {
+  LoopNest &nest = tiles.nest;
+  if (int64_t(steps.size()) < minMultiplyAdds)
+    return;
+  AffineExpr sum = getAffineDimExpr(reducedDims(op).back(), op.getContext());
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto found = tiles.memories.find(input->get());
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (found == tiles.memories.end() || windows.has(*input) || found->second.panelElements() ||
+        map.getNumResults() < 2 || map.getResults().back() != sum)
+      continue;
+    const Memory &memory = found->second;
+    std::set<Point> rows;
+    for (const Step &step : steps)
+      if (auto at = tiles.operandPoint(op, *input, step.domain, step.valid))
+        rows.insert(*at);
+    int64_t height = int64_t(rows.size());
+    int64_t bytes = memory.elementBytes(), perLine = nest.level.lineBytes / bytes;
+    if (height < 2 || height > perLine || rows.begin()->hasLanes() ||
+        memory.elements() * bytes <= nest.level.sharedCacheBytes())
+      continue;
+    Point next = *rows.begin();
+    LinearExpr &across = next.coordinates[next.coordinates.size() - 2];
+    if (rows.rbegin()->coordinates[next.coordinates.size() - 2] != across + LinearExpr(height - 1))
+      continue;
+    // As many steps as a line has elements prefetch a line of each row.
+    OpBuilder &b = nest.builder;
+    Value step = nest.index(next.coordinates.back());
+    Value mask = nest.constant(int64_t(llvm::PowerOf2Ceil(height)) - 1);
+    Value row = arith::MinUIOp::create(b, nest.location,
+                                       arith::AndIOp::create(b, nest.location, step, mask),
+                                       nest.constant(height - 1));
+    across += LinearExpr(height) + nest.variable(row);
+    if (auto line = memory.offset(nest, next))
+      memory.prefetch(nest, *line, Memory::Cache::second);
   }
 }
 
 void Prefetcher::afterSteps(linalg::GenericOp op, const WindowReads &windows,
                             ArrayRef<Step> steps) {
   if (op == tiles.accumulation.op)
-    blockSteps(op, windows, steps);
-  else
-    panels(op, windows, steps);
+    return blockSteps(op, windows, steps);
+  panels(op, windows, steps);
+  rowsOfNextTile(op, windows, steps);
 }
 
 void Prefetcher::once(Value value, const Point &point, Lines &known, Memory::Cache cache) {

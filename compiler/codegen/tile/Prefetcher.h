@@ -20,8 +20,6 @@ class Prefetcher {
 public:
   explicit Prefetcher(TileEmitter &tiles) : tiles(tiles) {}
 
-  /// Operands that are read in addition to a long reduction, so that they arrive while it runs.
-  void besideReduction(mlir::Value value, llvm::ArrayRef<Point> points);
   /// The cache lines of elements that are read later, each once.
   void lines(mlir::Value value, llvm::ArrayRef<Point> points, Memory::Cache cache);
   /// What a reduction reads after these steps.
@@ -42,8 +40,18 @@ private:
   /// In a block of a sum: what steps read some steps, or some columns, later.
   void blockSteps(mlir::linalg::GenericOp op, const WindowReads &windows,
                   llvm::ArrayRef<Step> steps);
-  /// The panels of a large factor: some steps ahead, and the next panel.
+  /// The panels of a large factor: some steps ahead, and what comes after them.
   void panels(mlir::linalg::GenericOp op, const WindowReads &windows, llvm::ArrayRef<Step> steps);
+  /// What comes long after `lines`, which these steps read of a factor in panels.
+  std::set<LinearExpr> linesToCome(mlir::linalg::GenericOp op, mlir::OpOperand &factor,
+                                   const Memory &memory, llvm::ArrayRef<Step> steps,
+                                   const std::set<LinearExpr> &lines);
+  std::optional<LinearExpr> lineOfShare(mlir::linalg::GenericOp op, mlir::OpOperand &factor,
+                                        const Memory &memory, llvm::ArrayRef<Step> steps,
+                                        int64_t linesPerStep);
+  /// The rows of a row-major factor that the next tile reads.
+  void rowsOfNextTile(mlir::linalg::GenericOp op, const WindowReads &windows,
+                      llvm::ArrayRef<Step> steps);
   /// The lines of a point that are not among `known`.
   void once(mlir::Value value, const Point &point, Lines &known,
             Memory::Cache cache = Memory::Cache::first);
