@@ -41,12 +41,6 @@ Float expOf(Float x) {
   return expm1Quotient(r).fma(r, r.number(1.0)).scale(n);
 }
 
-/// e^x, if it and its power of two are normal numbers.
-Float expOfModerate(Float x) {
-  auto [r, n] = reduceByLn2(x);
-  return expm1Quotient(r).fma(r, r.number(1.0)) * r.powerOfTwo(n);
-}
-
 Float expm1Of(Float x) {
   Float limited = x.isF64() ? x.atLeast(-40.0).atMost(710.0) : x.atLeast(-20.0).atMost(89.0);
   auto [r, n] = reduceByLn2(limited);
@@ -63,12 +57,13 @@ Float tanhOf(Float x) {
     Float t = expm1Of(a.atMost(22.0) * 2.0);
     return (t / (t + 2.0)).copySign(x);
   }
-  Float s = x * x;
-  Float small = (x * s).fma(s.polynomial({0.00206466511, -0.00809196831, 0.0216663469,
-                                          -0.0539405632, 0.133331579, -0.333333296}),
-                            x);
-  Float large = a.number(1.0) - a.number(2.0) / (expOfModerate(a.atMost(10.0) * 2.0) + 1.0);
-  return small.select(a < 0.625, large).copySign(x);
+  auto [r, n] = reduceByLn2(a.atMost(10.0) * -2.0);
+  Float expm1 = (r * r).fma(
+      r.polynomial({0.00138820824, 0.00836659689, 0.0416672081, 0.166665435, 0.49999997}), r);
+  Float half = r.powerOfTwo(r.integerOp<arith::SubIOp>(n, r.integer(1)));
+  Float y = (-half).fma(expm1, half.number(0.5) - half); // (1 - e^-2a) / 2
+  // y / (1 - y), of which the quotient is only a part, and so are its roundings.
+  return y.fma(y / (y.number(1.0) - y), y).copySign(x);
 }
 
 // Logarithms --------------------------------------------------------------------------------------
