@@ -124,19 +124,21 @@ std::optional<LinearExpr> Prefetcher::lineOfShare(linalg::GenericOp op, OpOperan
   return *first + nest.variable(line) * elements;
 }
 
-/// The rows of a factor that is too large for all caches and that each tile reads once. A line per
-/// step: hardware follows a row only after some lines, and rows may be short.
+/// The rows of a factor that each tile reads once, a line per step: hardware follows a row only
+/// after some lines. Of long rows, that is too late only if no cache holds the factor.
 void Prefetcher::rowsOfNextTile(linalg::GenericOp op, const WindowReads &windows,
                                 ArrayRef<Step> steps) {
+  constexpr int64_t page = 4096;
   LoopNest &nest = tiles.nest;
   if (int64_t(steps.size()) < minMultiplyAdds)
     return;
-  AffineExpr sum = getAffineDimExpr(reducedDims(op).back(), op.getContext());
+  unsigned sum = reducedDims(op).back();
   for (OpOperand *input : op.getDpsInputOperands()) {
     auto found = tiles.memories.find(input->get());
     AffineMap map = op.getMatchingIndexingMap(input);
     if (found == tiles.memories.end() || windows.has(*input) || found->second.panelElements() ||
-        map.getNumResults() < 2 || map.getResults().back() != sum)
+        map.getNumResults() < 2 ||
+        map.getResults().back() != getAffineDimExpr(sum, op.getContext()))
       continue;
     const Memory &memory = found->second;
     std::set<Point> rows;
@@ -145,8 +147,10 @@ void Prefetcher::rowsOfNextTile(linalg::GenericOp op, const WindowReads &windows
         rows.insert(*at);
     int64_t height = int64_t(rows.size());
     int64_t bytes = memory.elementBytes(), perLine = nest.level.lineBytes / bytes;
+    int64_t rowBytes = op.getStaticLoopRanges()[sum] * bytes;
+    int64_t cached = rowBytes <= page ? nest.level.l2Bytes : nest.level.sharedCacheBytes();
     if (height < 2 || height > perLine || rows.begin()->hasLanes() ||
-        memory.elements() * bytes <= nest.level.sharedCacheBytes())
+        memory.elements() * bytes <= cached)
       continue;
     Point next = *rows.begin();
     LinearExpr &across = next.coordinates[next.coordinates.size() - 2];
