@@ -1,7 +1,7 @@
 // Collects the figures of a planned module.
 #include "compiler/Plan.h"
 
-#include "dialects/exec/Transfer.h"
+#include "dialects/exec/Exec.h"
 #include "passes/support/Lifetimes.h"
 
 using namespace mlir;

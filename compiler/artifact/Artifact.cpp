@@ -6,7 +6,6 @@
 #include "compiler/artifact/LibraryCall.h"
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Blocks.h"
-#include "dialects/exec/Transfer.h"
 #include "passes/support/Averages.h"
 #include "passes/support/KernelScratch.h"
 #include "passes/support/Ports.h"

@@ -3,7 +3,7 @@
 #include "compiler/verify/Bounds.h"
 #include "compiler/verify/Layout.h"
 #include "compiler/verify/Verify.h"
-#include "dialects/exec/Transfer.h"
+#include "dialects/exec/Exec.h"
 #include "passes/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
