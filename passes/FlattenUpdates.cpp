@@ -89,7 +89,7 @@ private:
              (shapeOf(v) == root.getShape() && kernel.getLayout(unsigned(i)) == layout);
     };
     return root.getRank() > 1 && llvm::all_of(llvm::enumerate(slices), isAlike) &&
-           exec::layoutBytes(root, layout) == exec::layoutBytes(root, nullptr) &&
+           exec::layoutBytes(root, layout) == bytesOf(root) &&
            llvm::all_of(block.without_terminator(),
                         [&](Operation &op) { return isByElement(op, root.getShape()); });
   }

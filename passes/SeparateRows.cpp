@@ -34,8 +34,8 @@ public:
 
 private:
   /// The bytes of one row of a value, or of a whole value that all rows share.
-  int64_t bytesOf(Value v) const {
-    int64_t bytes = exec::layoutBytes(cast<RankedTensorType>(v.getType()), /*layout=*/nullptr);
+  int64_t bytesPerRow(Value v) const {
+    int64_t bytes = bytesOf(v);
     return extents.isBatched(v) ? bytes / rows : bytes;
   }
   static double tripsAround(Operation *op) {
@@ -62,8 +62,8 @@ private:
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
     int64_t values = 0, passedOn = 0, shared = 0, computed = 0;
     for (Value v : launch.getResults()) {
-      computed += bytesOf(v);
-      passedOn += isOutput(v) ? 0 : bytesOf(v);
+      computed += bytesPerRow(v);
+      passedOn += isOutput(v) ? 0 : bytesPerRow(v);
     }
     // Except for products, as much of a shared operand is used as is computed: some rows of a
     // table.
@@ -71,11 +71,11 @@ private:
     int64_t most = isProduct ? std::numeric_limits<int64_t>::max() : computed;
     for (Value v : launch.getOperands()) {
       if (!extents.isBatched(v)) {
-        shared += std::min(bytesOf(v), most);
+        shared += std::min(bytesPerRow(v), most);
         continue;
       }
-      values += bytesOf(v);
-      passedOn += isInput(v) ? 0 : bytesOf(v);
+      values += bytesPerRow(v);
+      passedOn += isInput(v) ? 0 : bytesPerRow(v);
     }
     bool isShared = values == 0; // it depends on no row
     values += computed;

@@ -104,7 +104,7 @@ private:
     t.name = blob.intern(name);
     t.dtype = dtypeOf(type.getElementType());
     t.shape = blob.append(type.getShape());
-    t.bytes = exec::layoutBytes(type, nullptr);
+    t.bytes = bytesOf(type);
     return t;
   }
 

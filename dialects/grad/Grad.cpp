@@ -102,10 +102,8 @@ LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands
   }
   auto bytes = [](TypeRange types) {
     int64_t sum = 0;
-    for (Type t : types) {
-      auto type = cast<RankedTensorType>(t);
-      sum += type.getNumElements() * elementBytes(type.getElementType());
-    }
+    for (Type t : types)
+      sum += bytesOf(cast<RankedTensorType>(t));
     return sum;
   };
   // An operand may be a splat of any size, so the size of its expansion is limited, too.

@@ -2,7 +2,6 @@
 #include "passes/support/ShardPlan.h"
 
 #include "dialects/grad/Build.h"
-#include "passes/support/Bytes.h"
 #include "passes/support/Extents.h"
 #include "passes/support/Updates.h"
 

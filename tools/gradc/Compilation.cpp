@@ -2,6 +2,7 @@
 #include "tools/gradc/Compilation.h"
 
 #include "compiler/import/StepOptions.h"
+#include "dialects/grad/HostTensor.h"
 #include "runtime/include/gradc/artifact.h"
 #include "runtime/train/Checkpoint.h"
 #include "tools/gradc/Files.h"
@@ -156,7 +157,7 @@ static int expectFit(func::FuncOp entry, int64_t budget) {
     auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
     if (!role || role.getValue() != "data" || !type || type.getRank() == 0)
       continue;
-    bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    bytes += grad::bytesOf(type);
     rows = type.getDimSize(0);
   }
   if (2 * bytes <= budget)
