@@ -14,6 +14,9 @@
 #define GRADC_ARTIFACT_VERSION 18u
 #define GRADC_NONE 0xffffffffu
 
+/* The maximum number of ranks of a run, and so of the shards of a state. */
+#define GRADC_MAX_RANKS 4096
+
 /* `count` elements (bytes, in the case of raw data) from `offset` on. */
 typedef struct gradc_range {
   uint64_t offset, count;
