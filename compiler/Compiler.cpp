@@ -3,6 +3,7 @@
 
 #include "compiler/Pipeline.h"
 #include "passes/Passes.h"
+#include "runtime/include/gradc/entries.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
@@ -126,7 +127,7 @@ FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOpt
 
 auto mapFunctions(ModuleOp module) {
   return llvm::make_filter_range(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
-    return function.getSymName().starts_with("map.");
+    return function.getSymName().starts_with(GRADC_MAP_PREFIX);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "passes/support/NodeOrder.h"
 #include "passes/support/StateForms.h"
 #include "passes/support/TurnedPanels.h"
+#include "runtime/include/gradc/entries.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -358,7 +359,7 @@ private:
       function.addEntryBlock();
       return function;
     };
-    auto pack = makeFunction("pack:", TypeRange{logical}, {});
+    auto pack = makeFunction(GRADC_PACK_PREFIX, TypeRange{logical}, {});
     pack.setArgAttr(0, "grad.name", builder.getStringAttr("value"));
     OpBuilder body = OpBuilder::atBlockEnd(&pack.getBody().front());
     Value packed = pack.getArgument(0);
@@ -369,7 +370,7 @@ private:
     store(body, loc, storage, packed);
     func::ReturnOp::create(body, loc);
 
-    auto unpack = makeFunction("unpack:", {}, TypeRange{logical});
+    auto unpack = makeFunction(GRADC_UNPACK_PREFIX, {}, TypeRange{logical});
     unpack.setResultAttr(0, "grad.name", builder.getStringAttr("value"));
     body = OpBuilder::atBlockEnd(&unpack.getBody().front());
     Value value = exec::LoadOp::create(body, loc, type, storage.buffers[0].getSymName());

@@ -5,6 +5,7 @@
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/PlannedEntry.h"
 #include "passes/support/Ports.h"
+#include "runtime/include/gradc/entries.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -108,7 +109,7 @@ struct SeparateRows : impl::SeparateRowsBase<SeparateRows> {
       return;
     SymbolTable symbols(getOperation());
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
-      std::string name = (function.getSymName() + bucketInfix + "1").str();
+      std::string name = (function.getSymName() + GRADC_ROWS_INFIX "1").str();
       auto oneRow = symbols.lookup<func::FuncOp>(name);
       if (!oneRow || !keepsRowsApart(function))
         continue;

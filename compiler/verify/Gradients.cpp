@@ -4,6 +4,7 @@
 #include "dialects/grad/Build.h"
 #include "passes/support/Stages.h"
 #include "passes/support/TrainedStates.h"
+#include "runtime/include/gradc/entries.h"
 
 #include <chrono>
 #include <cmath>
@@ -259,8 +260,8 @@ std::vector<std::string> entriesWithGradients(const Imported &imported) {
   std::vector<std::string> names;
   for (auto function : ModuleOp(*imported.module).getOps<func::FuncOp>())
     if (StringRef name = function.getSymName();
-        function->hasAttr("grad.optimizer") && !name.ends_with(".tail") &&
-        !name.ends_with(".watch") && !name.contains(".until."))
+        function->hasAttr("grad.optimizer") && !name.ends_with(GRADC_TAIL_SUFFIX) &&
+        !name.ends_with(GRADC_WATCH_SUFFIX) && !name.contains(GRADC_UNTIL_INFIX))
       names.push_back(name.str());
   return names;
 }

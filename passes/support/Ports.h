@@ -3,6 +3,7 @@
 #define PASSES_PORTS_H
 
 #include "dialects/grad/Grad.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/include/gradc/roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,9 +22,6 @@ inline int64_t rowUnitOf(mlir::func::FuncOp function) {
   auto unit = function->getAttrOfType<mlir::IntegerAttr>(rowUnitName);
   return unit ? unit.getInt() : 1;
 }
-
-/// Separates an entry's name from the rows of its bucket: "forward.rows.1".
-inline constexpr llvm::StringLiteral bucketInfix = ".rows.";
 
 /// The role of a port; "" if it has none.
 llvm::StringRef roleOfArgument(mlir::func::FuncOp function, unsigned index);

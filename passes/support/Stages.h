@@ -13,9 +13,6 @@ inline constexpr llvm::StringLiteral stagesName = "grad.stages";
 /// On the function of a stage: its number. It takes whole batches only.
 inline constexpr llvm::StringLiteral ownStageName = "grad.own_stage";
 
-/// Separates an entry's name from the number of a stage: "train.stage.1".
-inline constexpr llvm::StringLiteral stageInfix = ".stage.";
-
 /// The transfers of a step have different numbers below this one.
 inline constexpr size_t maxTransfers = (1 << 14) - 1;
 

@@ -173,8 +173,9 @@ static int expectFit(const Imported &imported) {
     return 0;
   ModuleOp module = imported.module.get();
   for (auto entry : module.getOps<func::FuncOp>()) {
-    bool isStep = entry.getSymName().split('.').first == "train";
-    if ((!isStep && entry.getSymName() != "evaluate") || entry.getSymName().ends_with(".tail"))
+    bool isStep = entry.getSymName().split('.').first == GRADC_TRAIN_ENTRY;
+    if ((!isStep && entry.getSymName() != GRADC_EVALUATE_ENTRY) ||
+        entry.getSymName().ends_with(GRADC_TAIL_SUFFIX))
       continue;
     const spec::Data &data = isStep ? imported.spec->data() : imported.spec->evaluation().data();
     if (int code = expectFit(entry, (data.has_memory_mb() ? data.memory_mb() : 256) << 20))

@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/Text.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/Predict.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Files.h"
@@ -115,11 +116,11 @@ int64_t rowsOf(const NamedViews &given, llvm::ArrayRef<Port> ports, int64_t batc
 llvm::Expected<uint32_t> findEntry(CompiledSession &session, const std::string &name) {
   if (!name.empty())
     return session.find(name);
-  auto entry = session.find("gradients");
+  auto entry = session.find(GRADC_GRADIENTS_ENTRY);
   if (entry)
     return entry;
   llvm::consumeError(entry.takeError());
-  return session.find("forward");
+  return session.find(GRADC_FORWARD_ENTRY);
 }
 
 /// Runs more rows than the largest batch, in several calls.
@@ -211,7 +212,7 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
 }
 
 int runReference(const Settings &settings, Imported &imported, const NamedTensors &given) {
-  auto function = imported.module->lookupSymbol<mlir::func::FuncOp>("forward");
+  auto function = imported.module->lookupSymbol<mlir::func::FuncOp>(GRADC_FORWARD_ENTRY);
   auto nameOf = [](mlir::StringAttr name) { return name ? name.getValue().str() : ""; };
   std::vector<Port> ports;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
