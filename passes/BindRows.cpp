@@ -19,7 +19,7 @@ namespace gradc {
 
 namespace {
 
-constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said",
+constexpr StringLiteral exactName = "grad.exact", saidName = "grad.said",
                         comparedName = "grad.compared";
 
 /// The entry that this one is a bucket of; null if it is not a bucket.
@@ -59,7 +59,7 @@ public:
   static std::optional<Entry> of(func::FuncOp function) {
     std::optional<int64_t> batch = batchOf(function);
     bool hasBatch = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
-      return function.getArgAttr(i, "grad.batched") != nullptr;
+      return function.getArgAttr(i, batchedName) != nullptr;
     });
     // Unless ranks share its rows, a stage of a pipeline takes whole batches.
     bool isWhole = function->hasAttr(ownStageName) && !function->hasAttr(ranksName);
@@ -116,7 +116,7 @@ private:
   SmallVector<Operation *> fromBatches(func::FuncOp other) {
     llvm::DenseSet<Value> reached;
     for (BlockArgument argument : other.getArguments())
-      if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
+      if (function.getArgAttr(argument.getArgNumber(), batchedName))
         reached.insert(argument);
     SmallVector<Operation *> ops;
     other.walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/Passes.h"
 #include "passes/support/CopyKernel.h"
 #include "passes/support/KernelTable.h"
@@ -360,7 +361,7 @@ private:
       return function;
     };
     auto pack = makeFunction(GRADC_PACK_PREFIX, TypeRange{logical}, {});
-    pack.setArgAttr(0, "grad.name", builder.getStringAttr("value"));
+    pack.setArgAttr(0, portName, builder.getStringAttr("value"));
     OpBuilder body = OpBuilder::atBlockEnd(&pack.getBody().front());
     Value packed = pack.getArgument(0);
     if (storage.state.getShape())
@@ -371,7 +372,7 @@ private:
     func::ReturnOp::create(body, loc);
 
     auto unpack = makeFunction(GRADC_UNPACK_PREFIX, {}, TypeRange{logical});
-    unpack.setResultAttr(0, "grad.name", builder.getStringAttr("value"));
+    unpack.setResultAttr(0, portName, builder.getStringAttr("value"));
     body = OpBuilder::atBlockEnd(&unpack.getBody().front());
     Value value = exec::LoadOp::create(body, loc, type, storage.buffers[0].getSymName());
     if (permutation)

@@ -123,7 +123,7 @@ struct SeparateRows : impl::SeparateRowsBase<SeparateRows> {
 private:
   /// Whether a run does the same for each of its rows, without regard to the others.
   static bool keepsRowsApart(func::FuncOp function) {
-    if (!function->hasAttr("grad.rows") || function->hasAttr("grad.coupling_node") ||
+    if (!function->hasAttr(rowsName) || function->hasAttr("grad.coupling_node") ||
         function->hasAttr("grad.numbers_rows") || function->hasAttr("grad.least_rows"))
       return false;
     if (function.walk([](WriteOp) { return WalkResult::interrupt(); }).wasInterrupted())
@@ -143,7 +143,7 @@ private:
         continue;
       if (role != gradc_role_name(GRADC_ROLE_OUTPUT) || !extents.isBatched(v))
         return false;
-      function.setResultAttr(unsigned(i), "grad.batched", UnitAttr::get(&getContext()));
+      function.setResultAttr(unsigned(i), batchedName, UnitAttr::get(&getContext()));
     }
     return true;
   }

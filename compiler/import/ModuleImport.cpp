@@ -70,7 +70,7 @@ LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &o
     if (narrow)
       more.push_back(fileElementAttribute(b, *narrow));
     if (std::string field = fieldOf(input.name()); !field.empty())
-      more.push_back(b.getNamedAttr("grad.field", b.getStringAttr(field)));
+      more.push_back(b.getNamedAttr(fieldName, b.getStringAttr(field)));
     Value argument = entry.addArgument(*type, input.name(), GRADC_ROLE_DATA, more);
     entry.markBatch(input, argument);
     if (isText)
@@ -114,7 +114,7 @@ void ModuleImport::importBucket(int64_t rows) {
   auto function = module->lookupSymbol<func::FuncOp>(name);
   if (failed(built))
     return function.erase();
-  function->setAttr("grad.batch", Builder(function.getContext()).getI64IntegerAttr(rows));
+  function->setAttr(batchName, Builder(function.getContext()).getI64IntegerAttr(rows));
 }
 
 /// Writes the model as exports contain it.

@@ -4,6 +4,7 @@
 #include "compiler/import/TrainEntries.h"
 #include "compiler/import/TrainedParameters.h"
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/support/Reach.h"
 #include "passes/support/TrainedStates.h"
 #include "runtime/include/gradc/entries.h"
@@ -56,7 +57,7 @@ LogicalResult gradc::checkTrains(const SpecFile &spec, const OnnxModel &model) {
 void gradc::describeUpdate(func::FuncOp train, const spec::Training &training,
                            const StepSpec &step) {
   Builder b(train.getContext());
-  train->setAttr("grad.optimizer", ruleOf(b, training, step.optimizer()));
+  train->setAttr(updateRuleName, ruleOf(b, training, step.optimizer()));
   if (const spec::Clip *clip = step.clip()) {
     auto [name, limit] = clip->has_value()  ? std::pair("value", clip->value())
                          : clip->has_norm() ? std::pair("norm", clip->norm())

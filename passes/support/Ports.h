@@ -2,6 +2,7 @@
 #ifndef PASSES_PORTS_H
 #define PASSES_PORTS_H
 
+#include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"
 #include "runtime/include/gradc/entries.h"
 #include "runtime/include/gradc/roles.h"
@@ -12,7 +13,7 @@ namespace gradc {
 
 /// The rows of the largest batch that an entry accepts; none: its arguments are not batches.
 inline std::optional<int64_t> batchOf(mlir::func::FuncOp function) {
-  auto batch = function->getAttrOfType<mlir::IntegerAttr>("grad.batch");
+  auto batch = function->getAttrOfType<mlir::IntegerAttr>(mlir::grad::batchName);
   return batch ? std::optional(batch.getInt()) : std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #include "tools/gradc/Compilation.h"
 
 #include "compiler/import/StepOptions.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/HostTensor.h"
 #include "runtime/include/gradc/artifact.h"
 #include "runtime/train/Checkpoint.h"
@@ -153,7 +154,7 @@ int CompileArguments::finish() {
 static int expectFit(func::FuncOp entry, int64_t budget) {
   int64_t bytes = 0, rows = 0;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    auto role = entry.getArgAttrOfType<StringAttr>(i, "grad.role");
+    auto role = entry.getArgAttrOfType<StringAttr>(i, grad::roleName);
     auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
     if (!role || role.getValue() != "data" || !type || type.getRank() == 0)
       continue;

@@ -5,6 +5,7 @@
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/spec/SpecChecker.h"
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "runtime/include/gradc/entries.h"
 
 using namespace mlir;
@@ -234,9 +235,8 @@ LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef
       return nullptr;
     auto binding = llvm::find_if(
         stage.bindings, [&](const Binding &known) { return known.input->name() == input.name(); });
-    Value argument =
-        import.addArgument(*type, input.name(), GRADC_ROLE_DATA,
-                           b.getNamedAttr("grad.field", b.getStringAttr(binding->field)));
+    Value argument = import.addArgument(*type, input.name(), GRADC_ROLE_DATA,
+                                        b.getNamedAttr(fieldName, b.getStringAttr(binding->field)));
     if (isBatched)
       import.markBatch(input, argument);
     return argument;
