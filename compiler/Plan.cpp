@@ -4,6 +4,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/HostTensor.h"
 #include "passes/support/Lifetimes.h"
+#include "passes/support/ModuleLevel.h"
 
 using namespace mlir;
 
@@ -247,7 +248,7 @@ std::vector<PlannedTensor> EntryPlan::atPeak() const {
 ProgramPlan describePlan(ModuleOp level, const Machine *machine) {
   SymbolTableCollection tables;
   ProgramPlan plan;
-  plan.level = level->getAttrOfType<StringAttr>("exec.level").getValue().str();
+  plan.level = levelNameOf(level).str();
   for (auto buffer : level.getOps<exec::BufferOp>()) {
     plan.stateBytes += buffer.getBytes();
     plan.dividedBytes += buffer.getCutAttr() ? buffer.getBytes() : 0;

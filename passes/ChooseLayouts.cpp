@@ -403,7 +403,7 @@ struct ChooseLayouts : impl::ChooseLayoutsBase<ChooseLayouts> {
     const exec::Level *level = levelOrNative(getOperation());
     if (!level)
       return signalPassFailure();
-    getOperation()->setAttr("exec.level", StringAttr::get(&getContext(), level->name));
+    setLevel(getOperation(), level->name);
     Chooser(getOperation(), *level).run();
   }
 };

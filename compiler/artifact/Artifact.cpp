@@ -8,6 +8,7 @@
 #include "dialects/exec/Blocks.h"
 #include "passes/support/Averages.h"
 #include "passes/support/KernelScratch.h"
+#include "passes/support/ModuleLevel.h"
 #include "passes/support/Ports.h"
 #include "passes/support/Stages.h"
 #include "passes/support/Tuning.h"
@@ -182,7 +183,7 @@ private:
   gradc_artifact_level writeLevel(const CompiledLevel &compiled) {
     ModuleOp module = compiled.module;
     gradc_artifact_level level{};
-    StringRef name = module->getAttrOfType<StringAttr>("exec.level").getValue();
+    StringRef name = levelNameOf(module).getValue();
     level.name = blob.intern(name);
     level.image = blob.appendBytes(compiled.image);
 
