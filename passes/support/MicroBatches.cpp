@@ -95,8 +95,8 @@ private:
   SmallVector<Value> stacks;            ///< the same, a step a micro-batch
   std::unique_ptr<Block> block;
   RegionInputs inputs;
-  SmallVector<Value>
-      initial; ///< of what is carried: states, the number of the part, `sums`, `gradients`
+  /// Of what is carried: states, the number of the part, `sums`, `gradients`.
+  SmallVector<Value> initial;
   SmallVector<WriteOp> writes;
   BlockArgument micro;
   SmallVector<OpOperand *> numbers; ///< results that are added up, the loss first
