@@ -1,6 +1,6 @@
 // The level that a module is compiled for, given by its attribute `exec.level`.
-#ifndef PASSES_MODULELEVEL_H
-#define PASSES_MODULELEVEL_H
+#ifndef PASSES_SUPPORT_MODULELEVEL_H
+#define PASSES_SUPPORT_MODULELEVEL_H
 
 #include "dialects/exec/Level.h"
 #include "mlir/IR/BuiltinOps.h"

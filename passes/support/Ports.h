@@ -1,6 +1,6 @@
 // An entry's ports (its arguments and results), and their roles in a step.
-#ifndef PASSES_PORTS_H
-#define PASSES_PORTS_H
+#ifndef PASSES_SUPPORT_PORTS_H
+#define PASSES_SUPPORT_PORTS_H
 
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"

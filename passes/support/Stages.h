@@ -1,6 +1,6 @@
 // A training step that ranks compute as a pipeline: each of them runs one stage of the graph.
-#ifndef PASSES_STAGES_H
-#define PASSES_STAGES_H
+#ifndef PASSES_SUPPORT_STAGES_H
+#define PASSES_SUPPORT_STAGES_H
 
 #include "dialects/grad/Backward.h"
 

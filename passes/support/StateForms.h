@@ -1,6 +1,6 @@
 // The forms in which a level stores each state: which panels, and which mirrors beside the primary.
-#ifndef PASSES_STATEFORMS_H
-#define PASSES_STATEFORMS_H
+#ifndef PASSES_SUPPORT_STATEFORMS_H
+#define PASSES_SUPPORT_STATEFORMS_H
 
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"

@@ -1,7 +1,7 @@
 // The parts of a training spec that define one kind of step: those of a `train` block, and those of
 // the surrounding spec if the block does not set them.
-#ifndef COMPILER_IMPORT_STEPSPEC_H
-#define COMPILER_IMPORT_STEPSPEC_H
+#ifndef COMPILER_IMPORT_SPEC_STEPSPEC_H
+#define COMPILER_IMPORT_SPEC_STEPSPEC_H
 
 #include "compiler/import/spec/TrainingSpec.h"
 #include "runtime/include/gradc/entries.h"

@@ -1,6 +1,6 @@
 // Reads the columns of a CSV table (RFC 4180) as arrays of numbers.
-#ifndef RUNTIME_DATA_CSVREADER_H
-#define RUNTIME_DATA_CSVREADER_H
+#ifndef RUNTIME_DATA_SOURCE_CSVREADER_H
+#define RUNTIME_DATA_SOURCE_CSVREADER_H
 
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/Categories.h"
