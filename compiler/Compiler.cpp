@@ -3,6 +3,8 @@
 
 #include "compiler/Pipeline.h"
 #include "passes/Passes.h"
+#include "passes/support/ModuleLevel.h"
+#include "runtime/include/gradc/entries.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
@@ -102,8 +104,7 @@ LogicalResult runPhase(ModuleOp module, StringRef name, PhaseBuilder build,
 
 FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOptions &options) {
   std::vector<std::string> names = options.levels;
-  if (auto level =
-          at->getAttrOfType<StringAttr>("exec.level")) { // the module was planned for this level
+  if (StringAttr level = levelNameOf(at)) { // the module was planned for this level
     if (!names.empty() && names != std::vector{level.str()})
       return at->emitError("expected the target that the module is planned for, ") << level,
              failure();
@@ -126,7 +127,7 @@ FailureOr<std::vector<std::string>> chosenLevels(Operation *at, const CompileOpt
 
 auto mapFunctions(ModuleOp module) {
   return llvm::make_filter_range(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
-    return function.getSymName().starts_with("map.");
+    return function.getSymName().starts_with(GRADC_MAP_PREFIX);
   });
 }
 
@@ -186,7 +187,7 @@ static FailureOr<PlannedProgram> planKernels(PlannedProgram program, ArrayRef<st
                                              const CompileOptions &options) {
   for (const std::string &name : levels) {
     OwningOpRef<ModuleOp> level = cast<ModuleOp>((*program.imported.module)->clone());
-    (*level)->setAttr("exec.level", StringAttr::get(level->getContext(), name));
+    setLevel(*level, name);
     if (failed(runPhase(*level, name, buildPlannedPhase, options)))
       return failure();
     program.levels.push_back(std::move(level));
@@ -221,7 +222,7 @@ FailureOr<PlannedProgram> planProgram(Imported imported, const CompileOptions &o
       return failure();
     for (const std::string &name : kind.levels) {
       OwningOpRef<ModuleOp> level = cast<ModuleOp>((*kernels)->clone());
-      (*level)->setAttr("exec.level", StringAttr::get(module.getContext(), name));
+      setLevel(*level, name);
       if (cuda)
         dropMapModels(*level);
       if (failed(runPhase(*level, name, buildLevelPhase, options)))
@@ -234,7 +235,7 @@ FailureOr<PlannedProgram> planProgram(Imported imported, const CompileOptions &o
 
 static FailureOr<std::string> generate(ModuleOp level, EmitKind kind,
                                        const CompileOptions &options) {
-  StringRef name = level->getAttrOfType<StringAttr>("exec.level").getValue();
+  StringRef name = levelNameOf(level).getValue();
   PhaseTimer timer(("code for " + name).str(), options);
   CodegenOptions codegen;
   codegen.emit = kind;

@@ -1,4 +1,4 @@
-// The entire interface for tools: from a model or spec to a program or an artifact.
+// From a model or spec to a program or an artifact.
 #ifndef COMPILER_COMPILER_H
 #define COMPILER_COMPILER_H
 

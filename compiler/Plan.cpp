@@ -1,8 +1,10 @@
 // Collects the figures of a planned module.
 #include "compiler/Plan.h"
 
-#include "dialects/exec/Transfer.h"
+#include "dialects/exec/Exec.h"
+#include "dialects/grad/HostTensor.h"
 #include "passes/support/Lifetimes.h"
+#include "passes/support/ModuleLevel.h"
 
 using namespace mlir;
 
@@ -54,8 +56,8 @@ public:
       std::string type;
       llvm::raw_string_ostream(type) << tensor.type;
       plan.tensors.push_back({exec::nodesText(tensor.writerAt(plan.peakNode)), type,
-                              exec::layoutBytes(tensor.type, nullptr), tensor.begin, tensor.end,
-                              life.first, life.last});
+                              grad::bytesOf(tensor.type), tensor.begin, tensor.end, life.first,
+                              life.last});
     }
   }
 
@@ -145,7 +147,7 @@ private:
 int64_t payloadBytes(exec::CollectiveOp collective) {
   int64_t bytes = 0;
   for (auto slice : collective.getSlices().getAsRange<exec::SliceAttr>())
-    bytes += exec::layoutBytes(slice.getType(), nullptr);
+    bytes += grad::bytesOf(slice.getType());
   return collective.getBf16() ? bytes / 2 : bytes;
 }
 
@@ -164,7 +166,7 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
     node.by = computedBy(kernel);
   } else if (auto copy = dyn_cast<exec::CopyOp>(op)) {
     node.what = "copy";
-    node.bytes = 2 * exec::layoutBytes(copy.getFrom().getType(), nullptr);
+    node.bytes = 2 * grad::bytesOf(copy.getFrom().getType());
   } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
     constexpr const char *names[] = {"sum over ranks", "scatter of sums over ranks",
                                      "gather over ranks"};
@@ -173,7 +175,7 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
   } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
     node.what = (transfer.getSend() ? "send to rank " : "receive from rank ") +
                 std::to_string(transfer.getPeer());
-    node.bytes = exec::layoutBytes(transfer.getSlice().getType(), nullptr);
+    node.bytes = grad::bytesOf(transfer.getSlice().getType());
   } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
     node.what =
         (loop.getCountAttr() ? "loop of at most " : "loop of ") + std::to_string(loop.getTrips());
@@ -246,7 +248,7 @@ std::vector<PlannedTensor> EntryPlan::atPeak() const {
 ProgramPlan describePlan(ModuleOp level, const Machine *machine) {
   SymbolTableCollection tables;
   ProgramPlan plan;
-  plan.level = level->getAttrOfType<StringAttr>("exec.level").getValue().str();
+  plan.level = levelNameOf(level).str();
   for (auto buffer : level.getOps<exec::BufferOp>()) {
     plan.stateBytes += buffer.getBytes();
     plan.dividedBytes += buffer.getCutAttr() ? buffer.getBytes() : 0;

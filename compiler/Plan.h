@@ -10,8 +10,8 @@ namespace gradc {
 
 /// A node of an entry's schedule.
 struct PlannedNode {
-  std::string
-      what; ///< the kernel, or "copy", "if", "loop of 4", "loop of at most 4", "sum over ranks"
+  /// The kernel, or "copy", "if", "loop of 4", "loop of at most 4", "sum over ranks".
+  std::string what;
   std::string node;
   unsigned depth = 0;     ///< bodies around it
   int64_t otherwise = -1; ///< an if: the number of the first node of its else body, if it has one
@@ -33,13 +33,13 @@ struct EntryPlan {
   std::string eachRow; ///< the entry that runs for each row; then this one has no nodes
   std::vector<PlannedNode> nodes;
   int64_t launches = 0; ///< kernels and copies among the nodes
-  int64_t collectives = 0,
-          summed = 0; ///< sums over ranks among them, and the bytes of a rank in these
-  int64_t gathers = 0,
-          gathered = 0; ///< and what ranks gather of each other
-  int64_t sent = 0;     ///< bytes that a stage of a pipeline sends to others
-  int64_t flops =
-      0; ///< of a run that takes the body of an if that has more, and loops as often as may be
+  /// Sums over ranks among the nodes, and the bytes of a rank in these.
+  int64_t collectives = 0, summed = 0;
+  /// The same of what ranks gather of each other.
+  int64_t gathers = 0, gathered = 0;
+  int64_t sent = 0; ///< bytes that a stage of a pipeline sends to others
+  /// Of a run that takes the body of an if that has more, and loops as often as may be.
+  int64_t flops = 0;
   int64_t arenaBytes = 0;
   std::vector<PlannedTensor> tensors; ///< in the arena
   /// The node at which most of the arena is in use.

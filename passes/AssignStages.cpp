@@ -2,7 +2,6 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Control.h"
-#include "passes/support/Bytes.h"
 #include "passes/support/Stages.h"
 
 using namespace mlir;

@@ -6,6 +6,7 @@
 #include "passes/support/Extents.h"
 #include "passes/support/Ports.h"
 #include "passes/support/Stages.h"
+#include "runtime/include/gradc/entries.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -18,12 +19,12 @@ namespace gradc {
 
 namespace {
 
-constexpr StringLiteral exactName = "grad.exact", rowsName = "grad.rows", saidName = "grad.said",
+constexpr StringLiteral exactName = "grad.exact", saidName = "grad.said",
                         comparedName = "grad.compared";
 
 /// The entry that this one is a bucket of; null if it is not a bucket.
 func::FuncOp largestOf(func::FuncOp function) {
-  size_t at = function.getSymName().rfind(bucketInfix);
+  size_t at = function.getSymName().rfind(GRADC_ROWS_INFIX);
   return at == StringRef::npos ? func::FuncOp()
                                : function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
                                      function.getSymName().take_front(at));
@@ -42,7 +43,8 @@ Value rowsOf(func::FuncOp function) {
 /// a last batch, for gradients only, or for fewer rows), which would only repeat it.
 void remarkExact(func::FuncOp function, Operation *op, StringRef reason) {
   StringRef name = function.getSymName();
-  if (!name.ends_with(".tail") && !name.ends_with(".watch") && !largestOf(function))
+  if (!name.ends_with(GRADC_TAIL_SUFFIX) && !name.ends_with(GRADC_WATCH_SUFFIX) &&
+      !largestOf(function))
     op->emitRemark("entry \"") << function.getSymName() << "\" takes no other number of rows than "
                                << *batchOf(function) << ": " << reason;
 }
@@ -57,7 +59,7 @@ public:
   static std::optional<Entry> of(func::FuncOp function) {
     std::optional<int64_t> batch = batchOf(function);
     bool hasBatch = llvm::any_of(llvm::seq(function.getNumArguments()), [&](unsigned i) {
-      return function.getArgAttr(i, "grad.batched") != nullptr;
+      return function.getArgAttr(i, batchedName) != nullptr;
     });
     // Unless ranks share its rows, a stage of a pipeline takes whole batches.
     bool isWhole = function->hasAttr(ownStageName) && !function->hasAttr(ranksName);
@@ -114,7 +116,7 @@ private:
   SmallVector<Operation *> fromBatches(func::FuncOp other) {
     llvm::DenseSet<Value> reached;
     for (BlockArgument argument : other.getArguments())
-      if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
+      if (function.getArgAttr(argument.getArgNumber(), batchedName))
         reached.insert(argument);
     SmallVector<Operation *> ops;
     other.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -296,7 +298,8 @@ private:
       return;
     }
     function->setAttr(rowsName, UnitAttr::get(&getContext()));
-    if (auto tail = module.lookupSymbol<func::FuncOp>((function.getSymName() + ".tail").str()))
+    if (auto tail =
+            module.lookupSymbol<func::FuncOp>((function.getSymName() + GRADC_TAIL_SUFFIX).str()))
       twins.push_back(tail);
   }
 

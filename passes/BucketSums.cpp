@@ -55,7 +55,7 @@ private:
       bucket = open.insert(open.end(), Bucket());
     bucket->sums.push_back(sum);
     for (Value v : sum->getResults())
-      bucket->bytes += exec::layoutBytes(cast<RankedTensorType>(v.getType()), nullptr);
+      bucket->bytes += bytesOf(v);
     if (bucket->bytes >= maxBytes)
       close(size_t(bucket - open.begin()));
   }

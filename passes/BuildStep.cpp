@@ -108,7 +108,7 @@ void BuildStep::runOnOperation() {
   DenseSet<StringAttr> trained;
   DenseMap<StringAttr, gradc::Reach> unreached;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr("grad.optimizer"))
+    if (!function->hasAttr(updateRuleName))
       continue;
     FailureOr<gradc::UpdateRule> rule = gradc::UpdateRule::parse(function);
     Value loss = failed(rule) ? Value() : lossOf(function);
@@ -149,7 +149,7 @@ void BuildStep::runOnOperation() {
       return signalPassFailure();
   }
   for (auto state : module.getOps<StateOp>()) {
-    state->removeAttr("grad.optimizer");
+    state->removeAttr(updateRuleName);
     state->removeAttr(gradc::stepsName);
     state->removeAttr(gradc::rateName);
     state->removeAttr(gradc::lazyName);
@@ -182,7 +182,7 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
       return failure();
   }
   addResult(proceed, GRADC_ROLE_PROCEED);
-  function->removeAttr("grad.optimizer");
+  function->removeAttr(updateRuleName);
   function->removeAttr("grad.clip");
   function->removeAttr(gradc::trainsName);
   return success();
@@ -211,7 +211,7 @@ LogicalResult StepBuilder::watch() {
     gradc::addResult(function, value, state.getSymName(), gradc_role_name(GRADC_ROLE_GRADIENT));
   }
   for (StringRef name :
-       {StringRef("grad.optimizer"), StringRef("grad.clip"), StringRef(gradc::trainsName)})
+       {StringRef(updateRuleName), StringRef("grad.clip"), StringRef(gradc::trainsName)})
     function->removeAttr(name);
   return success();
 }

@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/Passes.h"
 #include "passes/support/CopyKernel.h"
 #include "passes/support/KernelTable.h"
@@ -9,6 +10,7 @@
 #include "passes/support/NodeOrder.h"
 #include "passes/support/StateForms.h"
 #include "passes/support/TurnedPanels.h"
+#include "runtime/include/gradc/entries.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -358,8 +360,8 @@ private:
       function.addEntryBlock();
       return function;
     };
-    auto pack = makeFunction("pack:", TypeRange{logical}, {});
-    pack.setArgAttr(0, "grad.name", builder.getStringAttr("value"));
+    auto pack = makeFunction(GRADC_PACK_PREFIX, TypeRange{logical}, {});
+    pack.setArgAttr(0, portName, builder.getStringAttr("value"));
     OpBuilder body = OpBuilder::atBlockEnd(&pack.getBody().front());
     Value packed = pack.getArgument(0);
     if (storage.state.getShape())
@@ -369,8 +371,8 @@ private:
     store(body, loc, storage, packed);
     func::ReturnOp::create(body, loc);
 
-    auto unpack = makeFunction("unpack:", {}, TypeRange{logical});
-    unpack.setResultAttr(0, "grad.name", builder.getStringAttr("value"));
+    auto unpack = makeFunction(GRADC_UNPACK_PREFIX, {}, TypeRange{logical});
+    unpack.setResultAttr(0, portName, builder.getStringAttr("value"));
     body = OpBuilder::atBlockEnd(&unpack.getBody().front());
     Value value = exec::LoadOp::create(body, loc, type, storage.buffers[0].getSymName());
     if (permutation)
@@ -401,7 +403,7 @@ struct ChooseLayouts : impl::ChooseLayoutsBase<ChooseLayouts> {
     const exec::Level *level = levelOrNative(getOperation());
     if (!level)
       return signalPassFailure();
-    getOperation()->setAttr("exec.level", StringAttr::get(&getContext(), level->name));
+    setLevel(getOperation(), level->name);
     Chooser(getOperation(), *level).run();
   }
 };

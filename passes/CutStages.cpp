@@ -5,6 +5,7 @@
 #include "dialects/grad/Control.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/support/StageGraph.h"
+#include "runtime/include/gradc/entries.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -191,7 +192,7 @@ private:
     b.setInsertionPointAfter(function);
     for (int64_t stage = 0; succeeded(placed) && stage < stages; ++stage) {
       auto own = cast<func::FuncOp>(b.insert(function->cloneWithoutRegions()));
-      own.setSymName((function.getSymName() + stageInfix + Twine(stage)).str());
+      own.setSymName((function.getSymName() + GRADC_STAGE_INFIX + Twine(stage)).str());
       own->setAttr(ownStageName, b.getI64IntegerAttr(stage));
       StageWriter(unrolled, own, graph, extents, stage).run();
       forgetStages(own);

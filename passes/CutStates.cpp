@@ -20,10 +20,9 @@ namespace {
 
 /// 1. Writers: launches all of whose results are gathered as states are cut, or stored to slots
 ///    that are cut like them. States of one writer are cut alike.
-/// 2. Their unit: the number of elements that are whole units of all writers; all elements, if a
-/// rule
-///    takes whole tensors or a writer's units are no runs of elements. Elements are counted as they
-///    are stored, the padding of panels included.
+/// 2. Their unit: the number of elements that are whole units of all writers; all elements, if
+///    a rule takes whole tensors or a writer's units are no runs of elements. Elements are counted
+///    as they are stored, the padding of panels included.
 /// 3. Where one rank has all of a state, launches that only writers read are theirs, too.
 /// 4. A scatter leaves zeros where others than these launches read it.
 class Cutter {

@@ -1,4 +1,5 @@
 // Propagates extents from launch to launch, and duplicates kernels that need different extents.
+#include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/support/Extents.h"
@@ -20,13 +21,13 @@ struct FindExtents : impl::FindExtentsBase<FindExtents> {
       variants[kernel.getSymNameAttr()];
     // Launches in entries with a fixed number of rows keep the kernel unchanged.
     for (auto function : module.getOps<func::FuncOp>())
-      if (!function->hasAttr("grad.rows"))
+      if (!function->hasAttr(rowsName))
         function.walk([&](exec::LaunchOp launch) {
           variants[launch.getKernelAttr().getAttr()].try_emplace(ArrayAttr(),
                                                                  launch.getKernelAttr());
         });
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
-      if (function->hasAttr("grad.rows") && failed(walk(function)))
+      if (function->hasAttr(rowsName) && failed(walk(function)))
         return signalPassFailure();
   }
 
@@ -39,7 +40,7 @@ private:
     Operation *terminator = function.getBody().front().getTerminator();
     for (auto [i, result] : llvm::enumerate(terminator->getOperands()))
       if (analysis->isBatched(result))
-        function.setResultAttr(i, "grad.batched", UnitAttr::get(&getContext()));
+        function.setResultAttr(i, batchedName, UnitAttr::get(&getContext()));
     return success();
   }
 

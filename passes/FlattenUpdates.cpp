@@ -19,10 +19,9 @@ namespace {
 
 /// For each launch with a result that ranks gather, or that is stored to a divided slot:
 /// 1. Its kernel is cloned with lists in the place of tensors, if it computes element by element
-/// and
-///    all tensors lie in the same layout without padding. Lists then hold the elements in the order
-///    of memory. That this is another order than a reshape's is all the same to such a kernel, as
-///    long as its operands and results share it.
+///    and all tensors lie in the same layout without padding. Lists then hold the elements in the
+///    order of memory. That order may differ from a reshape's: such a kernel does not mind, as long
+///    as its operands and results share it.
 /// 2. The launch reads its operands through reshapes, which are views.
 /// 3. Gathers and stores take the lists as they are; other readers reshape them back.
 class Flattener {
@@ -89,7 +88,7 @@ private:
              (shapeOf(v) == root.getShape() && kernel.getLayout(unsigned(i)) == layout);
     };
     return root.getRank() > 1 && llvm::all_of(llvm::enumerate(slices), isAlike) &&
-           exec::layoutBytes(root, layout) == exec::layoutBytes(root, nullptr) &&
+           exec::layoutBytes(root, layout) == bytesOf(root) &&
            llvm::all_of(block.without_terminator(),
                         [&](Operation &op) { return isByElement(op, root.getShape()); });
   }

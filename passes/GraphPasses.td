@@ -1,8 +1,52 @@
-// Passes of the graph phase, in pipeline order: gradients, the step, simplification.
+// Passes of the graph phase, in pipeline order: simplification, the step, gradients.
 #ifndef GRADC_GRAPH_PASSES
 #define GRADC_GRAPH_PASSES
 
 include "mlir/Pass/PassBase.td"
+
+def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
+  let summary = "Make the batch size a run-time number: counts of rows become an input, and entries that allow it take any number of rows";
+  let description = [{
+    An entry is built for a largest batch of N rows. In a run of n rows, every dim of every value has an extent: its full size, or
+    its first k * n elements. Extents start at the arguments marked `grad.batched` and propagate through the ops' indexing maps.
+    `grad.count` of dims that hold rows becomes k times the argument `rows`; any other count becomes a constant.
+
+    With `judge`, which runs before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
+    twin for a smaller last batch (`NAME.tail`) is removed. An op without extents (a reshape across rows, a slice of the batch, a sum
+    of values that may repeat per row) is named in a remark; its entry runs on N rows only and keeps its twin. A
+    bucket, `NAME.rows.M`, replaces `NAME` in runs of up to
+    M rows. It stays if `NAME` takes any number of rows, and has the argument `rows` if `NAME` has it.
+
+    ```mlir
+    %n = grad.count %x dims [0, 1] : tensor<32x10xf32>
+    ```
+    becomes
+    ```mlir
+    %c = grad.constant dense<1.000000e+01> : tensor<f32>
+    %n = grad.mul %c, %rows : tensor<f32>
+    ```
+  }];
+  let options = [Option<"judge", "judge", "bool", "false", "decide which entries take any number of rows">];
+}
+
+def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
+  let summary = "Apply identities that hold for every value, including NaN, infinities and signed zeros";
+  let description = [{
+    x + -0.0, x * 1, double negations, decided selects, sums of broadcasts, pads by nothing; pointwise ops move above a broadcast, where
+    they run once an element, and above a reshape that adds dims of 1; the mask of a pool's gradient moves to the maxima; a transpose moves into its matmul. What does not hold for every float stays: x + 0.0
+    turns -0.0 around, and x * 0 is NaN for an infinity.
+
+    ```mlir
+    %b = grad.broadcast %y dims [] : tensor<f32> -> tensor<4xf32>
+    %e = grad.exp %b : tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %s = grad.exp %y : tensor<f32>
+    %e = grad.broadcast %s dims [] : tensor<f32> -> tensor<4xf32>
+    ```
+  }];
+}
 
 def RaiseComposites : Pass<"gradc-raise-composites", "::mlir::ModuleOp"> {
   let summary = "Make composites of what exporters write in parts: normalizations, GELU, SiLU, Mish, rotary positions";
@@ -84,27 +128,6 @@ def FormAttention : Pass<"gradc-form-attention", "::mlir::ModuleOp"> {
   let options = [Option<"cuda", "cuda", "bool", "false", "limits of GPUs instead of those of CPUs">];
 }
 
-def MoveTransposes : Pass<"gradc-move-transposes", "::mlir::ModuleOp"> {
-  let summary = "Move transposes to where the fewest bytes are transposed";
-  let description = [{
-    If a model's layout differs from the layout of its convolutions, it has two transposes around each convolution. The pass
-    switches whole areas of ops that work in either layout (pointwise ops, reductions, normalizations, pools over the same spatial
-    dims, slices, pads, concatenations) if that transposes fewer bytes, or equally many but more ops then directly follow a
-    contraction as its epilogue. Broadcasts absorb a transpose, and so do the letters of a convolution.
-    A transpose between other ops stays, and so does a target of a gradient.
-
-    ```mlir
-    %0 = grad.transpose %x permutation [2, 3, 0, 1] : tensor<8x16x4x4xf32>
-    %1 = grad.relu %0 : tensor<4x4x8x16xf32>
-    %2 = grad.transpose %1 permutation [2, 3, 0, 1] : tensor<4x4x8x16xf32>
-    ```
-    becomes
-    ```mlir
-    %2 = grad.relu %x : tensor<8x16x4x4xf32>
-    ```
-  }];
-}
-
 def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
   let summary = "Move ops out of loops if the recurrence does not need them";
   let description = [{
@@ -139,6 +162,27 @@ def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
                         "bytes of the stacks that one loop may add">];
 }
 
+def MoveTransposes : Pass<"gradc-move-transposes", "::mlir::ModuleOp"> {
+  let summary = "Move transposes to where the fewest bytes are transposed";
+  let description = [{
+    If a model's layout differs from the layout of its convolutions, it has two transposes around each convolution. The pass
+    switches whole areas of ops that work in either layout (pointwise ops, reductions, normalizations, pools over the same spatial
+    dims, slices, pads, concatenations) if that transposes fewer bytes, or equally many but more ops then directly follow a
+    contraction as its epilogue. Broadcasts absorb a transpose, and so do the letters of a convolution.
+    A transpose between other ops stays, and so does a target of a gradient.
+
+    ```mlir
+    %0 = grad.transpose %x permutation [2, 3, 0, 1] : tensor<8x16x4x4xf32>
+    %1 = grad.relu %0 : tensor<4x4x8x16xf32>
+    %2 = grad.transpose %1 permutation [2, 3, 0, 1] : tensor<4x4x8x16xf32>
+    ```
+    becomes
+    ```mlir
+    %2 = grad.relu %x : tensor<8x16x4x4xf32>
+    ```
+  }];
+}
+
 def OrderStates : Pass<"gradc-order-states", "::mlir::ModuleOp"> {
   let summary = "Store states in the shape and with the order of dims that their readers need";
   let description = [{
@@ -157,6 +201,32 @@ def OrderStates : Pass<"gradc-order-states", "::mlir::ModuleOp"> {
     ```mlir
     grad.state parameter @w : tensor<8x16xf32> permutation [1, 0] = dense<0.0>
     %t = grad.read @w : tensor<8x16xf32>
+    ```
+  }];
+}
+
+def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
+  let summary = "In functions with `grad.precision`, compute products in 16 bits and store the values between them"
+                " in 16 bits";
+  let description = [{
+    Factors of contractions are rounded to the 16-bit type; sums are f32. Results of contractions, and values computed only
+    from such results (PrecisionOpInterface), are stored in 16 bits: storage casts round and widen them. All
+    other arithmetic is f32. Losses, reductions, powers and states stay in f32; a parameter is rounded
+    where a contraction reads it. Gradients follow the same rules. `high` names nodes that stay in f32.
+    If the loss itself asks for a gradient, Differentiate runs within this pass, first: a request would not find the readers of a
+    target that is stored in 16 bits.
+
+    ```mlir
+    func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) attributes {grad.precision = {type = bf16}}
+    %y = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x2xf32>
+    ```
+    becomes
+    ```mlir
+    %a = grad.cast %x storage : tensor<4x8xf32> -> tensor<4x8xbf16>
+    %b = grad.cast %w storage : tensor<8x2xf32> -> tensor<8x2xbf16>
+    %s = grad.matmul %a, %b wide : tensor<4x8xbf16>, tensor<8x2xbf16>
+    %t = grad.cast %s storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+    %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
     ```
   }];
 }
@@ -184,27 +254,12 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
   let options = [Option<"cuda", "cuda", "bool", "false", "all levels are those of GPUs, which do not write rows in place">];
 }
 
-def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
-  let summary = "In functions with `grad.precision`, compute products in 16 bits and store the values between them"
-                " in 16 bits";
+def RetypeF64 : Pass<"gradc-retype-f64", "::mlir::ModuleOp"> {
+  let summary = "Convert every float of the module to f64, to check gradients";
   let description = [{
-    Factors of contractions are rounded to the 16-bit type; sums are f32. Results of contractions, and values computed only
-    from such results (PrecisionOpInterface), are stored in 16 bits: storage casts round and widen them. All
-    other arithmetic is f32. Losses, reductions, powers and states stay in f32; a parameter is rounded
-    where a contraction reads it. Gradients follow the same rules. `high` names nodes that stay in f32.
-
-    ```mlir
-    func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) attributes {grad.precision = {type = bf16}}
-    %y = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x2xf32>
-    ```
-    becomes
-    ```mlir
-    %a = grad.cast %x storage : tensor<4x8xf32> -> tensor<4x8xbf16>
-    %b = grad.cast %w storage : tensor<8x2xf32> -> tensor<8x2xbf16>
-    %s = grad.matmul %a, %b wide : tensor<4x8xbf16>, tensor<8x2xbf16>
-    %t = grad.cast %s storage : tensor<4x2xf32> -> tensor<4x2xbf16>
-    %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
-    ```
+    Only `gradc verify` runs this pass, because a difference quotient in f32 is mostly rounding error. It runs before
+    differentiation, so gradients are built as usual and their constants (1 / n of a mean) are rounded once, to f64. Numbers
+    exchanged with the runtime (rates, counts of rows, the loss) stay f32.
   }];
 }
 
@@ -286,31 +341,17 @@ def CutStages : Pass<"gradc-cut-stages", "::mlir::ModuleOp"> {
   }];
 }
 
-def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
-  let summary = "Apply identities that hold for every value, including NaN, infinities and signed zeros";
+def ReadStored : Pass<"gradc-read-stored", "::mlir::ModuleOp"> {
+  let summary = "Make readers of a value that is stored in 16 bits read the stored value";
   let description = [{
-    x + -0.0, x * 1, double negations, decided selects, sums of broadcasts, pads by nothing; pointwise ops move above a broadcast, where
-    they run once an element, and above a reshape that adds dims of 1; the mask of a pool's gradient moves to the maxima; a transpose moves into its matmul. What does not hold for every float stays: x + 0.0
-    turns -0.0 around, and x * 0 is NaN for an infinity.
+    Gradients use the values before they are rounded for storage, so such values would otherwise be kept in both forms.
 
     ```mlir
-    %b = grad.broadcast %y dims [] : tensor<f32> -> tensor<4xf32>
-    %e = grad.exp %b : tensor<4xf32>
+    %y = grad.relu %x : tensor<4xf32>
+    %t = grad.cast %y storage : tensor<4xf32> -> tensor<4xbf16>
+    %u = grad.cast %t storage : tensor<4xbf16> -> tensor<4xf32>
     ```
-    becomes
-    ```mlir
-    %s = grad.exp %y : tensor<f32>
-    %e = grad.broadcast %s dims [] : tensor<f32> -> tensor<4xf32>
-    ```
-  }];
-}
-
-def RetypeF64 : Pass<"gradc-retype-f64", "::mlir::ModuleOp"> {
-  let summary = "Convert every float of the module to f64, to check gradients";
-  let description = [{
-    Only `gradc verify` runs this pass, because a difference quotient in f32 is mostly rounding error. It runs before
-    differentiation, so gradients are built as usual and their constants (1 / n of a mean) are rounded once, to f64. Numbers
-    exchanged with the runtime (rates, counts of rows, the loss) stay f32.
+    Later readers of %y then read %u.
   }];
 }
 

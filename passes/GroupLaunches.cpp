@@ -122,8 +122,7 @@ private:
     for (Value v : launch.getOperands()) {
       Value root = storageRoot(v);
       if (isKept(root, heights.lookup(launch)) && with.kept.insert(root).second)
-        with.keptBytes +=
-            exec::layoutBytes(cast<RankedTensorType>(root.getType()), /*layout=*/nullptr);
+        with.keptBytes += bytesOf(root);
     }
     // A group keeps tensors alive that separate launches would have freed earlier. Besides its
     // pointers, a kernel has the rows of the run as a parameter.

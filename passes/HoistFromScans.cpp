@@ -4,7 +4,6 @@
 #include "dialects/grad/Control.h"
 #include "dialects/grad/OverSteps.h"
 #include "passes/Passes.h"
-#include "passes/support/Bytes.h"
 #include "passes/support/MicroBatches.h"
 #include "passes/support/ScanEdit.h"
 

@@ -25,31 +25,6 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
                  Option<"keepForKernels", "keep-for-kernels", "bool", "false", "leave what a CPU's kernel computes whole">];
 }
 
-def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
-  let summary = "Make the batch size a run-time number: counts of rows become an input, and entries that allow it take any number of rows";
-  let description = [{
-    An entry is built for a largest batch of N rows. In a run of n rows, every dim of every value has an extent: its full size, or
-    its first k * n elements. Extents start at the arguments marked `grad.batched` and propagate through the ops' indexing maps.
-    `grad.count` of dims that hold rows becomes k times the argument `rows`; any other count becomes a constant.
-
-    With `judge`, which runs before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
-    twin for a smaller last batch (`NAME.tail`) is removed. An op without extents (a reshape across rows, a slice of the batch, a sum
-    of values that may repeat per row) is named in a remark; its entry runs on N rows only and keeps its twin. A
-    bucket, `NAME.rows.M`, replaces `NAME` in runs of up to
-    M rows. It stays if `NAME` takes any number of rows, and has the argument `rows` if `NAME` has it.
-
-    ```mlir
-    %n = grad.count %x dims [0, 1] : tensor<32x10xf32>
-    ```
-    becomes
-    ```mlir
-    %c = grad.constant dense<1.000000e+01> : tensor<f32>
-    %n = grad.mul %c, %rows : tensor<f32>
-    ```
-  }];
-  let options = [Option<"judge", "judge", "bool", "false", "decide which entries take any number of rows">];
-}
-
 def ReassociateSums : Pass<"gradc-reassociate-sums", "::mlir::ModuleOp"> {
   let summary = "Reorder sums to reduce cost: factor out invariant factors, and split sums of few long columns in two steps";
   let description = [{
@@ -134,20 +109,6 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
     and `exec.kernel @matmul_relu`, which holds the two ops.
   }];
   let options = [Option<"cuda", "cuda", "bool", "false", "decide by the limits of GPUs, not CPUs">];
-}
-
-def ReadStored : Pass<"gradc-read-stored", "::mlir::ModuleOp"> {
-  let summary = "Make readers of a value that is stored in 16 bits read the stored value";
-  let description = [{
-    Gradients use the values before they are rounded for storage, so such values would otherwise be kept in both forms.
-
-    ```mlir
-    %y = grad.relu %x : tensor<4xf32>
-    %t = grad.cast %y storage : tensor<4xf32> -> tensor<4xbf16>
-    %u = grad.cast %t storage : tensor<4xbf16> -> tensor<4xf32>
-    ```
-    Later readers of %y then read %u.
-  }];
 }
 
 def MergeRows : Pass<"gradc-merge-rows", "::mlir::ModuleOp"> {

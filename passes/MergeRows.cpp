@@ -1,6 +1,7 @@
 // Merges neighbouring dims that a product walks alike.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Contraction.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/support/Extents.h"
@@ -168,7 +169,7 @@ struct MergeRows : impl::MergeRowsBase<MergeRows> {
       return;
     SymbolTable symbols(module);
     for (auto function : module.getOps<func::FuncOp>())
-      if (function->hasAttr("grad.rows")) {
+      if (function->hasAttr(rowsName)) {
         FailureOr<ExtentAnalysis> analysis = analyzeEntry(function, symbols);
         if (failed(analysis))
           return signalPassFailure();

@@ -2,16 +2,14 @@
 // `grad.precision`.
 #include "passes/Passes.h"
 
-#include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/support/Outline.h"
+#include "passes/support/StorageCasts.h"
 
 #include "llvm/ADT/StringSet.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_MIXPRECISION
-#define GEN_PASS_DEF_READSTORED
-#define GEN_PASS_DEF_SKIPROUNDINGS
 #include "passes/Passes.h.inc"
 } // namespace gradc
 
@@ -23,20 +21,6 @@ namespace {
 constexpr StringLiteral precisionName = "grad.precision";
 
 bool isF32(Value v) { return getElementTypeOrSelf(v.getType()).isF32(); }
-
-/// The 16-bit value that `v` is read from; null if there is none.
-Value storedOf(Value v) {
-  auto cast = v.getDefiningOp<CastOp>();
-  return cast && cast.getStorage() && cast.isCheapToRepeat() ? cast.getOperand() : Value();
-}
-
-/// The rounding of a value that `up` widens back to the value's own type; null if there is none.
-CastOp roundingOf(CastOp up) {
-  Value stored = storedOf(up);
-  auto down = stored ? stored.getDefiningOp<CastOp>() : CastOp();
-  bool isPair = down && down.getStorage() && down.getOperand().getType() == up.getType();
-  return isPair ? down : CastOp();
-}
 
 /// Whether the elements of an op's result are elements of its operands, at other positions.
 bool isMovement(Operation *op) {
@@ -197,50 +181,6 @@ struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
     Mixer(narrow, std::move(high)).mix(function.front());
     function->removeAttr(precisionName);
     return success();
-  }
-};
-
-struct ReadStored : gradc::impl::ReadStoredBase<ReadStored> {
-  void runOnOperation() override {
-    getOperation().walk([](CastOp up) {
-      CastOp down = roundingOf(up);
-      if (!down)
-        return;
-      down.getOperand().replaceUsesWithIf(up, [&](OpOperand &use) {
-        Operation *reader = use.getOwner();
-        return reader != down && reader->getBlock() == up->getBlock() &&
-               up->isBeforeInBlock(reader);
-      });
-    });
-  }
-};
-
-/// Whether a reduction reads the wide value while other ops read the narrow one. The reduction must
-/// match the values that those ops see: if a softmax's sum is less than one of its terms, the loss
-/// is negative.
-bool isReducedAsStored(CastOp up, CastOp down) {
-  bool isReduced = llvm::any_of(up->getUsers(), [](Operation *user) {
-    auto reduction = dyn_cast<ReductionOpInterface>(user);
-    return reduction && !reduction.getReducedDims().empty();
-  });
-  return isReduced && llvm::any_of(down->getUsers(), [&](Operation *user) {
-           auto widened = dyn_cast<CastOp>(user);
-           return !widened || roundingOf(widened) != down;
-         });
-}
-
-struct SkipRoundings : gradc::impl::SkipRoundingsBase<SkipRoundings> {
-  void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<exec::KernelOp>())
-      kernel.walk([](CastOp up) {
-        CastOp down = roundingOf(up);
-        if (!down || isReducedAsStored(up, down))
-          return;
-        up.replaceAllUsesWith(down.getOperand());
-        up.erase();
-        if (down.use_empty())
-          down.erase();
-      });
   }
 };
 

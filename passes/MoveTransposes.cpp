@@ -1,6 +1,5 @@
 // Moves transposes to where the fewest bytes are transposed.
 #include "passes/Passes.h"
-#include "passes/support/Bytes.h"
 #include "passes/support/Permuted.h"
 #include "passes/support/TransposedOperands.h"
 
@@ -17,7 +16,6 @@ namespace gradc {
 using namespace mlir;
 using namespace mlir::grad;
 
-using gradc::bytesOf;
 using gradc::isGradientTarget;
 
 using Permutation = SmallVector<int64_t>;

@@ -1,4 +1,4 @@
-// All passes, in pipeline order, a file per phase. The phases are in compiler/Pipeline.cpp.
+// All passes, a file per phase, in the order in which the pipeline first runs them. The phases are in compiler/Pipeline.cpp.
 #ifndef GRADC_PASSES
 #define GRADC_PASSES
 

@@ -1,5 +1,5 @@
 // Allocates every tensor: functions of launches become entries over one arena.
-#include "dialects/exec/Transfer.h"
+#include "dialects/exec/Exec.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"
 #include "passes/support/CutStates.h"

@@ -1,7 +1,7 @@
 // Converts every float of a module to f64: values, signatures, states and constants.
 #include "passes/Passes.h"
 
-#include "dialects/grad/Gate.h"
+#include "dialects/grad/Build.h"
 #include "passes/support/Ports.h"
 #include "runtime/include/gradc/roles.h"
 

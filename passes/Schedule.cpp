@@ -132,9 +132,7 @@ private:
   /// Whether the rhs is stored in panels, and all of them fit into part of the cache.
   bool keepsPanelsInCache(ContractionOpInterface op) {
     auto rhs = dyn_cast<BlockArgument>(op->getOperand(1));
-    return rhs && kernel.getLayout(rhs.getArgNumber()) &&
-           exec::layoutBytes(cast<RankedTensorType>(rhs.getType()), /*layout=*/nullptr) <=
-               level.cachedBytes() / 4;
+    return rhs && kernel.getLayout(rhs.getArgNumber()) && bytesOf(rhs) <= level.cachedBytes() / 4;
   }
 
   /// The row dims of a plain product's result, innermost first, if all dims but the last are rows.
@@ -246,8 +244,7 @@ private:
         divideUnits();
       block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)),
                       level.blockSteps);
-    } else if (turns() ||
-               (exec::layoutBytes(filter, nullptr) > level.cachedBytes() && tiles(n) >= 4)) {
+    } else if (turns() || (bytesOf(filter) > level.cachedBytes() && tiles(n) >= 4)) {
       columnsFirst();
     } else {
       // Columns are the loop directly outside the rows.

@@ -5,6 +5,7 @@
 #include "passes/support/ModuleLevel.h"
 #include "passes/support/PlannedEntry.h"
 #include "passes/support/Ports.h"
+#include "runtime/include/gradc/entries.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -34,8 +35,8 @@ public:
 
 private:
   /// The bytes of one row of a value, or of a whole value that all rows share.
-  int64_t bytesOf(Value v) const {
-    int64_t bytes = exec::layoutBytes(cast<RankedTensorType>(v.getType()), /*layout=*/nullptr);
+  int64_t bytesPerRow(Value v) const {
+    int64_t bytes = bytesOf(v);
     return extents.isBatched(v) ? bytes / rows : bytes;
   }
   static double tripsAround(Operation *op) {
@@ -62,8 +63,8 @@ private:
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
     int64_t values = 0, passedOn = 0, shared = 0, computed = 0;
     for (Value v : launch.getResults()) {
-      computed += bytesOf(v);
-      passedOn += isOutput(v) ? 0 : bytesOf(v);
+      computed += bytesPerRow(v);
+      passedOn += isOutput(v) ? 0 : bytesPerRow(v);
     }
     // Except for products, as much of a shared operand is used as is computed: some rows of a
     // table.
@@ -71,11 +72,11 @@ private:
     int64_t most = isProduct ? std::numeric_limits<int64_t>::max() : computed;
     for (Value v : launch.getOperands()) {
       if (!extents.isBatched(v)) {
-        shared += std::min(bytesOf(v), most);
+        shared += std::min(bytesPerRow(v), most);
         continue;
       }
-      values += bytesOf(v);
-      passedOn += isInput(v) ? 0 : bytesOf(v);
+      values += bytesPerRow(v);
+      passedOn += isInput(v) ? 0 : bytesPerRow(v);
     }
     bool isShared = values == 0; // it depends on no row
     values += computed;
@@ -108,7 +109,7 @@ struct SeparateRows : impl::SeparateRowsBase<SeparateRows> {
       return;
     SymbolTable symbols(getOperation());
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
-      std::string name = (function.getSymName() + bucketInfix + "1").str();
+      std::string name = (function.getSymName() + GRADC_ROWS_INFIX "1").str();
       auto oneRow = symbols.lookup<func::FuncOp>(name);
       if (!oneRow || !keepsRowsApart(function))
         continue;
@@ -122,7 +123,7 @@ struct SeparateRows : impl::SeparateRowsBase<SeparateRows> {
 private:
   /// Whether a run does the same for each of its rows, without regard to the others.
   static bool keepsRowsApart(func::FuncOp function) {
-    if (!function->hasAttr("grad.rows") || function->hasAttr("grad.coupling_node") ||
+    if (!function->hasAttr(rowsName) || function->hasAttr("grad.coupling_node") ||
         function->hasAttr("grad.numbers_rows") || function->hasAttr("grad.least_rows"))
       return false;
     if (function.walk([](WriteOp) { return WalkResult::interrupt(); }).wasInterrupted())
@@ -142,7 +143,7 @@ private:
         continue;
       if (role != gradc_role_name(GRADC_ROLE_OUTPUT) || !extents.isBatched(v))
         return false;
-      function.setResultAttr(unsigned(i), "grad.batched", UnitAttr::get(&getContext()));
+      function.setResultAttr(unsigned(i), batchedName, UnitAttr::get(&getContext()));
     }
     return true;
   }

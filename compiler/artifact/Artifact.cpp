@@ -6,12 +6,13 @@
 #include "compiler/artifact/LibraryCall.h"
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Blocks.h"
-#include "dialects/exec/Transfer.h"
 #include "passes/support/Averages.h"
 #include "passes/support/KernelScratch.h"
+#include "passes/support/ModuleLevel.h"
 #include "passes/support/Ports.h"
 #include "passes/support/Stages.h"
 #include "passes/support/Tuning.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/include/gradc/hash.h"
 
 using namespace mlir;
@@ -20,8 +21,7 @@ using namespace mlir::grad;
 static_assert(exec::maxDepth == GRADC_MAX_DEPTH && exec::maxLoops == GRADC_MAX_LOOPS &&
               exec::maxIterations == GRADC_MAX_ITERATIONS);
 static_assert(std::string_view(gradc::averageSuffix) == GRADC_AVERAGE_SUFFIX);
-static_assert(std::string_view(gradc::stageInfix) == GRADC_STAGE_INFIX &&
-              gradc::maxTransfers == GRADC_MAX_TRANSFERS);
+static_assert(gradc::maxTransfers == GRADC_MAX_TRANSFERS);
 
 namespace gradc {
 namespace {
@@ -105,7 +105,7 @@ private:
     t.name = blob.intern(name);
     t.dtype = dtypeOf(type.getElementType());
     t.shape = blob.append(type.getShape());
-    t.bytes = exec::layoutBytes(type, nullptr);
+    t.bytes = bytesOf(type);
     return t;
   }
 
@@ -183,7 +183,7 @@ private:
   gradc_artifact_level writeLevel(const CompiledLevel &compiled) {
     ModuleOp module = compiled.module;
     gradc_artifact_level level{};
-    StringRef name = module->getAttrOfType<StringAttr>("exec.level").getValue();
+    StringRef name = levelNameOf(module).getValue();
     level.name = blob.intern(name);
     level.image = blob.appendBytes(compiled.image);
 
@@ -235,7 +235,7 @@ private:
     return name ? cutIndex.lookup(name.getValue()) : 0;
   }
 
-  /// Finds the entries named like another one with the suffix `.rows.N`.
+  /// Finds the entries named like another one with the suffix ".rows.N".
   void writeBuckets(ModuleOp module, MutableArrayRef<gradc_artifact_entry> entries) {
     SmallVector<StringRef> names;
     for (auto op : module.getOps<exec::EntryOp>())
@@ -244,7 +244,7 @@ private:
       std::vector<uint32_t> buckets;
       for (size_t i = 0; i < names.size() && entry.batch > 0; ++i) {
         StringRef other = names[i];
-        if (uint64_t rows; other.consume_front(name) && other.consume_front(bucketInfix) &&
+        if (uint64_t rows; other.consume_front(name) && other.consume_front(GRADC_ROWS_INFIX) &&
                            !other.getAsInteger(10, rows))
           buckets.push_back(uint32_t(i));
       }

@@ -2,6 +2,7 @@
 // the forward pass.
 #include "compiler/import/GradientRequests.h"
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/support/Reach.h"
 
 using namespace mlir;
@@ -239,7 +240,7 @@ void GradientRequests::addResult(const Quantity &quantity, StringRef name, gradc
   SmallVector<NamedAttribute> more;
   // For larger batches, a later pass finds the results that hold rows.
   if (entry.batchSize() == 1 && quantity.rows == Rows::each)
-    more.push_back(b.getNamedAttr("grad.batched", b.getUnitAttr()));
+    more.push_back(b.getNamedAttr(batchedName, b.getUnitAttr()));
   entry.addResult(quantity.value, name, role, more);
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/import/Gradients.h"
 #include "compiler/import/ModuleImport.h"
 #include "compiler/import/support/Names.h"
+#include "runtime/include/gradc/entries.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -135,7 +136,8 @@ LogicalResult GradientImport::findCoupling(int64_t rows, Attribute &node) {
 }
 
 LogicalResult GradientImport::importEntry(int64_t rows, Attribute coupling) {
-  EntryImport entry(model, import.states, import.options, "gradients", rows, /*training=*/false);
+  EntryImport entry(model, import.states, import.options, GRADC_GRADIENTS_ENTRY, rows,
+                    /*training=*/false);
   if (failed(importNodes(entry)))
     return failure();
   entry.judgeRows();
@@ -198,7 +200,7 @@ FailureOr<Imported> GradientImport::run() {
 
 bool Imported::differentiates() const {
   ModuleOp entries = *module;
-  return spec || entries.lookupSymbol("gradients");
+  return spec || entries.lookupSymbol(GRADC_GRADIENTS_ENTRY);
 }
 
 FailureOr<Imported> gradc::importGradients(const SpecFile &spec, const OnnxModel &model,

@@ -184,7 +184,7 @@ static void addRates(ModuleOp module) {
   Type scalar = RankedTensorType::get({}, b.getF32Type());
   StringRef role = gradc_role_name(GRADC_ROLE_LEARNING_RATE);
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr("grad.optimizer"))
+    if (!function->hasAttr(updateRuleName))
       continue;
     llvm::SetVector<StringAttr> rates;
     for (auto read : function.getOps<ReadOp>())
@@ -194,7 +194,7 @@ static void addRates(ModuleOp module) {
           rates.insert(rate);
     for (StringAttr rate : rates) {
       addArgument(function, scalar, (role + " " + rate.getValue()).str(), role);
-      function.setArgAttr(function.getNumArguments() - 1, "grad.field", rate);
+      function.setArgAttr(function.getNumArguments() - 1, fieldName, rate);
     }
   }
 }
@@ -218,7 +218,7 @@ LogicalResult Groups::apply(Imported &imported, const States &states) const {
       continue;
     StateOp state = states.state(verdict.initializer);
     if (*own)
-      state->setAttr("grad.optimizer", *own);
+      state->setAttr(updateRuleName, *own);
     if (group >= 0 && groups[group].block->lazy())
       state->setAttr(lazyName, b.getUnitAttr());
     if (group >= 0)

@@ -14,6 +14,7 @@
 #include "compiler/import/data/Preprocessing.h"
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/Transfer.h"
+#include "runtime/include/gradc/entries.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -310,7 +311,7 @@ LogicalResult JobImport::importSteps(StringRef name, const StepSpec &step, spec:
   int64_t rest = isCounted ? set.rows % batch : 0;
   if (!rest)
     return success();
-  std::string tail = (name + ".tail").str();
+  std::string tail = (name + GRADC_TAIL_SUFFIX).str();
   ScopedDiagnosticHandler explain(import.module->getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       diagnostic.attachNote() << "for the last batch, which has " << rest << " of " << batch
@@ -363,7 +364,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   SmallVector<TrainEntry> entries = trainEntries(spec, model, groups);
   SmallVector<std::string> twins = {""};
   if (watchesGradients(training))
-    twins.push_back(".watch");
+    twins.push_back(GRADC_WATCH_SUFFIX);
   for (const TrainEntry &entry : entries)
     for (const std::string &twin : twins)
       ok &= sayingNews(context, [&] {
@@ -372,7 +373,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
       });
   if (training.has_evaluation())
     ok &= sayingNews(context, [&] {
-      return importSteps("evaluate", StepSpec(training),
+      return importSteps(GRADC_EVALUATE_ENTRY, StepSpec(training),
                          *training.mutable_evaluation()->mutable_data(), sets->back(), false);
     });
   import.imported.predictions = describePredictions(training, model.graph());
@@ -381,13 +382,13 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   // itself.
   if (training.export_().preprocessing())
     ok &= sayingNews(context, [&] {
-      return import.importForward("predict", import.options, batch,
+      return import.importForward(GRADC_PREDICT_ENTRY, import.options, batch,
                                   [&](StringRef input) { return fieldOf(input); });
     });
   ok &= sayingNews(context, [&] {
     if (failed(prepareExport(sets->back())))
       return failure();
-    return import.importForward("forward", import.options, batch,
+    return import.importForward(GRADC_FORWARD_ENTRY, import.options, batch,
                                 [&](StringRef input) { return exportedFields[input.str()]; });
   });
   ok = ok && succeeded(importMerged(model, import.states, import.options, adapters));

@@ -10,6 +10,7 @@
 #include "compiler/import/support/Names.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/support/Ports.h"
+#include "runtime/include/gradc/entries.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -69,7 +70,7 @@ LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &o
     if (narrow)
       more.push_back(fileElementAttribute(b, *narrow));
     if (std::string field = fieldOf(input.name()); !field.empty())
-      more.push_back(b.getNamedAttr("grad.field", b.getStringAttr(field)));
+      more.push_back(b.getNamedAttr(fieldName, b.getStringAttr(field)));
     Value argument = entry.addArgument(*type, input.name(), GRADC_ROLE_DATA, more);
     entry.markBatch(input, argument);
     if (isText)
@@ -108,12 +109,12 @@ void ModuleImport::importBucket(int64_t rows) {
   // The largest entry has reported all problems.
   ScopedDiagnosticHandler silence(module.get().getContext(),
                                   [](Diagnostic &) { return success(); });
-  std::string name = "forward" + (bucketInfix + llvm::Twine(rows)).str();
+  std::string name = (GRADC_FORWARD_ENTRY GRADC_ROWS_INFIX + llvm::Twine(rows)).str();
   LogicalResult built = importForward(name, *fewer, 0, noFields);
   auto function = module->lookupSymbol<func::FuncOp>(name);
   if (failed(built))
     return function.erase();
-  function->setAttr("grad.batch", Builder(function.getContext()).getI64IntegerAttr(rows));
+  function->setAttr(batchName, Builder(function.getContext()).getI64IntegerAttr(rows));
 }
 
 /// Writes the model as exports contain it.
@@ -205,7 +206,7 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
     return failure();
   ModuleImport import(**model, options);
   if (failed(checkOptions(**model, options)) ||
-      failed(import.importForward("forward", options, 0, noFields)))
+      failed(import.importForward(GRADC_FORWARD_ENTRY, options, 0, noFields)))
     return failure();
   for (int64_t rows : options.buckets)
     import.importBucket(rows);

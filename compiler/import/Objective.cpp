@@ -4,6 +4,7 @@
 #include "compiler/import/Metrics.h"
 #include "compiler/import/Objective.h"
 #include "compiler/import/TrainedParameters.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/support/DataParallel.h"
 #include "passes/support/MicroBatches.h"
 #include "passes/support/TrainedStates.h"
@@ -90,7 +91,7 @@ static void addTerms(SpecValues &values, ArrayRef<LossTerm> terms) {
     for (auto [value, role] :
          {std::pair(sum.get(), lossNumeratorRole), std::pair(denominator, lossDenominatorRole)})
       values.getEntry().addResult(value, role, GRADC_ROLE_LOSS,
-                                  b.getNamedAttr("grad.role", b.getStringAttr(role)));
+                                  b.getNamedAttr(roleName, b.getStringAttr(role)));
   }
 }
 
@@ -124,7 +125,7 @@ LogicalResult gradc::addRegularizers(Imported &imported, const States &states,
     if (failed(symbols))
       return failure();
     for (auto function : imported.module->getOps<func::FuncOp>()) {
-      if (!function->hasAttr("grad.optimizer"))
+      if (!function->hasAttr(updateRuleName))
         continue;
       Operation *exit = function.front().getTerminator();
       OpBuilder b(exit);

@@ -3,6 +3,7 @@
 
 #include "compiler/import/ParameterChecks.h"
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/EntryAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -45,7 +46,7 @@ static LogicalResult refuseMerged(const Imported &imported, const States &states
   ModuleOp module = imported.module.get();
   std::map<std::string, Uses> uses; // keyed by symbol
   for (auto function : module.getOps<func::FuncOp>())
-    if (function->hasAttr("grad.optimizer"))
+    if (function->hasAttr(updateRuleName))
       function.walk([&](ReadOp read) {
         for (Operation *user : read->getUsers())
           uses[read.getState().str()].nodes.insert(nodeName(user));

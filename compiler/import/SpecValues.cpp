@@ -3,6 +3,7 @@
 
 #include "compiler/import/SpecValues.h"
 #include "compiler/import/onnx/Labels.h"
+#include "dialects/grad/EntryAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -96,7 +97,7 @@ FailureOr<Value> SpecValues::field(StringRef name, RankedTensorType otherwise,
   }
   Builder &b = entry.getBuilder();
   argument = entry.addArgument(type, argumentName, GRADC_ROLE_DATA,
-                               b.getNamedAttr("grad.field", b.getStringAttr(name)));
+                               b.getNamedAttr(fieldName, b.getStringAttr(name)));
   if (type.getRank() > 0 && type.getDimSize(0) == entry.batchSize())
     entry.markBatch(argument);
   return argument;

@@ -3,6 +3,7 @@
 #include "compiler/import/StrategyChecks.h"
 #include "compiler/import/TrainEntries.h"
 #include "compiler/import/spec/StepSpec.h"
+#include "runtime/include/gradc/artifact.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -108,9 +109,8 @@ bool gradc::checkTensor(const SpecFile &spec) {
                  spec::Distribution::Strategy_Name(distribution.strategy()));
     return ok;
   }
-  constexpr int64_t most = 4096;
-  if (distribution.ranks() < 1 || distribution.ranks() > most)
-    refuse({"distribution"}, "beside strategy: TENSOR, ranks from 1 to " + Twine(most) +
+  if (distribution.ranks() < 1 || distribution.ranks() > GRADC_MAX_RANKS)
+    refuse({"distribution"}, "beside strategy: TENSOR, ranks from 1 to " + Twine(GRADC_MAX_RANKS) +
                                  ", found " + Twine(distribution.ranks()));
   const std::string beside = " beside strategy: TENSOR";
   if (distribution.wire() == spec::Distribution::BF16)

@@ -4,6 +4,7 @@
 #include "compiler/import/Teachers.h"
 
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -69,11 +70,11 @@ LogicalResult Teachers::read(llvm::function_ref<std::string(StringRef)> fieldOf)
 /// The step's value for an argument of the teacher.
 FailureOr<Value> Teachers::bind(int index, func::FuncOp teacher, unsigned argument,
                                 SpecValues &values) {
-  auto role = teacher.getArgAttrOfType<StringAttr>(argument, "grad.role");
+  auto role = teacher.getArgAttrOfType<StringAttr>(argument, roleName);
   for (gradc_role scalar : {GRADC_ROLE_SEED, GRADC_ROLE_COUNTER})
     if (role.getValue() == gradc_role_name(scalar))
       return values.getEntry().scalarArgument(scalar);
-  StringRef input = teacher.getArgAttrOfType<StringAttr>(argument, "grad.name").getValue();
+  StringRef input = teacher.getArgAttrOfType<StringAttr>(argument, portName).getValue();
   std::string field = teachers[index].fields.at(input.str());
   Location where = spec.at({{"teacher", index}});
   for (auto [i, feed] : llvm::enumerate(spec.get().teacher(index).feed()))
@@ -106,7 +107,7 @@ FailureOr<Teachers::Computed> Teachers::takeOver(int index, func::FuncOp teacher
     });
   Computed computed;
   for (auto [i, result] : llvm::enumerate(teacher.front().getTerminator()->getOperands())) {
-    StringRef name = teacher.getResultAttrOfType<StringAttr>(i, "grad.name").getValue();
+    StringRef name = teacher.getResultAttrOfType<StringAttr>(i, portName).getValue();
     Value value = inStep.lookup(result);
     if (auto limit = teacher.getResultAttrOfType<IntegerAttr>(i, "grad.classes"))
       entry.addIndexCheck(value, limit.getInt(), ("teacher:" + name).str());

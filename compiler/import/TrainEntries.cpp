@@ -4,8 +4,10 @@
 #include "compiler/import/TrainEntries.h"
 #include "compiler/import/TrainedParameters.h"
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/support/Reach.h"
 #include "passes/support/TrainedStates.h"
+#include "runtime/include/gradc/entries.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <set>
@@ -17,11 +19,11 @@ using namespace gradc;
 static constexpr StringLiteral counterPrefix = "gradc.steps/";
 
 std::string TrainEntry::name() const {
-  return step.entryName() + (until ? ".until." + std::to_string(until) : std::string());
+  return step.entryName() + (until ? GRADC_UNTIL_INFIX + std::to_string(until) : std::string());
 }
 
 std::string gradc::lengthTwin(StringRef entry, int64_t length) {
-  return (entry + ".length." + Twine(length)).str();
+  return (entry + GRADC_LENGTH_INFIX + Twine(length)).str();
 }
 
 SmallVector<TrainEntry> gradc::trainEntries(const SpecFile &spec, const OnnxModel &model,
@@ -55,7 +57,7 @@ LogicalResult gradc::checkTrains(const SpecFile &spec, const OnnxModel &model) {
 void gradc::describeUpdate(func::FuncOp train, const spec::Training &training,
                            const StepSpec &step) {
   Builder b(train.getContext());
-  train->setAttr("grad.optimizer", ruleOf(b, training, step.optimizer()));
+  train->setAttr(updateRuleName, ruleOf(b, training, step.optimizer()));
   if (const spec::Clip *clip = step.clip()) {
     auto [name, limit] = clip->has_value()  ? std::pair("value", clip->value())
                          : clip->has_norm() ? std::pair("norm", clip->norm())
@@ -71,11 +73,11 @@ void gradc::describeUpdate(func::FuncOp train, const spec::Training &training,
 /// length, and for a smaller last batch.
 static SmallVector<func::FuncOp> functionsOf(ModuleOp module, const TrainEntry &entry,
                                              bool watching) {
-  std::string name = entry.name() + (watching ? ".watch" : "");
+  std::string name = entry.name() + (watching ? GRADC_WATCH_SUFFIX : "");
   return llvm::filter_to_vector(module.getOps<func::FuncOp>(), [&](func::FuncOp function) {
     StringRef twin = function.getSymName();
     return twin.consume_front(name) &&
-           (twin.empty() || twin == ".tail" || twin.starts_with(".length."));
+           (twin.empty() || twin == GRADC_TAIL_SUFFIX || twin.starts_with(GRADC_LENGTH_INFIX));
   });
 }
 

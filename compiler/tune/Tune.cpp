@@ -23,10 +23,12 @@ struct Tuned {
   bool isTimed = false;
 };
 
-/// Values of indices decide how fast these are.
-bool readsByIndex(exec::KernelOp kernel) {
-  return !kernel.getBlock().getOps<grad::GatherOp>().empty() ||
-         !kernel.getBlock().getOps<grad::ScatterOp>().empty();
+/// Whether a time measured with other values of indices says nothing.
+bool dependsOnIndices(exec::KernelOp kernel) {
+  return llvm::any_of(kernel.getBlock(), [](Operation &op) {
+    auto cost = dyn_cast<grad::CostOpInterface>(op);
+    return cost && cost.costDependsOnIndices();
+  });
 }
 
 /// The kernels that launches name, in the module's order.
@@ -36,7 +38,7 @@ SmallVector<Tuned> kernelsOf(ModuleOp module, const exec::Level &level) {
   llvm::DenseSet<size_t> divided;
   for (auto kernel : module.getOps<exec::KernelOp>())
     if (kernel.getScheduleAttr() && !kernel.getParts() && !kernel.getPatchAttr() &&
-        !readsByIndex(kernel)) {
+        !dependsOnIndices(kernel)) {
       places[kernel.getSymName()] = all.size();
       all.push_back({kernel, tuningKey(kernel, level)});
     }

@@ -2,8 +2,10 @@
 #include "compiler/Session.h"
 #include "compiler/verify/Verify.h"
 #include "dialects/grad/Build.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/support/Stages.h"
 #include "passes/support/TrainedStates.h"
+#include "runtime/include/gradc/entries.h"
 
 #include <chrono>
 #include <cmath>
@@ -22,7 +24,7 @@ SmallVector<std::string> requestGradients(ModuleOp module, StringRef entry, Stri
     if (function.getSymName() != entry)
       function.erase();
   auto function = *module.getOps<func::FuncOp>().begin();
-  function->removeAttr("grad.optimizer");
+  function->removeAttr(updateRuleName);
   function->removeAttr("grad.clip");
   function->removeAttr("grad.average");
   function->removeAttr(stagesName);
@@ -259,8 +261,8 @@ std::vector<std::string> entriesWithGradients(const Imported &imported) {
   std::vector<std::string> names;
   for (auto function : ModuleOp(*imported.module).getOps<func::FuncOp>())
     if (StringRef name = function.getSymName();
-        function->hasAttr("grad.optimizer") && !name.ends_with(".tail") &&
-        !name.ends_with(".watch") && !name.contains(".until."))
+        function->hasAttr(updateRuleName) && !name.ends_with(GRADC_TAIL_SUFFIX) &&
+        !name.ends_with(GRADC_WATCH_SUFFIX) && !name.contains(GRADC_UNTIL_INFIX))
       names.push_back(name.str());
   return names;
 }

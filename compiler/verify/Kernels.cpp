@@ -3,8 +3,9 @@
 #include "compiler/verify/Bounds.h"
 #include "compiler/verify/Layout.h"
 #include "compiler/verify/Verify.h"
-#include "dialects/exec/Transfer.h"
+#include "dialects/exec/Exec.h"
 #include "passes/Passes.h"
+#include "passes/support/ModuleLevel.h"
 
 #include "mlir/Pass/PassManager.h"
 #include <cmath>
@@ -311,7 +312,7 @@ llvm::Expected<std::vector<KernelCheck>>
 verifyKernels(PlannedProgram &program, const std::string &artifact, double seconds) {
   std::vector<KernelCheck> checks;
   for (auto &level : program.levels) {
-    auto name = (*level)->getAttrOfType<StringAttr>("exec.level").str();
+    auto name = levelNameOf(*level).str();
     auto session = CompiledSession::open(artifact, name);
     if (!session)
       return session.takeError();

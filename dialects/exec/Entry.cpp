@@ -1,5 +1,5 @@
 // The planned form: the accesses of its nodes, and verification that the runtime can execute it.
-#include "dialects/exec/Transfer.h"
+#include "dialects/exec/Exec.h"
 
 using namespace mlir;
 using namespace mlir::exec;

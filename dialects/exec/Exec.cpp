@@ -1,7 +1,6 @@
 // Verifiers, accessors and syntax of the exec dialect.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Blocks.h"
-#include "dialects/exec/Transfer.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -96,10 +95,6 @@ void ExecDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/exec/ExecOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/exec/ExecTransferOps.cpp.inc"
       >();
 }
 

@@ -12,6 +12,9 @@
 #include "dialects/exec/ExecOps.h.inc"
 
 namespace mlir::exec {
+/// On a collective, a sum: of shards, over the ranks of one replica of the model alone.
+inline constexpr llvm::StringLiteral ofShardsName = "exec.of_shards";
+
 /// Bytes that a tensor occupies in a layout (null: row-major), including padding.
 int64_t layoutBytes(RankedTensorType type, PanelAttr layout);
 /// The numbers of a transformed patch, or filter, of Winograd's F(outputs x outputs, 3x3).

@@ -18,8 +18,8 @@ struct KernelLimits {
   int64_t maxTensors;           ///< read and written by one kernel
   int64_t maxTensorsSideBySide; ///< of a kernel whose results have only a scalar in common
   int64_t maxSmallElements;     ///< a kernel with this many elements costs no more than its launch
-  int64_t
-      minProlongedBytes; ///< of a tensor for which an op keeps out of a kernel that would hold it
+  /// Of a tensor for which an op keeps out of a kernel that would hold it.
+  int64_t minProlongedBytes;
   int64_t maxRepeatedElements; ///< summed by a reduction that may be recomputed inside another
   int64_t repeatedOpsPerByte;  ///< repeated in place of a byte written or read; 0: never
   int64_t minBlockedSum;       ///< min sum length to block a filter gradient ...
@@ -94,8 +94,8 @@ struct Level {
   double loopFlops; ///< operations of loops other than contractions
   double specials;  ///< exponentials and similar functions
 
-  double
-      launch; ///< seconds to dispatch work to the thread team and wait, or to launch a GPU kernel
+  /// Seconds to dispatch work to the thread team and wait, or to launch a GPU kernel.
+  double launch;
 
   const KernelLimits *kernels;
 

@@ -1,5 +1,6 @@
 // Expr's operators and the loop builders shared by the families.
 #include "dialects/grad/Build.h"
+#include "dialects/grad/EntryAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -110,8 +111,8 @@ void grad::buildRegion(OpBuilder &around, Block &block, llvm::function_ref<void(
   auto standIn =
       func::FuncOp::create(around.getUnknownLoc(), "region", around.getFunctionType({}, {}));
   func::FuncOp entry = entryAround(around);
-  if (Attribute batch = entry ? entry->getAttr("grad.batch") : Attribute())
-    standIn->setAttr("grad.batch", batch);
+  if (Attribute batch = entry ? entry->getAttr(batchName) : Attribute())
+    standIn->setAttr(batchName, batch);
   standIn.getBody().push_back(&block);
   build();
   standIn.getBody().getBlocks().remove(&block);
@@ -120,7 +121,7 @@ void grad::buildRegion(OpBuilder &around, Block &block, llvm::function_ref<void(
 
 bool grad::mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> dims) {
   if (func::FuncOp function = entryAround(builder))
-    if (auto batch = function->getAttrOfType<IntegerAttr>("grad.batch"))
+    if (auto batch = function->getAttrOfType<IntegerAttr>(batchName))
       return batch.getInt() > 1 && llvm::any_of(dims, [&](int64_t d) {
                return type.getDimSize(d) > 0 && type.getDimSize(d) % batch.getInt() == 0;
              });

@@ -121,7 +121,7 @@ void ScanOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
   SmallVector<HostTensor> carried(operands.take_front(carriedCount));
   auto stepOf = [](const HostTensor &stack, int64_t i) {
     RankedTensorType type = stepType(stack.getType());
-    size_t bytes = type.getNumElements() * elementBytes(type.getElementType());
+    size_t bytes = bytesOf(type);
     return HostTensor(type, stack.bytes().slice(i * bytes, bytes));
   };
   int64_t trips = getTrips();

@@ -1,5 +1,6 @@
 // Counts become constants if the size is known; else grad.count, which gradc-bind-rows resolves.
 #include "dialects/grad/Count.h"
+#include "dialects/grad/EntryAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -26,9 +27,8 @@ bool grad::isCountOfRun(Operation *op) {
       return matchPattern(producer, m_Constant()) || isCountOfRun(producer);
     auto argument = cast<BlockArgument>(v);
     auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    auto role = function
-                    ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.role")
-                    : StringAttr();
+    auto role = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), roleName)
+                         : StringAttr();
     return role && role.getValue() == "rows";
   });
 }

@@ -199,6 +199,18 @@ def Grad_BitCastOp : Grad_Op<"bit_cast", [Grad_Pointwise, AllShapesMatch<["opera
   let hasVerifier = 1;
 }
 
+def Grad_StraightThroughOp : Grad_CompositeOp<"straight_through", [SameOperandsAndResultType, Grad_Pointwise]> {
+  let summary = "y = value, with y's gradient as that of x";
+  let description = [{
+    For a value that is x rounded by integer arithmetic, which has no gradient: the rounding counts as the identity, like a cast between floats.
+
+    Example: `%y = grad.straight_through %x, %rounded : tensor<3xf32>`
+  }];
+  let arguments = (ins Grad_FloatTensor:$operand, Grad_FloatTensor:$value);
+  let results = (outs Grad_FloatTensor:$result);
+  let assemblyFormat = "$operand `,` $value attr-dict `:` type($operand)";
+}
+
 def Grad_ClampOp : Grad_Op<"clamp", [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = min(max(x, low), high); NaN stays; gradient 1 where low < x < high, else 0";
   let description = "C1: `low` and `high` are numbers; those of integers are whole or infinite.";
@@ -225,6 +237,21 @@ def Grad_GeluGradOp : Grad_CompositeOp<"gelu_grad", [SameOperandsAndResultType, 
 
 def Grad_SiluOp : Grad_CompositeOp<"silu", [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = x sigmoid(x)";
+  let arguments = (ins Grad_FloatTensor:$operand);
+  let results = (outs Grad_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand)";
+}
+
+def Grad_SwishOp : Grad_CompositeOp<"swish", [SameOperandsAndResultType, Grad_Pointwise]> {
+  let summary = "y = x sigmoid(slope x); with slope 1.702 QuickGELU, with slope 1 silu";
+  let description = "Example: `%y = grad.swish %x slope 1.702 : tensor<4x8xf32>`";
+  let arguments = (ins Grad_FloatTensor:$operand, F64Attr:$slope);
+  let results = (outs Grad_FloatTensor:$result);
+  let assemblyFormat = "$operand `slope` $slope attr-dict `:` type($operand)";
+}
+
+def Grad_MishOp : Grad_CompositeOp<"mish", [SameOperandsAndResultType, Grad_Pointwise]> {
+  let summary = "y = x tanh(ln(1 + e^x))";
   let arguments = (ins Grad_FloatTensor:$operand);
   let results = (outs Grad_FloatTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand)";

@@ -1,5 +1,5 @@
-// Casts between all element types, defined for every value: saturating, NaN to 0. And bits read as
-// another type.
+// Casts between all element types, defined for every value: saturating, NaN to 0. Bits read as
+// another type, and roundings that a gradient passes.
 #include "dialects/grad/Pointwise.h"
 #include <cmath>
 
@@ -170,3 +170,16 @@ LogicalResult BitCastOp::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<
 }
 
 LoopKind BitCastOp::getLoopKind() { return LoopKind::elementwise; }
+
+void StraightThroughOp::evaluate(ArrayRef<HostTensor> operands,
+                                 MutableArrayRef<HostTensor> results) {
+  results[0] = operands[1];
+}
+
+SmallVector<Value> StraightThroughOp::decompose(OpBuilder &) { return {getValue()}; }
+
+LogicalResult StraightThroughOp::buildGradient(OpBuilder &, ValueRange resultGradients,
+                                               SmallVectorImpl<Value> &operandGradients) {
+  operandGradients[0] = resultGradients[0];
+  return success();
+}

@@ -2,12 +2,10 @@
 #include "dialects/grad/Grad.h"
 
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Gate.h"
 #include "dialects/grad/Movement.h"
 #include "dialects/grad/OverSteps.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
-#include "dialects/grad/Transfer.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -28,14 +26,6 @@ void GradDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/grad/GradOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/grad/GradTransferOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/grad/GradGateOps.cpp.inc"
       >();
   attachOverSteps(getContext());
 }
@@ -112,10 +102,8 @@ LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands
   }
   auto bytes = [](TypeRange types) {
     int64_t sum = 0;
-    for (Type t : types) {
-      auto type = cast<RankedTensorType>(t);
-      sum += type.getNumElements() * elementBytes(type.getElementType());
-    }
+    for (Type t : types)
+      sum += bytesOf(cast<RankedTensorType>(t));
     return sum;
   };
   // An operand may be a splat of any size, so the size of its expansion is limited, too.

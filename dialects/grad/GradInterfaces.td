@@ -61,6 +61,8 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       "bool", "isCheapToRepeat", (ins), "", [{ return false; }]>,
     InterfaceMethod<"About how many vector instructions a CPU executes for a vector of the result.",
       "int64_t", "getInstructions", (ins), "", [{ return 1; }]>,
+    InterfaceMethod<"Whether the values of indices decide how long it takes.",
+      "bool", "costDependsOnIndices", (ins), "", [{ return false; }]>,
   ];
 }
 

@@ -11,6 +11,12 @@ int64_t grad::elementBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
+int64_t grad::bytesOf(RankedTensorType type) {
+  return type.getNumElements() * elementBytes(type.getElementType());
+}
+
+int64_t grad::bytesOf(Value value) { return bytesOf(cast<RankedTensorType>(value.getType())); }
+
 void grad::forEachIndex(ArrayRef<int64_t> shape, llvm::function_ref<void(ArrayRef<int64_t>)> body) {
   if (llvm::is_contained(shape, 0))
     return;
@@ -33,8 +39,7 @@ int64_t grad::linearize(ArrayRef<int64_t> index, ArrayRef<int64_t> shape) {
 }
 
 HostTensor::HostTensor(RankedTensorType type)
-    : type(type), data(std::make_shared<std::vector<char>>(type.getNumElements() *
-                                                           elementBytes(type.getElementType()))) {}
+    : type(type), data(std::make_shared<std::vector<char>>(bytesOf(type))) {}
 
 HostTensor::HostTensor(RankedTensorType type, ArrayRef<char> bytes) : HostTensor(type) {
   assert(bytes.size() == data->size() && "expected as many bytes as the type has");

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
 #include <memory>
 #include <vector>
 
@@ -52,6 +53,9 @@ private:
 
 /// Bytes per element: bool 1, otherwise width / 8.
 int64_t elementBytes(Type element);
+/// Bytes of a tensor in memory, row-major. For a value, those of its type.
+int64_t bytesOf(RankedTensorType type);
+int64_t bytesOf(Value value);
 
 /// Calls `body(index)` for every index of `shape` in row-major order.
 void forEachIndex(llvm::ArrayRef<int64_t> shape,

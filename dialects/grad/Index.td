@@ -30,6 +30,7 @@ def Grad_GatherOp : Grad_Op<"gather", [InferTypeOpAdaptor,
   let assemblyFormat = [{
     $data `[` $indices `]` `dims` $dims `index_dims` $index_dims attr-dict `:` type($data) `,` type($indices)
   }];
+  let extraClassDeclaration = "bool costDependsOnIndices() { return true; }";
 }
 
 def Grad_ScatterOp : Grad_Op<"scatter", [AllTypesMatch<["init", "result"]>], ["getFlops"]> {
@@ -50,6 +51,7 @@ def Grad_ScatterOp : Grad_Op<"scatter", [AllTypesMatch<["init", "result"]>], ["g
     $init `[` $indices `]` $reduction $updates `dims` $dims `index_dims` $index_dims attr-dict
     `:` type($init) `,` type($updates) `,` type($indices)
   }];
+  let extraClassDeclaration = "bool costDependsOnIndices() { return true; }";
   let hasVerifier = 1;
 }
 

@@ -1,11 +1,8 @@
-// Ops that transfer values from rank to rank. Passes ask for either half of a transfer.
+// Either half of a transfer from rank to rank, as passes ask for it.
 #ifndef DIALECTS_GRAD_TRANSFER_H
 #define DIALECTS_GRAD_TRANSFER_H
 
 #include "dialects/grad/Grad.h"
-
-#define GET_OP_CLASSES
-#include "dialects/grad/GradTransferOps.h.inc"
 
 namespace mlir::grad {
 

@@ -1,5 +1,4 @@
 // x times a gate, which is a function of x alone: GELU in both forms, SiLU, and Mish.
-#include "dialects/grad/Gate.h"
 #include "passes/raise/Match.h"
 #include <numbers>
 

@@ -1,6 +1,6 @@
 // The memory that the tensors of an entry share.
-#ifndef PASSES_ARENA_H
-#define PASSES_ARENA_H
+#ifndef PASSES_SUPPORT_ARENA_H
+#define PASSES_SUPPORT_ARENA_H
 
 #include "passes/support/Lifetimes.h"
 

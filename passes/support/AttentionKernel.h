@@ -1,6 +1,6 @@
 // Attentions that one CPU kernel computes: block sizes, schedule and scratch memory.
-#ifndef PASSES_ATTENTIONKERNEL_H
-#define PASSES_ATTENTIONKERNEL_H
+#ifndef PASSES_SUPPORT_ATTENTIONKERNEL_H
+#define PASSES_SUPPORT_ATTENTIONKERNEL_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

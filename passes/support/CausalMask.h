@@ -1,6 +1,6 @@
 // Recognizes causal masks among masks with known values.
-#ifndef PASSES_CAUSALMASK_H
-#define PASSES_CAUSALMASK_H
+#ifndef PASSES_SUPPORT_CAUSALMASK_H
+#define PASSES_SUPPORT_CAUSALMASK_H
 
 #include "dialects/grad/Grad.h"
 

@@ -1,6 +1,6 @@
 // Partitions the ops of a block into kernels.
-#ifndef PASSES_CLUSTERS_H
-#define PASSES_CLUSTERS_H
+#ifndef PASSES_SUPPORT_CLUSTERS_H
+#define PASSES_SUPPORT_CLUSTERS_H
 
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"

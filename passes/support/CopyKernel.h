@@ -1,6 +1,6 @@
 // Kernels that copy a tensor to another place, layout, order of dims or element type.
-#ifndef PASSES_COPYKERNEL_H
-#define PASSES_COPYKERNEL_H
+#ifndef PASSES_SUPPORT_COPYKERNEL_H
+#define PASSES_SUPPORT_COPYKERNEL_H
 
 #include "dialects/exec/Exec.h"
 

@@ -58,7 +58,7 @@ int64_t CostModel::grain(exec::KernelOp op, int64_t units) const {
 bool CostModel::paysPacking(exec::KernelOp product, ArrayRef<Type> factors) const {
   double flops = double(product.getFlops().value_or(0)), seconds = 0;
   for (Type factor : factors) {
-    int64_t bytes = exec::layoutBytes(cast<RankedTensorType>(factor), /*layout=*/nullptr);
+    int64_t bytes = bytesOf(cast<RankedTensorType>(factor));
     seconds += level.launch + 2 * double(bytes) / level.cacheBandwidth;
   }
   return flops / level.unpairedFlops - flops / level.bf16Flops > seconds;
@@ -77,6 +77,6 @@ double CostModel::savedByLibrary(Operation *contraction) const {
 }
 
 double CostModel::copy(Type tensor) const {
-  int64_t bytes = exec::layoutBytes(cast<RankedTensorType>(tensor), /*layout=*/nullptr);
+  int64_t bytes = bytesOf(cast<RankedTensorType>(tensor));
   return level.launch + 2 * double(bytes) / level.memoryBandwidth;
 }

@@ -1,7 +1,7 @@
 // The cost model: the time of flops and bytes on a level. Passes query it instead of defining their
 // own rates.
-#ifndef PASSES_COSTMODEL_H
-#define PASSES_COSTMODEL_H
+#ifndef PASSES_SUPPORT_COSTMODEL_H
+#define PASSES_SUPPORT_COSTMODEL_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

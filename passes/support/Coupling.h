@@ -1,6 +1,6 @@
 // Checks whether each row's result depends on that row only.
-#ifndef PASSES_COUPLING_H
-#define PASSES_COUPLING_H
+#ifndef PASSES_SUPPORT_COUPLING_H
+#define PASSES_SUPPORT_COUPLING_H
 
 #include "dialects/grad/Grad.h"
 

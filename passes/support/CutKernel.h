@@ -1,6 +1,6 @@
 // Splits a kernel into several kernels.
-#ifndef PASSES_CUTKERNEL_H
-#define PASSES_CUTKERNEL_H
+#ifndef PASSES_SUPPORT_CUTKERNEL_H
+#define PASSES_SUPPORT_CUTKERNEL_H
 
 #include "dialects/exec/Exec.h"
 

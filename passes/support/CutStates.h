@@ -1,6 +1,6 @@
 // Attributes by which the cutting of states informs memory planning.
-#ifndef PASSES_CUTSTATES_H
-#define PASSES_CUTSTATES_H
+#ifndef PASSES_SUPPORT_CUTSTATES_H
+#define PASSES_SUPPORT_CUTSTATES_H
 
 #include "mlir/Support/LLVM.h"
 

@@ -1,6 +1,6 @@
 // Splits kernels that add many sums to one number, so that the sums need not wait for each other.
-#ifndef PASSES_CUTSUMS_H
-#define PASSES_CUTSUMS_H
+#ifndef PASSES_SUPPORT_CUTSUMS_H
+#define PASSES_SUPPORT_CUTSUMS_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

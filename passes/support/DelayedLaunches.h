@@ -1,6 +1,6 @@
 // Moves launches behind the node at which an entry needs most memory.
-#ifndef PASSES_DELAYEDLAUNCHES_H
-#define PASSES_DELAYEDLAUNCHES_H
+#ifndef PASSES_SUPPORT_DELAYEDLAUNCHES_H
+#define PASSES_SUPPORT_DELAYEDLAUNCHES_H
 
 #include "passes/support/NodeOrder.h"
 

@@ -53,7 +53,7 @@ void ExtentAnalysis::setAll(Value value, int64_t extent) {
 void ExtentAnalysis::setArguments(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     setAll(argument, extent::whole);
-    if (function.getArgAttr(argument.getArgNumber(), "grad.batched"))
+    if (function.getArgAttr(argument.getArgNumber(), grad::batchedName))
       known[argument][0] = rowUnitOf(function);
   }
 }

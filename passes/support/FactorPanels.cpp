@@ -226,7 +226,7 @@ int64_t gradc::panelsOffset(exec::KernelOp kernel, unsigned factor, const exec::
   int64_t bytes = 0;
   for (unsigned before = 0; before < factor; ++before)
     if (RankedTensorType panels = panelsType(kernel, before))
-      bytes += llvm::alignTo(exec::layoutBytes(panels, nullptr), level.lineBytes);
+      bytes += llvm::alignTo(grad::bytesOf(panels), level.lineBytes);
   return bytes;
 }
 

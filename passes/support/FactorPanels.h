@@ -1,6 +1,6 @@
 // The factors of a product of two matrices that a thread copies into panels before it multiplies.
-#ifndef PASSES_FACTORPANELS_H
-#define PASSES_FACTORPANELS_H
+#ifndef PASSES_SUPPORT_FACTORPANELS_H
+#define PASSES_SUPPORT_FACTORPANELS_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

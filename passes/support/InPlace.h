@@ -1,6 +1,6 @@
 // Which operands of a kernel its results may overwrite.
-#ifndef PASSES_INPLACE_H
-#define PASSES_INPLACE_H
+#ifndef PASSES_SUPPORT_INPLACE_H
+#define PASSES_SUPPORT_INPLACE_H
 
 #include "dialects/exec/Exec.h"
 

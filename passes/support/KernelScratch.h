@@ -1,6 +1,6 @@
 // The scratch memory of a thread in a CPU kernel.
-#ifndef PASSES_KERNELSCRATCH_H
-#define PASSES_KERNELSCRATCH_H
+#ifndef PASSES_SUPPORT_KERNELSCRATCH_H
+#define PASSES_SUPPORT_KERNELSCRATCH_H
 
 #include "passes/support/AttentionKernel.h"
 #include "passes/support/FactorPanels.h"

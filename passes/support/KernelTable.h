@@ -1,6 +1,6 @@
 // The distinct kernels of a module: identical computations share one kernel.
-#ifndef PASSES_KERNELTABLE_H
-#define PASSES_KERNELTABLE_H
+#ifndef PASSES_SUPPORT_KERNELTABLE_H
+#define PASSES_SUPPORT_KERNELTABLE_H
 
 #include "dialects/exec/Exec.h"
 

@@ -1,6 +1,6 @@
 // Predicts how long a CPU kernel computes.
-#ifndef PASSES_KERNELTIME_H
-#define PASSES_KERNELTIME_H
+#ifndef PASSES_SUPPORT_KERNELTIME_H
+#define PASSES_SUPPORT_KERNELTIME_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

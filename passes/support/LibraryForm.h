@@ -1,6 +1,6 @@
 // Matches kernels to library calls, and describes the geometry of such a call.
-#ifndef PASSES_LIBRARYFORM_H
-#define PASSES_LIBRARYFORM_H
+#ifndef PASSES_SUPPORT_LIBRARYFORM_H
+#define PASSES_SUPPORT_LIBRARYFORM_H
 
 #include "dialects/exec/Exec.h"
 

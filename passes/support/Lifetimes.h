@@ -1,6 +1,6 @@
 // Lifetimes of the tensors of a schedule.
-#ifndef PASSES_LIFETIMES_H
-#define PASSES_LIFETIMES_H
+#ifndef PASSES_SUPPORT_LIFETIMES_H
+#define PASSES_SUPPORT_LIFETIMES_H
 
 #include "dialects/Pch.h"
 

@@ -1,6 +1,6 @@
 // Tiles and loop order of a kernel without a contraction, and what other schedules share with it.
-#ifndef PASSES_LOOPSCHEDULE_H
-#define PASSES_LOOPSCHEDULE_H
+#ifndef PASSES_SUPPORT_LOOPSCHEDULE_H
+#define PASSES_SUPPORT_LOOPSCHEDULE_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

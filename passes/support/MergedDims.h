@@ -1,6 +1,6 @@
 // Merges leading dims of a kernel's tensors that all its ops walk alike.
-#ifndef PASSES_MERGEDDIMS_H
-#define PASSES_MERGEDDIMS_H
+#ifndef PASSES_SUPPORT_MERGEDDIMS_H
+#define PASSES_SUPPORT_MERGEDDIMS_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"

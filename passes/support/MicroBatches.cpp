@@ -95,8 +95,8 @@ private:
   SmallVector<Value> stacks;            ///< the same, a step a micro-batch
   std::unique_ptr<Block> block;
   RegionInputs inputs;
-  SmallVector<Value>
-      initial; ///< of what is carried: states, the number of the part, `sums`, `gradients`
+  /// Of what is carried: states, the number of the part, `sums`, `gradients`.
+  SmallVector<Value> initial;
   SmallVector<WriteOp> writes;
   BlockArgument micro;
   SmallVector<OpOperand *> numbers; ///< results that are added up, the loss first
@@ -109,7 +109,7 @@ private:
 /// Extends arguments to the rows of all micro-batches.
 void Accumulation::widenArguments() {
   for (BlockArgument argument : function.getArguments()) {
-    if (!function.getArgAttr(argument.getArgNumber(), "grad.batched"))
+    if (!function.getArgAttr(argument.getArgNumber(), batchedName))
       continue;
     auto one = cast<RankedTensorType>(argument.getType());
     SmallVector<int64_t> all(one.getShape());
@@ -122,7 +122,7 @@ void Accumulation::widenArguments() {
   function.setType(b.getFunctionType(function.front().getArgumentTypes(), results));
   std::optional<int64_t> batch = gradc::batchOf(function);
   if (batch && !ranks)
-    function->setAttr("grad.batch", b.getI64IntegerAttr(*batch * count));
+    function->setAttr(batchName, b.getI64IntegerAttr(*batch * count));
   if (ranks)
     function->setAttr(gradc::rowUnitName, b.getI64IntegerAttr(count));
 }

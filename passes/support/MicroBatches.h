@@ -1,6 +1,6 @@
 // Runs a step's batch in consecutive micro-batches, so that memory holds the activations of one.
-#ifndef PASSES_MICROBATCHES_H
-#define PASSES_MICROBATCHES_H
+#ifndef PASSES_SUPPORT_MICROBATCHES_H
+#define PASSES_SUPPORT_MICROBATCHES_H
 
 #include "dialects/grad/Build.h"
 

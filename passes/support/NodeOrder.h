@@ -1,7 +1,7 @@
 // Dependences between a schedule's nodes in value form: through results, and through buffers that
 // nodes overwrite.
-#ifndef PASSES_NODEORDER_H
-#define PASSES_NODEORDER_H
+#ifndef PASSES_SUPPORT_NODEORDER_H
+#define PASSES_SUPPORT_NODEORDER_H
 
 #include "dialects/exec/Exec.h"
 

@@ -1,6 +1,6 @@
 // The memory layout that a kernel prefers for an operand.
-#ifndef PASSES_OPERANDLAYOUT_H
-#define PASSES_OPERANDLAYOUT_H
+#ifndef PASSES_SUPPORT_OPERANDLAYOUT_H
+#define PASSES_SUPPORT_OPERANDLAYOUT_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

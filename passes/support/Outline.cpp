@@ -38,8 +38,6 @@ static exec::PatchAttr patchOf(exec::KernelOp kernel) {
                               operand(rows.getRows()), operand(rows.getNewRows()));
 }
 
-static int64_t tensorBytes(Type t) { return exec::layoutBytes(cast<RankedTensorType>(t), nullptr); }
-
 exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
                                     ArrayRef<Value> results) {
   auto kernel =
@@ -54,10 +52,10 @@ exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> o
   SmallVector<Value> yielded;
   for (Value v : results) {
     yielded.push_back(mapping.lookup(v));
-    bytes += tensorBytes(v.getType());
+    bytes += bytesOf(v);
   }
   for (Value v : operands)
-    bytes += tensorBytes(v.getType());
+    bytes += bytesOf(v);
   exec::YieldOp::create(builder, kernel.getLoc(), yielded);
   // Ops that are cloned for each of their users may meet in one kernel, where one copy is enough.
   IRRewriter rewriter(builder);
@@ -68,7 +66,7 @@ exec::KernelOp gradc::outlineKernel(ArrayRef<Operation *> ops, ArrayRef<Value> o
       flops += cost.getFlops();
   if (exec::PatchAttr patch = patchOf(kernel)) {
     kernel.setPatchAttr(patch);
-    bytes = 2 * tensorBytes(kernel.getRoot());
+    bytes = 2 * bytesOf(kernel.getRoot());
   }
   kernel.setInplace(findInplace(kernel));
   kernel.setFlops(flops);

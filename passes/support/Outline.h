@@ -1,6 +1,6 @@
 // Outlines ops of a block or of another kernel into a new kernel.
-#ifndef PASSES_OUTLINE_H
-#define PASSES_OUTLINE_H
+#ifndef PASSES_SUPPORT_OUTLINE_H
+#define PASSES_SUPPORT_OUTLINE_H
 
 #include "dialects/exec/Exec.h"
 

@@ -1,6 +1,6 @@
 // Ops over operands with permuted dims.
-#ifndef PASSES_PERMUTED_H
-#define PASSES_PERMUTED_H
+#ifndef PASSES_SUPPORT_PERMUTED_H
+#define PASSES_SUPPORT_PERMUTED_H
 
 #include "dialects/grad/Grad.h"
 

@@ -320,7 +320,7 @@ void Placement::placeArguments(ScanOp scan) {
 
 /// The place of a scan's first step in a stack: the stack's begin, or its last step if reversed.
 Place Placement::stepOf(const Place &stack, RankedTensorType step, ScanOp scan) const {
-  int64_t bytes = exec::layoutBytes(step, /*layout=*/nullptr), depth = 0;
+  int64_t bytes = bytesOf(step), depth = 0;
   for (auto outer = scan->getParentOfType<ScanOp>(); outer;
        outer = outer->getParentOfType<ScanOp>())
     ++depth;
@@ -349,7 +349,7 @@ void Placement::copyYielded(ScanOp scan, Nodes &into) {
                      storageRoot(v) != scan.getCarried()[i];
     if (!isAnother || carried < 2)
       continue;
-    PlacedTensor aside{newRegion(exec::layoutBytes(next.back().type, nullptr)), next.back().type};
+    PlacedTensor aside{newRegion(bytesOf(next.back().type)), next.back().type};
     copy(scan.getLoc(), next.back(), aside, into);
     next.back() = aside;
   }

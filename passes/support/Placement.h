@@ -1,6 +1,6 @@
 // Assigns every value of a function a place, and orders the nodes.
-#ifndef PASSES_PLACEMENT_H
-#define PASSES_PLACEMENT_H
+#ifndef PASSES_SUPPORT_PLACEMENT_H
+#define PASSES_SUPPORT_PLACEMENT_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"

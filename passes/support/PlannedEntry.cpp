@@ -35,7 +35,7 @@ exec::EntryOp gradc::createEntry(OpBuilder &builder, func::FuncOp function, int6
     entry->setAttr("batch", builder.getI64IntegerAttr(*batch * rowUnitOf(function)));
   if (int64_t unit = rowUnitOf(function); unit > 1)
     entry->setAttr("row_unit", builder.getI64IntegerAttr(unit));
-  if (function->hasAttr("grad.rows"))
+  if (function->hasAttr(grad::rowsName))
     entry->setAttr("any_rows", builder.getUnitAttr());
   for (StringRef name : {"least_rows", "least_rows_node", "coupling_node"})
     if (auto value = function->getAttr(("grad." + name).str()))

@@ -1,6 +1,6 @@
 // Creates the planned form of a function: an entry with the function's ports.
-#ifndef PASSES_PLANNEDENTRY_H
-#define PASSES_PLANNEDENTRY_H
+#ifndef PASSES_SUPPORT_PLANNEDENTRY_H
+#define PASSES_SUPPORT_PLANNEDENTRY_H
 
 #include "dialects/exec/Exec.h"
 

@@ -3,23 +3,21 @@
 
 using namespace mlir;
 
-static constexpr StringLiteral nameAttribute = "grad.name", roleAttribute = "grad.role";
-
 static StringRef textOf(StringAttr attribute) {
   return attribute ? attribute.getValue() : StringRef();
 }
 
 static DictionaryAttr attributesOf(Builder b, StringRef name, StringRef role) {
-  return b.getDictionaryAttr({b.getNamedAttr(nameAttribute, b.getStringAttr(name)),
-                              b.getNamedAttr(roleAttribute, b.getStringAttr(role))});
+  return b.getDictionaryAttr({b.getNamedAttr(grad::portName, b.getStringAttr(name)),
+                              b.getNamedAttr(grad::roleName, b.getStringAttr(role))});
 }
 
 StringRef gradc::roleOfArgument(func::FuncOp function, unsigned index) {
-  return textOf(function.getArgAttrOfType<StringAttr>(index, roleAttribute));
+  return textOf(function.getArgAttrOfType<StringAttr>(index, grad::roleName));
 }
 
 StringRef gradc::roleOfResult(func::FuncOp function, unsigned index) {
-  return textOf(function.getResultAttrOfType<StringAttr>(index, roleAttribute));
+  return textOf(function.getResultAttrOfType<StringAttr>(index, grad::roleName));
 }
 
 Value gradc::argumentOfRole(func::FuncOp function, StringRef role) {

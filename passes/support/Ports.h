@@ -1,8 +1,10 @@
 // An entry's ports (its arguments and results), and their roles in a step.
-#ifndef PASSES_PORTS_H
-#define PASSES_PORTS_H
+#ifndef PASSES_SUPPORT_PORTS_H
+#define PASSES_SUPPORT_PORTS_H
 
+#include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/include/gradc/roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,7 +13,7 @@ namespace gradc {
 
 /// The rows of the largest batch that an entry accepts; none: its arguments are not batches.
 inline std::optional<int64_t> batchOf(mlir::func::FuncOp function) {
-  auto batch = function->getAttrOfType<mlir::IntegerAttr>("grad.batch");
+  auto batch = function->getAttrOfType<mlir::IntegerAttr>(mlir::grad::batchName);
   return batch ? std::optional(batch.getInt()) : std::nullopt;
 }
 
@@ -21,9 +23,6 @@ inline int64_t rowUnitOf(mlir::func::FuncOp function) {
   auto unit = function->getAttrOfType<mlir::IntegerAttr>(rowUnitName);
   return unit ? unit.getInt() : 1;
 }
-
-/// Separates an entry's name from the rows of its bucket: "forward.rows.1".
-inline constexpr llvm::StringLiteral bucketInfix = ".rows.";
 
 /// The role of a port; "" if it has none.
 llvm::StringRef roleOfArgument(mlir::func::FuncOp function, unsigned index);

@@ -4,6 +4,7 @@
 
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Build.h"
+#include "dialects/grad/EntryAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -84,7 +85,7 @@ std::string gradc::describeValue(Value value) {
     return ("parameter \"" + read.getState() + "\"").str();
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())) {
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "grad.name");
+      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), portName);
       return name ? ("input \"" + name.strref() + "\"").str()
                   : "argument " + std::to_string(argument.getArgNumber());
     }

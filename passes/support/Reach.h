@@ -1,6 +1,6 @@
 // Determines whether a gradient reaches a value and, if not, which op blocks it.
-#ifndef PASSES_REACH_H
-#define PASSES_REACH_H
+#ifndef PASSES_SUPPORT_REACH_H
+#define PASSES_SUPPORT_REACH_H
 
 #include "dialects/grad/Grad.h"
 

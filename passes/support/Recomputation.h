@@ -1,6 +1,6 @@
 // Recomputes results before late uses, so that they need not be kept.
-#ifndef PASSES_RECOMPUTATION_H
-#define PASSES_RECOMPUTATION_H
+#ifndef PASSES_SUPPORT_RECOMPUTATION_H
+#define PASSES_SUPPORT_RECOMPUTATION_H
 
 #include "passes/support/CostModel.h"
 #include "passes/support/Lifetimes.h"

@@ -1,6 +1,6 @@
 // Recomputes pointwise values in the kernels that read them, where that is cheaper than memory.
-#ifndef PASSES_REPEATEDVALUES_H
-#define PASSES_REPEATEDVALUES_H
+#ifndef PASSES_SUPPORT_REPEATEDVALUES_H
+#define PASSES_SUPPORT_REPEATEDVALUES_H
 
 #include "passes/support/Clusters.h"
 

@@ -1,6 +1,6 @@
 // The schedule of a GPU kernel: how thread blocks share its root space.
-#ifndef PASSES_SCHEDULEBLOCKS_H
-#define PASSES_SCHEDULEBLOCKS_H
+#ifndef PASSES_SUPPORT_SCHEDULEBLOCKS_H
+#define PASSES_SUPPORT_SCHEDULEBLOCKS_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

@@ -1,6 +1,6 @@
 // Other schedules for a kernel, to be measured.
-#ifndef PASSES_SCHEDULECANDIDATES_H
-#define PASSES_SCHEDULECANDIDATES_H
+#ifndef PASSES_SUPPORT_SCHEDULECANDIDATES_H
+#define PASSES_SUPPORT_SCHEDULECANDIDATES_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

@@ -2,7 +2,7 @@
 #include "passes/support/ShardPlan.h"
 
 #include "dialects/grad/Build.h"
-#include "passes/support/Bytes.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/support/Extents.h"
 #include "passes/support/Updates.h"
 
@@ -82,10 +82,10 @@ static bool isUpdatedInParts(ModuleOp module, StateOp state) {
     FailureOr<UpdateRule> rule = UpdateRule::parse(op);
     return failed(rule) || rule->rule().isElementwise(); // build-step reports a wrong one
   };
-  if (state->hasAttr("grad.optimizer"))
+  if (state->hasAttr(updateRuleName))
     return isElementwise(state);
   return llvm::all_of(module.getOps<func::FuncOp>(), [&](func::FuncOp function) {
-    return !function->hasAttr("grad.optimizer") || isElementwise(function);
+    return !function->hasAttr(updateRuleName) || isElementwise(function);
   });
 }
 

@@ -1,7 +1,6 @@
 // Places ops in program order, then follows what each stage's states and results need.
 #include "passes/support/StageGraph.h"
 
-#include "passes/support/Bytes.h"
 #include "passes/support/DataParallel.h"
 #include "passes/support/Ports.h"
 

@@ -1,6 +1,6 @@
 // Which stage of a pipeline runs each op of a training step, and what stages send each other.
-#ifndef PASSES_STAGEGRAPH_H
-#define PASSES_STAGEGRAPH_H
+#ifndef PASSES_SUPPORT_STAGEGRAPH_H
+#define PASSES_SUPPORT_STAGEGRAPH_H
 
 #include "dialects/grad/Grad.h"
 #include "passes/support/Extents.h"

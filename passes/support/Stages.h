@@ -1,6 +1,6 @@
 // A training step that ranks compute as a pipeline: each of them runs one stage of the graph.
-#ifndef PASSES_STAGES_H
-#define PASSES_STAGES_H
+#ifndef PASSES_SUPPORT_STAGES_H
+#define PASSES_SUPPORT_STAGES_H
 
 #include "dialects/grad/Backward.h"
 
@@ -12,9 +12,6 @@ namespace gradc {
 inline constexpr llvm::StringLiteral stagesName = "grad.stages";
 /// On the function of a stage: its number. It takes whole batches only.
 inline constexpr llvm::StringLiteral ownStageName = "grad.own_stage";
-
-/// Separates an entry's name from the number of a stage: "train.stage.1".
-inline constexpr llvm::StringLiteral stageInfix = ".stage.";
 
 /// The transfers of a step have different numbers below this one.
 inline constexpr size_t maxTransfers = (1 << 14) - 1;

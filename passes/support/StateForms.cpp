@@ -92,7 +92,7 @@ void StateForms::noteForm(exec::LaunchOp reader, ReadOp read, CopyForm form) {
 static bool padsMuch(StateOp state, PanelAttr layout) {
   constexpr int64_t padding = 32; // one part in that many
   auto type = cast<RankedTensorType>(state.getType());
-  int64_t bytes = exec::layoutBytes(type, nullptr);
+  int64_t bytes = bytesOf(type);
   return exec::layoutBytes(type, layout) - bytes > bytes / padding;
 }
 

@@ -1,6 +1,6 @@
 // The forms in which a level stores each state: which panels, and which mirrors beside the primary.
-#ifndef PASSES_STATEFORMS_H
-#define PASSES_STATEFORMS_H
+#ifndef PASSES_SUPPORT_STATEFORMS_H
+#define PASSES_SUPPORT_STATEFORMS_H
 
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
@@ -18,8 +18,8 @@ struct StateStorage {
   llvm::SmallVector<mlir::exec::BufferOp> buffers; ///< filled in once the forms are known
   bool fixed = false;     ///< the primary is row-major: something outside kernels touches it
   bool isDivided = false; ///< ranks divide it
-  llvm::SmallVector<CopyForm>
-      lasting; ///< forms that a loop or branch reads, or an entry that does not write the state
+  /// Forms that a loop or branch reads, or an entry that does not write the state.
+  llvm::SmallVector<CopyForm> lasting;
 };
 
 /// 1. Each contraction asks for the panels that it reads a state in, the forward's first.

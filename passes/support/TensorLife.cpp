@@ -92,8 +92,7 @@ bool TensorLife::isProlonged(Operation *op, Group *group) const {
     Operation *producer = storage.getDefiningOp();
     RankedTensorType type = tensorOf(storage);
     if (!producer || !type || isFree(producer) || isa<ReadOp>(producer) ||
-        exec::layoutBytes(type, /*layout=*/nullptr) < limits.minProlongedBytes ||
-        type.getNumElements() < fraction * made)
+        bytesOf(type) < limits.minProlongedBytes || type.getNumElements() < fraction * made)
       continue;
     if (lastAwaited(group) > std::max(order.lookup(op), lastReader(storage, group)) ||
         (loopKind(op) == LoopKind::movement && mayBeOverwritten(storage, group) &&

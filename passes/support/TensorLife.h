@@ -1,6 +1,6 @@
 // How long tensors of a block are kept for the kernels that form in it.
-#ifndef PASSES_TENSORLIFE_H
-#define PASSES_TENSORLIFE_H
+#ifndef PASSES_SUPPORT_TENSORLIFE_H
+#define PASSES_SUPPORT_TENSORLIFE_H
 
 #include "dialects/exec/Level.h"
 #include "passes/support/GroupGraph.h"

@@ -1,6 +1,6 @@
 // Attributes that select which states a training function updates, and how.
-#ifndef PASSES_TRAINEDSTATES_H
-#define PASSES_TRAINEDSTATES_H
+#ifndef PASSES_SUPPORT_TRAINEDSTATES_H
+#define PASSES_SUPPORT_TRAINEDSTATES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

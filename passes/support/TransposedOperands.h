@@ -1,6 +1,6 @@
 // Contractions over transposed operands.
-#ifndef PASSES_TRANSPOSEDOPERANDS_H
-#define PASSES_TRANSPOSEDOPERANDS_H
+#ifndef PASSES_SUPPORT_TRANSPOSEDOPERANDS_H
+#define PASSES_SUPPORT_TRANSPOSEDOPERANDS_H
 
 #include "dialects/grad/Grad.h"
 

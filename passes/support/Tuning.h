@@ -1,6 +1,6 @@
 // Measured schedules, by kernel: what a tuning file holds.
-#ifndef PASSES_TUNING_H
-#define PASSES_TUNING_H
+#ifndef PASSES_SUPPORT_TUNING_H
+#define PASSES_SUPPORT_TUNING_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

@@ -7,6 +7,7 @@
 #include "passes/support/OperandLayout.h"
 
 using namespace mlir;
+using grad::bytesOf;
 using grad::ContractionOpInterface;
 
 static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
@@ -28,10 +29,6 @@ static RankedTensorType copyOf(RankedTensorType factor, exec::PanelAttr stored, 
     shape[stored.getDim()] = llvm::alignTo(shape[stored.getDim()], stored.getWidth());
   shape[dim] = columns;
   return factor.clone(shape);
-}
-
-static int64_t bytesOf(RankedTensorType type) {
-  return exec::layoutBytes(type, /*layout=*/nullptr);
 }
 
 std::optional<gradc::TurnedFactor>

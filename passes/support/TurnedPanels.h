@@ -1,6 +1,6 @@
 // Factors that a product reads across their panels or rows, which it turns into scratch memory.
-#ifndef PASSES_TURNEDPANELS_H
-#define PASSES_TURNEDPANELS_H
+#ifndef PASSES_SUPPORT_TURNEDPANELS_H
+#define PASSES_SUPPORT_TURNEDPANELS_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

@@ -25,13 +25,13 @@ static std::string listUpdates(MLIRContext *context) {
 }
 
 FailureOr<UpdateRule> UpdateRule::parse(Operation *at) {
-  auto spec = at->getAttrOfType<DictionaryAttr>("grad.optimizer");
+  auto spec = at->getAttrOfType<DictionaryAttr>(updateRuleName);
   auto name = spec ? spec.getAs<StringAttr>("name") : StringAttr();
   MLIRContext *context = at->getContext();
   OperationName op("grad." + (name ? name.getValue() : "").str(), context);
   if (!op.hasInterface<UpdateOpInterface>())
     return at->emitError("expected grad.optimizer to name one of ")
-           << listUpdates(context) << ", found " << at->getAttr("grad.optimizer");
+           << listUpdates(context) << ", found " << at->getAttr(updateRuleName);
   NamedAttrList hyperparameters(spec);
   hyperparameters.erase("name");
   for (NamedAttribute given : hyperparameters)
@@ -104,7 +104,7 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
 /// The function's argument with the learning rate of a group.
 FailureOr<Value> Updates::rateOf(StringAttr group) {
   for (BlockArgument argument : function.getArguments())
-    if (function.getArgAttr(argument.getArgNumber(), "grad.field") == group &&
+    if (function.getArgAttr(argument.getArgNumber(), fieldName) == group &&
         roleOfArgument(function, argument.getArgNumber()) ==
             gradc_role_name(GRADC_ROLE_LEARNING_RATE))
       return Value(argument);
@@ -165,7 +165,7 @@ FailureOr<SmallVector<Value>> Updates::scalarsOf(OpBuilder &b, StateOp owner, co
 }
 
 FailureOr<UpdateRule> Updates::ruleOf(StateOp owner) const {
-  return owner->hasAttr("grad.optimizer") ? UpdateRule::parse(owner) : FailureOr<UpdateRule>(rule);
+  return owner->hasAttr(updateRuleName) ? UpdateRule::parse(owner) : FailureOr<UpdateRule>(rule);
 }
 
 LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed,

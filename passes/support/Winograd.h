@@ -1,6 +1,6 @@
 // Selects the convolutions that Winograd's F(2x2, 3x3) and F(4x4, 3x3) compute.
-#ifndef PASSES_WINOGRAD_H
-#define PASSES_WINOGRAD_H
+#ifndef PASSES_SUPPORT_WINOGRAD_H
+#define PASSES_SUPPORT_WINOGRAD_H
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"

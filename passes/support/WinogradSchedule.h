@@ -1,6 +1,6 @@
 // Blocks of windows and units of Winograd's convolutions.
-#ifndef PASSES_WINOGRADSCHEDULE_H
-#define PASSES_WINOGRADSCHEDULE_H
+#ifndef PASSES_SUPPORT_WINOGRADSCHEDULE_H
+#define PASSES_SUPPORT_WINOGRADSCHEDULE_H
 
 #include "passes/support/LoopSchedule.h"
 #include "passes/support/Winograd.h"

@@ -1,6 +1,6 @@
 // A file that appears completely or not at all, whatever happens during writing.
-#ifndef RUNTIME_CORE_ATOMICFILE_H
-#define RUNTIME_CORE_ATOMICFILE_H
+#ifndef RUNTIME_BASE_ATOMICFILE_H
+#define RUNTIME_BASE_ATOMICFILE_H
 
 #include "runtime/base/Status.h"
 

@@ -1,6 +1,6 @@
 // Element types as the runtime knows them: size and name.
-#ifndef RUNTIME_CORE_DATATYPE_H
-#define RUNTIME_CORE_DATATYPE_H
+#ifndef RUNTIME_BASE_DATATYPE_H
+#define RUNTIME_BASE_DATATYPE_H
 
 #include "runtime/include/gradc/artifact.h"
 

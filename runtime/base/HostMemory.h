@@ -1,6 +1,6 @@
 // Host memory that a device reads.
-#ifndef RUNTIME_CORE_HOSTMEMORY_H
-#define RUNTIME_CORE_HOSTMEMORY_H
+#ifndef RUNTIME_BASE_HOSTMEMORY_H
+#define RUNTIME_BASE_HOSTMEMORY_H
 
 #include <cstddef>
 #include <new>

@@ -1,6 +1,6 @@
 // The file that this code was loaded from; an artifact may be appended to it.
-#ifndef RUNTIME_CORE_OWNFILE_H
-#define RUNTIME_CORE_OWNFILE_H
+#ifndef RUNTIME_BASE_OWNFILE_H
+#define RUNTIME_BASE_OWNFILE_H
 
 #include "runtime/base/Status.h"
 

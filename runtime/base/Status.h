@@ -1,6 +1,6 @@
 // Success, or an exit code and a message for the user.
-#ifndef RUNTIME_CORE_STATUS_H
-#define RUNTIME_CORE_STATUS_H
+#ifndef RUNTIME_BASE_STATUS_H
+#define RUNTIME_BASE_STATUS_H
 
 #include <string>
 #include <utility>

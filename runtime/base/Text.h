@@ -1,6 +1,6 @@
 // Builds messages from strings and numbers, without iostreams.
-#ifndef RUNTIME_CORE_TEXT_H
-#define RUNTIME_CORE_TEXT_H
+#ifndef RUNTIME_BASE_TEXT_H
+#define RUNTIME_BASE_TEXT_H
 
 #include <concepts>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // How soon the scheduler runs a thread that wakes up while all CPUs are busy.
-#ifndef RUNTIME_CORE_THREADSLICE_H
-#define RUNTIME_CORE_THREADSLICE_H
+#ifndef RUNTIME_BASE_THREADSLICE_H
+#define RUNTIME_BASE_THREADSLICE_H
 
 namespace gradc::runtime {
 

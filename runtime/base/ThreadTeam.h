@@ -1,6 +1,6 @@
 // A team of threads that walk the same work together and meet at barriers.
-#ifndef RUNTIME_CORE_THREADTEAM_H
-#define RUNTIME_CORE_THREADTEAM_H
+#ifndef RUNTIME_BASE_THREADTEAM_H
+#define RUNTIME_BASE_THREADTEAM_H
 
 #include "runtime/base/Thread.h"
 

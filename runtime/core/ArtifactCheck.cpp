@@ -19,7 +19,6 @@ using namespace gradc::runtime;
 namespace {
 
 constexpr int64_t maxRows = int64_t(1) << 31; // squared, it still fits
-constexpr uint64_t maxShards = 4096;
 
 class Checker : BlobView {
 public:
@@ -143,7 +142,7 @@ bool Checker::checkState(const gradc_artifact_state &state) {
 
 bool Checker::checkShards(const gradc_artifact_state &state) {
   uint64_t width = findDataType(state.tensor.dtype)->bytes, pieces = 0;
-  if (state.shards > maxShards || state.runs == 0 ||
+  if (state.shards > GRADC_MAX_RANKS || state.runs == 0 ||
       __builtin_mul_overflow(state.shards, state.runs, &pieces) ||
       state.tensor.bytes / width % pieces)
     return fail("an impossible division into ", state.shards, " shards of ", state.runs, " runs");

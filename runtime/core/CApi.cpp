@@ -6,6 +6,7 @@
 #include "runtime/core/Config.h"
 #include "runtime/core/Fitted.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/include/gradc/entries.h"
 
 #include <new>
 
@@ -137,7 +138,7 @@ uint32_t gradc_entry_count(const gradc_session *session) {
 
 gradc_status gradc_entry_find(const gradc_session *session, const char *name, uint32_t *entry) {
   return cCall([&]() -> Status {
-    std::string_view wanted = orEmpty(name), suffix = ".tail";
+    std::string_view wanted = orEmpty(name), suffix = GRADC_TAIL_SUFFIX;
     const gradc_artifact_entry *found = session->session->findEntry(wanted);
     // Older artifacts have a separate entry for a smaller last batch. An entry that accepts such a
     // batch serves for it.

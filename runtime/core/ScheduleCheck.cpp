@@ -147,9 +147,8 @@ bool ScheduleChecker::checkTransfer(const Node &node, Slices slices) {
                      slices.size() - node.operands);
   if (record.wire != GRADC_WIRE_FULL || record.cuts.count)
     return view.fail("a transfer of cuts or on wire ", record.wire);
-  constexpr uint32_t mostRanks = 4096;
   uint32_t peer = gradc_transfer_peer(record.zeros), number = gradc_transfer_number(record.zeros);
-  return (peer < mostRanks && number < GRADC_MAX_TRANSFERS) ||
+  return (peer < GRADC_MAX_RANKS && number < GRADC_MAX_TRANSFERS) ||
          view.fail("transfer ", number, " with rank ", peer);
 }
 

@@ -2,6 +2,8 @@
 // touched.
 #include "runtime/core/Waits.h"
 
+#include "runtime/core/PlacedSlice.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -9,24 +11,11 @@ using namespace gradc::runtime;
 
 namespace {
 
-struct Access {
-  gradc_artifact_slice slice;
-  std::span<const int64_t> strides;
+struct Access : PlacedSlice {
   bool writes;
 
+  /// A piece runs in a single iteration.
   bool conflicts(const Access &other) const { return (writes || other.writes) && overlaps(other); }
-
-private:
-  /// A piece runs in a single iteration, so slices with equal strides keep their distance. Slices
-  /// with different strides are assumed to overlap.
-  bool overlaps(const Access &other) const {
-    const gradc_artifact_slice &a = slice, &b = other.slice;
-    if (a.space != b.space || (a.space != GRADC_SPACE_ARENA && a.index != b.index))
-      return false;
-    if (!std::equal(strides.begin(), strides.end(), other.strides.begin(), other.strides.end()))
-      return true;
-    return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-  }
 };
 
 } // namespace
@@ -41,8 +30,7 @@ void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_a
     const gradc_artifact_node &node = nodes[launch.node];
     auto touched = artifact.elements<gradc_artifact_slice>(node.slices);
     for (size_t s = 0; s < touched.size(); ++s)
-      own.push_back(
-          {touched[s], artifact.elements<int64_t>(touched[s].strides), s >= node.operands});
+      own.push_back({{artifact, touched[s]}, s >= node.operands});
 
     for (const auto &[access, number] : summed)
       if (number > launch.awaits &&

@@ -1,6 +1,6 @@
 // Kernel code loaded into this process from memory.
-#ifndef RUNTIME_CORE_IMAGE_H
-#define RUNTIME_CORE_IMAGE_H
+#ifndef RUNTIME_DEVICE_IMAGE_H
+#define RUNTIME_DEVICE_IMAGE_H
 
 #include "runtime/device/Device.h"
 

@@ -2,6 +2,7 @@
 // jobs.
 #include "runtime/core/CApi.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Export.h"
@@ -23,7 +24,7 @@ static constexpr float missing = std::numeric_limits<float>::quiet_NaN();
 static Result<const gradc_artifact_entry *>
 findTrainEntry(const gradc_session &session, const std::string &which, int64_t samples) {
   std::string sizes;
-  for (const char *twin : {"", ".tail"}) {
+  for (const char *twin : {"", GRADC_TAIL_SUFFIX}) {
     const gradc_artifact_entry *entry =
         session.session->findEntry(*twin ? std::string_view(text(which, twin)) : which);
     if (!entry)

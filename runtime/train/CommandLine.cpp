@@ -2,6 +2,7 @@
 #include "runtime/train/CommandLine.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
 #include <charconv>
@@ -118,8 +119,9 @@ constexpr Option options[] = {
      "train by N processes on this host, started with Open MPI's mpirun",
      [](CommandLine &line, std::string_view value) -> std::string_view {
        auto ranks = integer(value, 1);
-       if (!ranks || *ranks > 4096)
-         return "a number from 1 to 4096";
+       static const std::string expected = text("a number from 1 to ", GRADC_MAX_RANKS);
+       if (!ranks || *ranks > GRADC_MAX_RANKS)
+         return expected;
        line.ranks = int(*ranks);
        return "";
      }},

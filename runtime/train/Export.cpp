@@ -8,6 +8,7 @@
 #include "runtime/core/Fitted.h"
 #include "runtime/core/Shards.h"
 #include "runtime/data/transform/Transform.h"
+#include "runtime/include/gradc/entries.h"
 
 #include <algorithm>
 #include <cstring>

@@ -197,6 +197,13 @@ int modelRanksOf(Config spec) {
   return distribution.string("strategy") == "TENSOR" ? int(distribution.integer("ranks", 1)) : 1;
 }
 
+int serversOf(Config spec) {
+  Config distribution = spec.child("distribution");
+  return distribution.string("strategy") == "PARAMETER_SERVER"
+             ? int(distribution.integer("servers", 1))
+             : 0;
+}
+
 Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, bool writes) {
   Config spec = Config::job(artifact);
   if (!spec || !spec.child("data"))

@@ -73,6 +73,8 @@ Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_v
 bool isPipeline(Config spec);
 /// The number of ranks that have one replica of the model: stages of a pipeline, or shards.
 int modelRanksOf(Config spec);
+/// The number of servers: ranks, the last ones, that own the parameters and do not train.
+int serversOf(Config spec);
 
 /// The folder that paths of data are relative to.
 std::string dataFolderOf(Config spec, const TrainOptions &options);

@@ -84,7 +84,7 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
   if (!options.log.empty() && options.findRate.empty())
     parameters = ParameterWatch(session, Config::job(session.artifact()));
   for (const Turns::Entry &entry : turns->entries()) {
-    std::string name = text(entry.name, ".watch");
+    std::string name = text(entry.name, GRADC_WATCH_SUFFIX);
     bool isWatched = !options.log.empty() && session.findEntry(name);
     watching.push_back(isWatched ? names.size() : 0);
     if (isWatched)
@@ -133,7 +133,7 @@ int64_t Loop::findEnd() {
 /// Everything else that may fail is tried before the first step.
 Status Loop::prepareOutputs(const Checkpoint *resume) {
   if (job.evaluationData) {
-    std::string name = "evaluate";
+    std::string name = GRADC_EVALUATE_ENTRY;
     // Entries for whole batches only are evaluated by each rank alone.
     const gradc_artifact_entry *entry = session.findEntry(name);
     dividesEvaluation = options.ranks && job.sharesEvaluation && entry && entry->any_rows;

@@ -5,6 +5,7 @@
 #include "runtime/core/NonFinite.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/source/ArraySource.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/PhaseWalk.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data,
 /// Adds the twins for batches made by length.
 static Status findShorter(const Session &session, std::string_view name, Config batch, Pair &pair) {
   for (Config bucket : batch.children("bucket")) {
-    std::string twin = text(name, ".length.", bucket.integer("length", 0));
+    std::string twin = text(name, GRADC_LENGTH_INFIX, bucket.integer("length", 0));
     pair.shorter.push_back(session.findEntry(twin));
     if (!pair.shorter.back())
       return Status::invalid(text("the artifact has no entry '", twin, "'"));
@@ -139,7 +140,7 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
   DataContext context;
   context.tailAllowed = true;
   for (const std::string &name : names) {
-    Pair pair{session.findEntry(name), session.findEntry(text(name, ".tail")), {}};
+    Pair pair{session.findEntry(name), session.findEntry(text(name, GRADC_TAIL_SUFFIX)), {}};
     if (!pair.whole)
       return Status::invalid(text("the artifact has no entry '", name, "'"));
     context.tailAllowed &= pair.whole->any_rows || pair.tail;

@@ -3,6 +3,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/GivenData.h"
 #include "runtime/train/Log.h"
 #include "runtime/train/Phase.h"
@@ -208,9 +209,9 @@ Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLin
   if (Status status = expectOutput(line, *artifact, trained->file); !status.ok())
     return status;
   Session &session = *trained->session;
-  const gradc_artifact_entry *entry = session.findEntry("predict");
+  const gradc_artifact_entry *entry = session.findEntry(GRADC_PREDICT_ENTRY);
   if (!entry)
-    entry = session.findEntry("forward");
+    entry = session.findEntry(GRADC_FORWARD_ENTRY);
   if (!entry || !entry->batch)
     return Status::invalid(entry ? "cannot predict: the model has no rows, whose number a run may "
                                    "choose: export it with "
@@ -271,7 +272,7 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
   if (!trained)
     return trained.status();
   Session &session = *trained->session;
-  std::string name = "evaluate";
+  std::string name = GRADC_EVALUATE_ENTRY;
   const gradc_artifact_entry *entry = session.findEntry(name);
   if (!entry)
     return Status::invalid("cannot evaluate: the spec has no evaluation block, which says how data "

@@ -33,14 +33,6 @@ static Status expectOneTraining(const CommandLine &line) {
   return {};
 }
 
-/// The number of servers: ranks, the last ones, that own the parameters and do not train.
-static int serversOf(const Artifact &artifact) {
-  Config distribution = Config::job(artifact).child("distribution");
-  return distribution.string("strategy") == "PARAMETER_SERVER"
-             ? int(distribution.integer("servers", 1))
-             : 0;
-}
-
 /// Checks that the model can be divided among `ranks` ranks. A single process can train a pipeline,
 /// but no shards.
 static Status expectModel(const Artifact &artifact, int ranks) {
@@ -65,7 +57,7 @@ static Status expectModel(const Artifact &artifact, int ranks) {
 }
 
 static Status expectWorkers(const Artifact &artifact, int ranks) {
-  int servers = serversOf(artifact);
+  int servers = serversOf(Config::job(artifact));
   return ranks > servers
              ? Status()
              : Status(Code::usage, text("found ", ranks, " ranks, expected more: ", servers,
@@ -124,7 +116,7 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
     return joined;
   ranks = std::move(*joined);
   Status isShared = expectDistribution(artifact);
-  int servers = serversOf(artifact);
+  int servers = serversOf(Config::job(artifact));
   if (isShared.ok())
     isShared = expectModel(artifact, ranks->size());
   if (isShared.ok())

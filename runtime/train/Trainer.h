@@ -41,12 +41,12 @@ struct StepReport {
 
 /// Overrides of the job in the artifact.
 struct TrainOptions {
-  std::optional<int64_t>
-      steps; ///< stops after this step; without `epochs`, runs over as many as needed
+  /// Stops after this step; without `epochs`, runs over as many as needed.
+  std::optional<int64_t> steps;
   std::optional<int64_t> epochs = {};
   std::optional<int64_t> seed = {};
-  std::optional<double> learningRate =
-      {};                 ///< replaces the optimizer's; schedules are relative to it
+  /// Replaces the optimizer's; schedules are relative to it.
+  std::optional<double> learningRate = {};
   std::string log;        ///< JSON lines; "": none
   std::string trace;      ///< trace-event JSON; "": none
   std::string checkpoint; ///< folder; "": the job's

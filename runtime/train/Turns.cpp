@@ -1,6 +1,7 @@
 #include "runtime/train/Turns.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/Job.h"
 
 #include <algorithm>
@@ -19,14 +20,12 @@ static Config commonOptimizer(Config job) {
 double commonRate(Config job) { return optimizerRate(commonOptimizer(job)); }
 
 std::string_view blockOf(std::string_view entryName) {
-  constexpr std::string_view prefix = "train.";
+  constexpr std::string_view prefix = GRADC_TRAIN_PREFIX;
   if (!entryName.starts_with(prefix))
     return {};
   entryName.remove_prefix(prefix.size());
   std::string_view name = entryName.substr(0, entryName.find('.'));
-  return name == "until" || name == "watch" || name == "tail" || name == "length"
-             ? std::string_view()
-             : name;
+  return gradc_begins_suffix(name.data(), name.size()) ? std::string_view() : name;
 }
 
 double shareOfGroup(Config job, std::string_view block, std::string_view group) {
@@ -72,17 +71,17 @@ Turns::Turns(Config job, const std::function<bool(std::string_view name)> &exist
   double common = commonRate(job);
   for (Config config : configs) {
     Block block{config ? config.integer("steps", 1) : 1, all.size(), 0};
-    Entry entry{"train", {}, Job::unlimited, 1, optimizerMomentum(commonOptimizer(job))};
+    Entry entry{GRADC_TRAIN_ENTRY, {}, Job::unlimited, 1, optimizerMomentum(commonOptimizer(job))};
     if (config) {
       entry.block = config.string("name");
-      entry.name = text("train.", entry.block);
+      entry.name = text(GRADC_TRAIN_PREFIX, entry.block);
       if (Config optimizer = config.child("optimizer")) {
         entry.share = optimizerRate(optimizer) / common;
         entry.momentum = optimizerMomentum(optimizer);
       }
     }
     for (int64_t until : phases)
-      if (std::string name = text(entry.name, ".until.", until); exists(name))
+      if (std::string name = text(entry.name, GRADC_UNTIL_INFIX, until); exists(name))
         all.push_back({name, entry.block, until, entry.share, entry.momentum});
     all.push_back(std::move(entry));
     block.end = all.size();

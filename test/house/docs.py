@@ -1,8 +1,10 @@
 """Checks the documents: each decision record is in the index and has a unique number and the right length; no README except the root's has
-more than 700 words; and links lead to existing files. Prints every problem, and exits with 1 if there is any.
+more than 700 words; links, and paths in backquotes that start with test/ or tools/, lead to existing files. Prints every problem, and exits
+with 1 if there is any.
 
     docs.py ROOT
 """
+import glob
 import os
 import re
 import sys
@@ -43,18 +45,30 @@ def record_faults(root):
             yield f"{path}: {count} lines of text, expected {MIN_LINES} to {MAX_LINES}"
 
 
-def link_faults(root):
-    """Links to files that do not exist."""
+def pages(root):
+    """The folder and the text of each page, without blocks of code."""
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in BUILT and not (folder.endswith("house") and name == "Inputs")]
         for name in sorted(files):
-            if not name.endswith(".md"):
-                continue
-            path = os.path.join(folder, name)
-            text = re.sub(r"```.*?```", "", "\n".join(lines_of(path)), flags=re.S)
-            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-                if not os.path.exists(os.path.join(folder, target)):
-                    yield f"{os.path.relpath(path, root)}: links {target}, which does not exist"
+            if name.endswith(".md"):
+                path = os.path.join(folder, name)
+                yield path, re.sub(r"```.*?```", "", "\n".join(lines_of(path)), flags=re.S)
+
+
+def link_faults(root):
+    """Links to files that do not exist."""
+    for path, text in pages(root):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            if not os.path.exists(os.path.join(os.path.dirname(path), target)):
+                yield f"{os.path.relpath(path, root)}: links {target}, which does not exist"
+
+
+def path_faults(root):
+    """Tests and tools that are named and do not exist. <op> and NAME stand for any."""
+    for path, text in pages(root):
+        for target in re.findall(r"`((?:test|tools)/[^`\s]*)", text):
+            if not glob.glob(os.path.join(root, re.sub(r"<\w+>|\bNAME\b", "*", target))):
+                yield f"{os.path.relpath(path, root)}: names {target}, which does not exist"
 
 
 def readme_faults(root):
@@ -71,7 +85,7 @@ def readme_faults(root):
 
 def main():
     root = sys.argv[1]
-    faults = [*record_faults(root), *readme_faults(root), *link_faults(root)]
+    faults = [*record_faults(root), *readme_faults(root), *link_faults(root), *path_faults(root)]
     print("\n".join(faults) or "the documents are in order")
     return 1 if faults else 0
 

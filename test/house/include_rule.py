@@ -13,7 +13,7 @@ FOREIGN = {"llvm": "LLVM", "llvm-c": "LLVM", "mlir": "MLIR", "mlir-c": "MLIR", "
 # Folder -> (own folders and headers, foreign libraries) that it may include; the longest matching folder applies.
 RULES = {
     "dialects": (("dialects",), ("MLIR", "LLVM")),
-    "passes": (("passes", "dialects", "runtime/include/gradc/roles.h"), ("MLIR", "LLVM")),
+    "passes": (("passes", "dialects", "runtime/include/gradc/entries.h", "runtime/include/gradc/roles.h"), ("MLIR", "LLVM")),
     "compiler": (("compiler", "dialects", "passes", "runtime/include"),
                  ("MLIR", "LLVM", "protobuf", "fmt", "nlohmann-json")),
     "runtime": (("runtime",), ()),

@@ -1,6 +1,6 @@
-"""Passes and code generation ask interfaces: a file that names a tensor op of the grad dialect is listed here with its reason. They also do
-not read attributes of ops by a string, except those that phases pass to each other. Prints every violation, and exits with 1 if there is
-any.
+"""Passes, code generation, tuning and verification ask interfaces: a file that names a tensor op of the grad dialect is listed here with its
+reason. They also do not read attributes of ops by a string, except those that phases pass to each other. Prints every violation, and exits
+with 1 if there is any.
 
     op_names.py ROOT
 """
@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-FOLDERS = ("passes", "compiler/codegen")
+FOLDERS = ("passes", "compiler/codegen", "compiler/tune", "compiler/verify")
 # Ops of programs, not of tensors: state, requests, constants, views, control flow, sums over ranks and transfers between them.
 STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp", "AllReduceOp", "SendOp", "ReceiveOp"}
 REASONS = {
@@ -22,7 +22,9 @@ REASONS = {
     "passes/support/Coupling.cpp": "a count of rows depends on all of them",
     "passes/support/RowSums.cpp": "what stays a sum is the algebra of ops",
     "passes/support/ShardPlan.cpp": "a slice holds sizes, a broadcast repeats, and ranks add up terms of sums",
-    "passes/MixPrecision.cpp": "casts for storage are what it makes",
+    "passes/ReadStored.cpp": "casts for storage are what it reads past",
+    "passes/SkipRoundings.cpp": "casts for storage are what it removes",
+    "passes/support/StorageCasts.h": "casts for storage are what it finds",
     "passes/support/Clusters.cpp": "a rounding for storage stands with what it rounds",
     "passes/support/MicroBatches.cpp": "a count of rows is the same in each part",
     "passes/support/StageGraph.cpp": "a count of rows is not resolved before the stages of a pipeline are cut",

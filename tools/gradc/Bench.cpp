@@ -7,6 +7,7 @@
 #include "runtime/core/EntryRows.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/device/Device.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/Phase.h"
 #include "runtime/train/Trace.h"
 #include "runtime/train/Turns.h"
@@ -117,7 +118,8 @@ Status Workload::chooseEntry() {
   // With several kinds of steps, measures the first kind in its last phase, when nothing is frozen.
   Turns turns(Config::job(session.artifact()), [](std::string_view) { return false; });
   entryName = turns.entries().front().name;
-  for (std::string name : {entryName, std::string("gradients"), std::string("forward")})
+  for (std::string name :
+       {entryName, std::string(GRADC_GRADIENTS_ENTRY), std::string(GRADC_FORWARD_ENTRY)})
     if ((theEntry = session.findEntry(name)))
       return {};
   return Status::invalid("the artifact has none of the entries 'train', 'gradients' and 'forward'");

@@ -2,6 +2,7 @@
 #include "tools/gradc/BenchInput.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/EntryCall.h"
 #include "runtime/train/Job.h"
 #include "runtime/train/Turns.h"
@@ -31,7 +32,7 @@ Result<InputBenchResult> measureInput(std::shared_ptr<const Artifact> given, dou
     std::string_view name = artifact.string(entry.name);
     if (name == step)
       train = &entry;
-    context.tailAllowed |= name == step ? entry.any_rows : name == step + ".tail";
+    context.tailAllowed |= name == step ? entry.any_rows : name == step + GRADC_TAIL_SUFFIX;
   }
   if (!train)
     return Status::invalid(text("the artifact has no entry '", step, '\''));

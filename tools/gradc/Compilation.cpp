@@ -2,6 +2,8 @@
 #include "tools/gradc/Compilation.h"
 
 #include "compiler/import/StepOptions.h"
+#include "dialects/grad/EntryAttributes.h"
+#include "dialects/grad/HostTensor.h"
 #include "runtime/include/gradc/artifact.h"
 #include "runtime/train/Checkpoint.h"
 #include "tools/gradc/Files.h"
@@ -152,11 +154,11 @@ int CompileArguments::finish() {
 static int expectFit(func::FuncOp entry, int64_t budget) {
   int64_t bytes = 0, rows = 0;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    auto role = entry.getArgAttrOfType<StringAttr>(i, "grad.role");
+    auto role = entry.getArgAttrOfType<StringAttr>(i, grad::roleName);
     auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
     if (!role || role.getValue() != "data" || !type || type.getRank() == 0)
       continue;
-    bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    bytes += grad::bytesOf(type);
     rows = type.getDimSize(0);
   }
   if (2 * bytes <= budget)
@@ -172,8 +174,9 @@ static int expectFit(const Imported &imported) {
     return 0;
   ModuleOp module = imported.module.get();
   for (auto entry : module.getOps<func::FuncOp>()) {
-    bool isStep = entry.getSymName().split('.').first == "train";
-    if ((!isStep && entry.getSymName() != "evaluate") || entry.getSymName().ends_with(".tail"))
+    bool isStep = entry.getSymName().split('.').first == GRADC_TRAIN_ENTRY;
+    if ((!isStep && entry.getSymName() != GRADC_EVALUATE_ENTRY) ||
+        entry.getSymName().ends_with(GRADC_TAIL_SUFFIX))
       continue;
     const spec::Data &data = isStep ? imported.spec->data() : imported.spec->evaluation().data();
     if (int code = expectFit(entry, (data.has_memory_mb() ? data.memory_mb() : 256) << 20))

@@ -99,7 +99,7 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
     return failToWrite(settings.output, std::move(error));
   std::vector<std::string> levels;
   for (auto &level : compilation.program().levels)
-    levels.push_back((*level)->getAttrOfType<mlir::StringAttr>("exec.level").str());
+    levels.push_back(levelNameOf(*level).str());
   fmt::print("wrote {}, with code for {}\n", settings.output, llvm::join(levels, " and "));
   return exitCode(Code::ok);
 }

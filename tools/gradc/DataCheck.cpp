@@ -3,6 +3,7 @@
 
 #include "compiler/import/data/TrainingData.h"
 #include "compiler/import/spec/SpecTree.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/image/Decode.h"
@@ -22,18 +23,19 @@ using Clock = std::chrono::steady_clock;
 
 /// Adds what an entry takes from the data.
 void addDemands(mlir::func::FuncOp entry, std::vector<Demand> &demands) {
-  auto textOf = [&](unsigned i, const char *name) {
+  auto textOf = [&](unsigned i, llvm::StringRef name) {
     auto text = entry.getArgAttrOfType<mlir::StringAttr>(i, name);
     return text ? text.str() : std::string();
   };
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    std::string field = textOf(i, "grad.field");
+    std::string field = textOf(i, mlir::grad::fieldName);
     auto type = llvm::dyn_cast<mlir::RankedTensorType>(entry.getArgumentTypes()[i]);
-    if (textOf(i, "grad.role") != "data" || field.empty() || !type || type.getRank() == 0 ||
+    if (textOf(i, mlir::grad::roleName) != "data" || field.empty() || !type ||
+        type.getRank() == 0 ||
         llvm::is_contained(llvm::map_range(demands, [](auto &one) { return one.field; }), field))
       continue;
     auto classes = entry.getArgAttrOfType<mlir::IntegerAttr>(i, "grad.classes");
-    demands.push_back({field, textOf(i, "grad.name"), dtypeOf(type.getElementType()),
+    demands.push_back({field, textOf(i, mlir::grad::portName), dtypeOf(type.getElementType()),
                        type.getShape().drop_front().vec(), classes ? classes.getInt() : 0});
   }
 }

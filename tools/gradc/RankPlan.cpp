@@ -3,6 +3,7 @@
 
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/core/Config.h"
+#include "runtime/core/PlacedSlice.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/ranks/Division.h"
 #include "runtime/train/Job.h"
@@ -44,9 +45,7 @@ RankPlan::RankPlan(const Artifact &artifact, std::string_view levelName, std::st
         }
   nodes = artifact.elements<gradc_artifact_node>(entry->nodes);
   rowUnit = std::max<int64_t>(entry->row_unit, 1);
-  Config distribution = Config::job(artifact).child("distribution");
-  if (distribution.string("strategy") == "PARAMETER_SERVER")
-    serverCount = distribution.integer("servers", 1);
+  serverCount = runtime::serversOf(Config::job(artifact));
   modelRanks = modelRanksOf(Config::job(artifact));
   findExchanges();
 }
@@ -55,15 +54,13 @@ int64_t RankPlan::rowsOf(int64_t ranks) const {
   return RankShare{0, int((ranks - serversOf(ranks)) / modelRanks), rowUnit}.most(entry->batch);
 }
 
-static bool overlap(const gradc_artifact_slice &a, const gradc_artifact_slice &b) {
-  bool isSameSpace = a.space == b.space && (a.space == GRADC_SPACE_ARENA || a.index == b.index);
-  return isSameSpace && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-}
-
 void RankPlan::findExchanges() {
   exchanges.resize(nodes.size());
   auto slicesOf = [&](size_t node) {
-    return artifact.elements<gradc_artifact_slice>(nodes[node].slices);
+    std::vector<PlacedSlice> slices;
+    for (const auto &slice : artifact.elements<gradc_artifact_slice>(nodes[node].slices))
+      slices.emplace_back(artifact, slice);
+    return slices;
   };
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].kind != GRADC_NODE_COLLECTIVE)
@@ -74,15 +71,16 @@ void RankPlan::findExchanges() {
     exchange.width = record.wire == GRADC_WIRE_BF16 ? 0.5 : 1;
     exchange.awaitedBy = i + 1;
     auto cuts = artifact.elements<uint32_t>(record.cuts);
+    std::vector<PlacedSlice> own = slicesOf(i);
     for (size_t s = 0; s < nodes[i].operands; ++s) {
-      auto bytes = int64_t(slicesOf(i)[s].bytes);
+      auto bytes = int64_t(own[s].slice.bytes);
       exchange.bytes += bytes;
       if (!cuts.empty())
         exchange.cuts.emplace_back(cuts[s], bytes);
     }
     auto touches = [&](size_t node) {
-      return llvm::any_of(slicesOf(node), [&](const auto &theirs) {
-        return llvm::any_of(slicesOf(i), [&](const auto &own) { return overlap(own, theirs); });
+      return llvm::any_of(slicesOf(node), [&](const PlacedSlice &theirs) {
+        return llvm::any_of(own, [&](const PlacedSlice &mine) { return mine.overlaps(theirs); });
       });
     };
     while (exchange.awaitedBy < nodes.size() && !touches(exchange.awaitedBy))

@@ -21,8 +21,6 @@ namespace gradc {
 using namespace runtime;
 namespace {
 
-constexpr int64_t mostRanks = 4096;
-
 /// `shards`: as of shardsOf.
 void print(const BenchResult &measured, uint64_t shards, llvm::ArrayRef<RankForecast> forecasts) {
   std::string from = shards > 1 ? fmt::format("one of {} ranks, without sums", shards)
@@ -224,7 +222,7 @@ void RankPlanArguments::add(CLI::App &command) {
   CLI::Option *counts =
       command.add_option("--ranks", ranks, "predict a step of so many processes: a list")
           ->delimiter(',')
-          ->check(CLI::Range(int64_t(1), mostRanks));
+          ->check(CLI::Range(int64_t(1), int64_t(GRADC_MAX_RANKS)));
   command
       .add_option("--link", link,
                   "bandwidth and latency between hosts of one rank each: 12GB/s,5us; without it, "

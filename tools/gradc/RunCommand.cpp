@@ -2,8 +2,10 @@
 #include "compiler/Interpreter.h"
 #include "compiler/Session.h"
 #include "compiler/import/onnx/Text.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/Predict.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Files.h"
@@ -115,11 +117,11 @@ int64_t rowsOf(const NamedViews &given, llvm::ArrayRef<Port> ports, int64_t batc
 llvm::Expected<uint32_t> findEntry(CompiledSession &session, const std::string &name) {
   if (!name.empty())
     return session.find(name);
-  auto entry = session.find("gradients");
+  auto entry = session.find(GRADC_GRADIENTS_ENTRY);
   if (entry)
     return entry;
   llvm::consumeError(entry.takeError());
-  return session.find("forward");
+  return session.find(GRADC_FORWARD_ENTRY);
 }
 
 /// Runs more rows than the largest batch, in several calls.
@@ -211,11 +213,11 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
 }
 
 int runReference(const Settings &settings, Imported &imported, const NamedTensors &given) {
-  auto function = imported.module->lookupSymbol<mlir::func::FuncOp>("forward");
+  auto function = imported.module->lookupSymbol<mlir::func::FuncOp>(GRADC_FORWARD_ENTRY);
   auto nameOf = [](mlir::StringAttr name) { return name ? name.getValue().str() : ""; };
   std::vector<Port> ports;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    ports.push_back({nameOf(function.getArgAttrOfType<mlir::StringAttr>(i, "grad.name")),
+    ports.push_back({nameOf(function.getArgAttrOfType<mlir::StringAttr>(i, mlir::grad::portName)),
                      mlir::cast<mlir::RankedTensorType>(function.getArgument(i).getType()),
                      GRADC_ROLE_DATA, 0, /*batched=*/false, /*field=*/"",
                      function.getArgAttr(i, "grad.text") != nullptr});
@@ -235,13 +237,13 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
   std::vector<HostTensor> values;
   auto results = Interpreter(*imported.module).run(function, *inputs);
   for (auto [i, value] : llvm::enumerate(results)) {
-    auto text = [&, i = i](const char *attribute) {
+    auto text = [&, i = i](llvm::StringRef attribute) {
       return nameOf(function.getResultAttrOfType<mlir::StringAttr>(i, attribute));
     };
     auto classes = function.getResultAttrOfType<mlir::IntegerAttr>(i, "grad.classes");
-    if (text("grad.role") == gradc_role_name(GRADC_ROLE_INDICES)) {
-      Status inside =
-          runtime::checkIndices(text("grad.field"), classes.getInt(), uint64_t(value.getInt(0)));
+    if (text(mlir::grad::roleName) == gradc_role_name(GRADC_ROLE_INDICES)) {
+      Status inside = runtime::checkIndices(text(mlir::grad::fieldName), classes.getInt(),
+                                            uint64_t(value.getInt(0)));
       if (!inside.ok())
         return fail(inside);
       continue;
@@ -249,10 +251,11 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
     value =
         HostTensor(elementOf(value.getType(), function.getResultAttr(unsigned(i), "grad.element")),
                    value.bytes());
-    bool isExtent = text("grad.role") == gradc_role_name(GRADC_ROLE_EXTENT);
-    outputs.push_back({text("grad.name"), value.getType(),
+    bool isExtent = text(mlir::grad::roleName) == gradc_role_name(GRADC_ROLE_EXTENT);
+    outputs.push_back({text(mlir::grad::portName), value.getType(),
                        isExtent ? GRADC_ROLE_EXTENT : GRADC_ROLE_OUTPUT,
-                       classes ? classes.getInt() : 0, /*batched=*/false, text("grad.field"),
+                       classes ? classes.getInt() : 0, /*batched=*/false,
+                       text(mlir::grad::fieldName),
                        function.getResultAttr(i, "grad.text") != nullptr});
     values.push_back(value);
   }

@@ -6,14 +6,11 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+using mlir::grad::bytesOf;
 using mlir::grad::HostTensor;
 
 namespace gradc {
 namespace {
-
-int64_t bytesOf(mlir::RankedTensorType type) {
-  return type.getNumElements() * mlir::grad::elementBytes(type.getElementType());
-}
 
 std::span<const std::byte> asBytes(llvm::ArrayRef<char> bytes) {
   return std::as_bytes(std::span(bytes.data(), bytes.size()));

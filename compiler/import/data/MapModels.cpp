@@ -5,6 +5,8 @@
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/spec/SpecChecker.h"
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/EntryAttributes.h"
+#include "runtime/include/gradc/entries.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -80,7 +82,7 @@ MapModels::Model *MapModels::open(const std::string &name, ArrayRef<SpecFile::St
     if (failed(file))
       return nullptr;
     model.file = std::move(*file);
-    std::string prefix = "map." + std::to_string(models.size() - 1) + "/";
+    std::string prefix = GRADC_MAP_PREFIX + std::to_string(models.size() - 1) + "/";
     model.states = std::make_unique<States>(*model.file, symbols, prefix);
     // Nothing in a map model trains, and no statistic changes.
     auto where = [&](int) { return spec.at(place); };
@@ -233,9 +235,8 @@ LogicalResult MapModels::importEntry(const Stage &stage, Entry &entry, StringRef
       return nullptr;
     auto binding = llvm::find_if(
         stage.bindings, [&](const Binding &known) { return known.input->name() == input.name(); });
-    Value argument =
-        import.addArgument(*type, input.name(), GRADC_ROLE_DATA,
-                           b.getNamedAttr("grad.field", b.getStringAttr(binding->field)));
+    Value argument = import.addArgument(*type, input.name(), GRADC_ROLE_DATA,
+                                        b.getNamedAttr(fieldName, b.getStringAttr(binding->field)));
     if (isBatched)
       import.markBatch(input, argument);
     return argument;
@@ -295,7 +296,7 @@ const std::map<std::string, FieldType> *MapModels::add(const DataSet &set, const
   }
   for (const Output &output : stage.outputs)
     out << '|' << output.name << '>' << output.field;
-  std::string name = "map." + std::to_string(entries.size());
+  std::string name = GRADC_MAP_PREFIX + std::to_string(entries.size());
   auto [at, isNew] = entries.try_emplace(key, Entry{name, {}});
   Entry &entry = at->second;
   if (isNew && failed(importEntries(stage, entry, batch, rest, isBatched)))
@@ -320,7 +321,7 @@ LogicalResult MapModels::importEntries(const Stage &stage, Entry &entry, int64_t
                                 << " rows; batch { drop_remainder: true } leaves it out";
       return failure();
     });
-    if (failed(importEntry(stage, tail, entry.name + ".tail", rest, isBatched)))
+    if (failed(importEntry(stage, tail, entry.name + GRADC_TAIL_SUFFIX, rest, isBatched)))
       return failure();
   }
   entry = std::move(whole);

@@ -1,6 +1,6 @@
 // Map stages given as ONNX models; each becomes an entry of the job's module.
-#ifndef COMPILER_IMPORT_MAPMODELS_H
-#define COMPILER_IMPORT_MAPMODELS_H
+#ifndef COMPILER_IMPORT_DATA_MAPMODELS_H
+#define COMPILER_IMPORT_DATA_MAPMODELS_H
 
 #include "compiler/import/data/TrainingData.h"
 #include "compiler/import/onnx/ImportGraph.h"

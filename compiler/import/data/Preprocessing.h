@@ -1,7 +1,7 @@
 // Writes the data pipeline's maps of a model's fields into the model: as nodes, or as text in its
 // metadata.
-#ifndef COMPILER_IMPORT_PREPROCESSING_H
-#define COMPILER_IMPORT_PREPROCESSING_H
+#ifndef COMPILER_IMPORT_DATA_PREPROCESSING_H
+#define COMPILER_IMPORT_DATA_PREPROCESSING_H
 
 #include "compiler/import/data/TrainingData.h"
 #include "compiler/import/onnx/ImportTypes.h"

@@ -1,6 +1,6 @@
 // The facts about a data set that are known at compile time.
-#ifndef COMPILER_IMPORT_TRAININGDATA_H
-#define COMPILER_IMPORT_TRAININGDATA_H
+#ifndef COMPILER_IMPORT_DATA_TRAININGDATA_H
+#define COMPILER_IMPORT_DATA_TRAININGDATA_H
 
 #include "compiler/import/spec/TrainingSpec.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -3,7 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Activation.h"
-#include "dialects/grad/Gate.h"
+#include "dialects/grad/Build.h"
 
 using namespace mlir;
 using namespace mlir::grad;

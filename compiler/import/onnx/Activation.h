@@ -1,6 +1,6 @@
 // The activation functions that RNN, GRU and LSTM name.
-#ifndef COMPILER_IMPORT_ACTIVATION_H
-#define COMPILER_IMPORT_ACTIVATION_H
+#ifndef COMPILER_IMPORT_ONNX_ACTIVATION_H
+#define COMPILER_IMPORT_ONNX_ACTIVATION_H
 
 #include "compiler/import/onnx/Node.h"
 

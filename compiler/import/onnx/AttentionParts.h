@@ -1,6 +1,6 @@
 // Building blocks shared by the importers of all attention ops.
-#ifndef COMPILER_IMPORT_ATTENTIONPARTS_H
-#define COMPILER_IMPORT_ATTENTIONPARTS_H
+#ifndef COMPILER_IMPORT_ONNX_ATTENTIONPARTS_H
+#define COMPILER_IMPORT_ONNX_ATTENTIONPARTS_H
 
 #include "compiler/import/onnx/Node.h"
 

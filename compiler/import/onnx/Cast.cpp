@@ -3,7 +3,7 @@
 
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
-#include "dialects/grad/Gate.h"
+#include "dialects/grad/Build.h"
 
 using namespace mlir;
 using namespace mlir::grad;

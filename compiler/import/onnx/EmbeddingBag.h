@@ -1,6 +1,6 @@
 // Embedding bags, in the form that exporters write.
-#ifndef COMPILER_IMPORT_EMBEDDINGBAG_H
-#define COMPILER_IMPORT_EMBEDDINGBAG_H
+#ifndef COMPILER_IMPORT_ONNX_EMBEDDINGBAG_H
+#define COMPILER_IMPORT_ONNX_EMBEDDINGBAG_H
 
 #include "compiler/import/onnx/Node.h"
 

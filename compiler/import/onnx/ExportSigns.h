@@ -1,6 +1,6 @@
 // Signs that an exporter has left out parts of a model that training needs.
-#ifndef COMPILER_IMPORT_EXPORTSIGNS_H
-#define COMPILER_IMPORT_EXPORTSIGNS_H
+#ifndef COMPILER_IMPORT_ONNX_EXPORTSIGNS_H
+#define COMPILER_IMPORT_ONNX_EXPORTSIGNS_H
 
 #include "compiler/import/onnx/onnx.pb.h"
 

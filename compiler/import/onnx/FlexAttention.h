@@ -1,6 +1,6 @@
 // ai.onnx.preview's FlexAttention.
-#ifndef COMPILER_IMPORT_FLEXATTENTION_H
-#define COMPILER_IMPORT_FLEXATTENTION_H
+#ifndef COMPILER_IMPORT_ONNX_FLEXATTENTION_H
+#define COMPILER_IMPORT_ONNX_FLEXATTENTION_H
 
 #include "compiler/import/onnx/Node.h"
 

@@ -1,6 +1,6 @@
 // Functions that a model defines itself.
-#ifndef COMPILER_IMPORT_FUNCTIONS_H
-#define COMPILER_IMPORT_FUNCTIONS_H
+#ifndef COMPILER_IMPORT_ONNX_FUNCTIONS_H
+#define COMPILER_IMPORT_ONNX_FUNCTIONS_H
 
 #include "compiler/import/onnx/onnx.pb.h"
 #include "mlir/IR/Location.h"

@@ -31,8 +31,7 @@ static Value gatherByMoves(Node &n, const HostTensor &known, int64_t dim, ArrayR
   for (int64_t i = 0; i < known.size(); ++i)
     indices.push_back(known.getInt(i) < 0 ? known.getInt(i) + n.shape(0)[dim] : known.getInt(i));
   ElementsAttr data;
-  int64_t bytes =
-      RankedTensorType::get(shape, n.element(0)).getNumElements() * elementBytes(n.element(0));
+  int64_t bytes = bytesOf(RankedTensorType::get(shape, n.element(0)));
   if (matchPattern(n.operand(0), m_Constant(&data)) && bytes <= foldLimitBytes)
     return gatherKnown(n, HostTensor(data), indices, dim, shape);
   Value picked = pick(n.expr(0u), dim, indices);

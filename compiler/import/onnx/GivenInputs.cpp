@@ -3,6 +3,7 @@
 
 #include "compiler/import/onnx/ImportGraph.h"
 #include "dialects/grad/Control.h"
+#include "dialects/grad/EntryAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -14,9 +15,9 @@ StringRef EntryImport::argumentAttribute(BlockArgument argument, StringRef attri
 
 const HostTensor *EntryImport::givenValue(BlockArgument argument) const {
   // A seed may have the same name as a graph input.
-  if (argumentAttribute(argument, "grad.role") != gradc_role_name(GRADC_ROLE_DATA))
+  if (argumentAttribute(argument, roleName) != gradc_role_name(GRADC_ROLE_DATA))
     return nullptr;
-  auto given = options.inputs.find(argumentAttribute(argument, "grad.name").str());
+  auto given = options.inputs.find(argumentAttribute(argument, portName).str());
   bool fits = given != options.inputs.end() && given->second.getType() == argument.getType();
   return fits ? &given->second : nullptr;
 }
@@ -120,7 +121,7 @@ std::optional<HostTensor> EntryImport::known(Value value) {
     foldedNodes.insert(nodeName(op->getLoc()));
   }
   for (BlockArgument argument : read)
-    boundInputs.insert(argumentAttribute(argument, "grad.name").str());
+    boundInputs.insert(argumentAttribute(argument, portName).str());
   return values.at(value);
 }
 
@@ -131,7 +132,7 @@ void EntryImport::bindArguments() {
   builder.setInsertionPointToStart(&body);
   for (unsigned i = body.getNumArguments(); i-- > 0;) {
     BlockArgument argument = body.getArgument(i);
-    if (!boundInputs.count(argumentAttribute(argument, "grad.name").str()))
+    if (!boundInputs.count(argumentAttribute(argument, portName).str()))
       continue;
     argument.replaceAllUsesWith(constant(builder, argument.getLoc(), *givenValue(argument)));
     body.eraseArgument(i);

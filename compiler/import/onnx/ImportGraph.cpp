@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "passes/support/Coupling.h"
 
 using namespace mlir;
@@ -27,7 +28,7 @@ EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOpt
       builder(model.fileLoc().getContext()) {
   function = func::FuncOp::create(model.fileLoc(), name, builder.getFunctionType({}, {}));
   function->setAttr("grad.entry", builder.getStringAttr(name));
-  function->setAttr("grad.batch", builder.getI64IntegerAttr(batch));
+  function->setAttr(batchName, builder.getI64IntegerAttr(batch));
   states.add(function);
   builder.setInsertionPointToStart(function.addEntryBlock());
   modelScope = std::make_unique<Scope>(model.graph(), function.front());
@@ -158,11 +159,11 @@ void EntryImport::markBatch(const onnx::ValueInfoProto &input, Value argument) {
   StringRef symbol = shape.dim(0).dim_param();
   if (batch == 0) {
     // Without a training spec, the first symbol of all inputs is the batch.
-    int64_t known = function->getAttrOfType<IntegerAttr>("grad.batch").getInt();
+    int64_t known = function->getAttrOfType<IntegerAttr>(batchName).getInt();
     if (shape.dim(0).has_dim_value() || symbol != model.batchSymbol() ||
         (known && known != type.getDimSize(0)))
       return;
-    function->setAttr("grad.batch", builder.getI64IntegerAttr(type.getDimSize(0)));
+    function->setAttr(batchName, builder.getI64IntegerAttr(type.getDimSize(0)));
   } else if (type.getDimSize(0) != batch) {
     return;
   }
@@ -178,19 +179,19 @@ void EntryImport::markBatch(const onnx::ValueInfoProto &input, Value argument) {
 }
 
 void EntryImport::markBatch(Value argument) {
-  argumentAttributes[cast<BlockArgument>(argument).getArgNumber()].set("grad.batched",
+  argumentAttributes[cast<BlockArgument>(argument).getArgNumber()].set(batchedName,
                                                                        builder.getUnitAttr());
 }
 
 bool EntryImport::isBatched(BlockArgument argument) const {
-  return bool(argumentAttributes[argument.getArgNumber()].get("grad.batched"));
+  return bool(argumentAttributes[argument.getArgNumber()].get(batchedName));
 }
 
 Value EntryImport::addArgument(RankedTensorType type, StringRef name, gradc_role role,
                                ArrayRef<NamedAttribute> more) {
   NamedAttrList &attributes = argumentAttributes.emplace_back();
-  attributes.set("grad.name", builder.getStringAttr(name));
-  attributes.set("grad.role", builder.getStringAttr(gradc_role_name(role)));
+  attributes.set(portName, builder.getStringAttr(name));
+  attributes.set(roleName, builder.getStringAttr(gradc_role_name(role)));
   for (NamedAttribute a : more)
     attributes.set(a.getName(), a.getValue());
   return function.getBody().addArgument(type, model.nameLoc(name));
@@ -327,7 +328,7 @@ void EntryImport::setStatistic(ReadOp state, Value value, Location node) {
 void EntryImport::judgeRows() {
   if (std::exchange(isJudged, true))
     return;
-  int64_t rows = function->getAttrOfType<IntegerAttr>("grad.batch").getInt();
+  int64_t rows = function->getAttrOfType<IntegerAttr>(batchName).getInt();
   auto checks =
       llvm::map_to_vector(indexChecks, [](const IndexCheck &check) { return check.largest; });
   RowDependence found = findDependence(
@@ -343,8 +344,8 @@ void EntryImport::addResult(Value value, StringRef name, gradc_role role,
                             ArrayRef<NamedAttribute> more) {
   results.push_back(value);
   NamedAttrList &attributes = resultAttributes.emplace_back();
-  attributes.set("grad.name", builder.getStringAttr(name));
-  attributes.set("grad.role", builder.getStringAttr(gradc_role_name(role)));
+  attributes.set(portName, builder.getStringAttr(name));
+  attributes.set(roleName, builder.getStringAttr(gradc_role_name(role)));
   for (NamedAttribute a : more)
     attributes.set(a.getName(), a.getValue());
 }
@@ -371,14 +372,14 @@ void EntryImport::requireText(Value isWrong, Location node) {
 void EntryImport::finish() {
   for (size_t i = 0, count = results.size(); i < count; ++i)
     if (auto extent = findExtent(results[i])) {
-      auto name = cast<StringAttr>(resultAttributes[i].get("grad.name"));
+      auto name = cast<StringAttr>(resultAttributes[i].get(portName));
       addResult(extent->count, name.getValue().str() + ".extent", GRADC_ROLE_EXTENT,
-                {builder.getNamedAttr("grad.field", name),
+                {builder.getNamedAttr(fieldName, name),
                  builder.getNamedAttr("grad.classes", builder.getI64IntegerAttr(extent->dim))});
     }
   for (const IndexCheck &check : indexChecks) {
     addResult(check.largest, check.node, GRADC_ROLE_INDICES);
-    resultAttributes.back().set("grad.field", builder.getStringAttr(check.node));
+    resultAttributes.back().set(fieldName, builder.getStringAttr(check.node));
     resultAttributes.back().set("grad.classes", builder.getI64IntegerAttr(check.limit));
   }
   for (auto &[state, update] : statistics)

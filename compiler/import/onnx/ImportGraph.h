@@ -1,6 +1,6 @@
 // One pass over the graph's nodes, which builds the body of one entry.
-#ifndef COMPILER_IMPORT_IMPORTGRAPH_H
-#define COMPILER_IMPORT_IMPORTGRAPH_H
+#ifndef COMPILER_IMPORT_ONNX_IMPORTGRAPH_H
+#define COMPILER_IMPORT_ONNX_IMPORTGRAPH_H
 
 #include "compiler/import/onnx/Node.h"
 #include "compiler/import/onnx/States.h"

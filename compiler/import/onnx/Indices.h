@@ -1,6 +1,6 @@
 // Indices of elements, for nodes that read or write by index.
-#ifndef COMPILER_IMPORT_INDICES_H
-#define COMPILER_IMPORT_INDICES_H
+#ifndef COMPILER_IMPORT_ONNX_INDICES_H
+#define COMPILER_IMPORT_ONNX_INDICES_H
 
 #include "compiler/import/onnx/ImportGraph.h"
 

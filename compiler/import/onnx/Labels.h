@@ -1,6 +1,6 @@
 // Class labels of rows, which losses use to select scores.
-#ifndef COMPILER_IMPORT_LABELS_H
-#define COMPILER_IMPORT_LABELS_H
+#ifndef COMPILER_IMPORT_ONNX_LABELS_H
+#define COMPILER_IMPORT_ONNX_LABELS_H
 
 #include "dialects/grad/Build.h"
 

@@ -1,6 +1,6 @@
 // The case of letters outside ASCII.
-#ifndef COMPILER_IMPORT_LETTERCASE_H
-#define COMPILER_IMPORT_LETTERCASE_H
+#ifndef COMPILER_IMPORT_ONNX_LETTERCASE_H
+#define COMPILER_IMPORT_ONNX_LETTERCASE_H
 
 #include <cstdint>
 #include <vector>

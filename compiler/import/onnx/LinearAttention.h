@@ -1,6 +1,6 @@
 // Attention that represents its past by one matrix per head.
-#ifndef COMPILER_IMPORT_LINEARATTENTION_H
-#define COMPILER_IMPORT_LINEARATTENTION_H
+#ifndef COMPILER_IMPORT_ONNX_LINEARATTENTION_H
+#define COMPILER_IMPORT_ONNX_LINEARATTENTION_H
 
 #include "compiler/import/onnx/Node.h"
 

@@ -1,6 +1,6 @@
 // ONNX's element types that no kernel computes on: float8, float4, and integers of 4 or 2 bits.
-#ifndef COMPILER_IMPORT_NARROW_H
-#define COMPILER_IMPORT_NARROW_H
+#ifndef COMPILER_IMPORT_ONNX_NARROW_H
+#define COMPILER_IMPORT_ONNX_NARROW_H
 
 #include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Build.h"

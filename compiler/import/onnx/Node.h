@@ -1,6 +1,6 @@
 // A single ONNX node as import functions see it: operands, attributes, errors, results.
-#ifndef COMPILER_IMPORT_NODE_H
-#define COMPILER_IMPORT_NODE_H
+#ifndef COMPILER_IMPORT_ONNX_NODE_H
+#define COMPILER_IMPORT_ONNX_NODE_H
 
 #include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Build.h"

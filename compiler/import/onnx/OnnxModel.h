@@ -1,7 +1,7 @@
 // An ONNX file in memory: read and checked, with external data inlined and every tensor as raw
 // bytes.
-#ifndef COMPILER_IMPORT_ONNXMODEL_H
-#define COMPILER_IMPORT_ONNXMODEL_H
+#ifndef COMPILER_IMPORT_ONNX_ONNXMODEL_H
+#define COMPILER_IMPORT_ONNX_ONNXMODEL_H
 
 #include "compiler/import/onnx/ImportTypes.h"
 #include "compiler/import/onnx/onnx.pb.h"

@@ -1,7 +1,7 @@
 // Ops that only move elements to places known at compile time, shared by Gather, Pad, Resize, and
 // others.
-#ifndef COMPILER_IMPORT_PICK_H
-#define COMPILER_IMPORT_PICK_H
+#ifndef COMPILER_IMPORT_ONNX_PICK_H
+#define COMPILER_IMPORT_ONNX_PICK_H
 
 #include "dialects/grad/Build.h"
 

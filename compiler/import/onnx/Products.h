@@ -1,6 +1,6 @@
 // Products shared by ops on floats and ops on quantized integers.
-#ifndef COMPILER_IMPORT_PRODUCTS_H
-#define COMPILER_IMPORT_PRODUCTS_H
+#ifndef COMPILER_IMPORT_ONNX_PRODUCTS_H
+#define COMPILER_IMPORT_ONNX_PRODUCTS_H
 
 #include "compiler/import/onnx/Window.h"
 

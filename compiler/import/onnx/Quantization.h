@@ -1,6 +1,6 @@
 // Scales, zero points, and saturation, shared by all ops on quantized tensors.
-#ifndef COMPILER_IMPORT_QUANTIZATION_H
-#define COMPILER_IMPORT_QUANTIZATION_H
+#ifndef COMPILER_IMPORT_ONNX_QUANTIZATION_H
+#define COMPILER_IMPORT_ONNX_QUANTIZATION_H
 
 #include "compiler/import/onnx/Node.h"
 

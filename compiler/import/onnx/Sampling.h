@@ -1,6 +1,6 @@
 // Pictures read between their pixels, at positions computed at run time.
-#ifndef COMPILER_IMPORT_SAMPLING_H
-#define COMPILER_IMPORT_SAMPLING_H
+#ifndef COMPILER_IMPORT_ONNX_SAMPLING_H
+#define COMPILER_IMPORT_ONNX_SAMPLING_H
 
 #include "compiler/import/onnx/Node.h"
 

@@ -1,6 +1,6 @@
 // The ports of a graph input that is a sequence.
-#ifndef COMPILER_IMPORT_SEQUENCEPORTS_H
-#define COMPILER_IMPORT_SEQUENCEPORTS_H
+#ifndef COMPILER_IMPORT_ONNX_SEQUENCEPORTS_H
+#define COMPILER_IMPORT_ONNX_SEQUENCEPORTS_H
 
 #include "compiler/import/onnx/OnnxModel.h"
 

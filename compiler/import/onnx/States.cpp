@@ -235,7 +235,7 @@ LogicalResult States::finish(std::vector<Verdict> &verdicts) {
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(type.getRank()));
     if (initializer == names.end())
       value = dropRepeatedDims(value, dims);
-    bool isSmall = type.getNumElements() * elementBytes(type.getElementType()) <= smallBytes;
+    bool isSmall = bytesOf(type) <= smallBytes;
     if (isSmall && int64_t(dims.size()) == type.getRank())
       return;
     std::string name = initializer != names.end() ? initializer->second : nodeName(constant);

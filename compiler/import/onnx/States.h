@@ -1,6 +1,6 @@
 // The initializers of a model: which become states, which of those train, and how others are used.
-#ifndef COMPILER_IMPORT_STATES_H
-#define COMPILER_IMPORT_STATES_H
+#ifndef COMPILER_IMPORT_ONNX_STATES_H
+#define COMPILER_IMPORT_ONNX_STATES_H
 
 #include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Grad.h"

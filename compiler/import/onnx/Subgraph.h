@@ -1,6 +1,6 @@
 // Graphs that are attributes of nodes.
-#ifndef COMPILER_IMPORT_SUBGRAPH_H
-#define COMPILER_IMPORT_SUBGRAPH_H
+#ifndef COMPILER_IMPORT_ONNX_SUBGRAPH_H
+#define COMPILER_IMPORT_ONNX_SUBGRAPH_H
 
 #include "compiler/import/onnx/Node.h"
 

@@ -1,6 +1,6 @@
 // Tensors of strings: bytes with one more dim, and zeros after each string's end.
-#ifndef COMPILER_IMPORT_TEXT_H
-#define COMPILER_IMPORT_TEXT_H
+#ifndef COMPILER_IMPORT_ONNX_TEXT_H
+#define COMPILER_IMPORT_ONNX_TEXT_H
 
 #include "compiler/import/onnx/OnnxModel.h"
 

@@ -1,6 +1,6 @@
 // Window attributes, and the order of dims that grad expects; shared by convolutions and pools.
-#ifndef COMPILER_IMPORT_WINDOW_H
-#define COMPILER_IMPORT_WINDOW_H
+#ifndef COMPILER_IMPORT_ONNX_WINDOW_H
+#define COMPILER_IMPORT_ONNX_WINDOW_H
 
 #include "compiler/import/onnx/Node.h"
 

@@ -1,6 +1,6 @@
 // An optimizer of a training spec: its rule, by reflection, and its learning rate.
-#ifndef COMPILER_IMPORT_OPTIMIZERSPEC_H
-#define COMPILER_IMPORT_OPTIMIZERSPEC_H
+#ifndef COMPILER_IMPORT_SPEC_OPTIMIZERSPEC_H
+#define COMPILER_IMPORT_SPEC_OPTIMIZERSPEC_H
 
 #include "compiler/import/spec/training.pb.h"
 

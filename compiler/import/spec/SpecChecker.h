@@ -1,6 +1,6 @@
 // How the checks of a training spec report errors.
-#ifndef COMPILER_IMPORT_SPECCHECKER_H
-#define COMPILER_IMPORT_SPECCHECKER_H
+#ifndef COMPILER_IMPORT_SPEC_SPECCHECKER_H
+#define COMPILER_IMPORT_SPEC_SPECCHECKER_H
 
 #include "compiler/import/spec/StepSpec.h"
 #include "compiler/import/support/Names.h"

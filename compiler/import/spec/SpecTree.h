@@ -1,6 +1,6 @@
 // A part of the spec as a tree of named values, the form in which artifacts store it.
-#ifndef COMPILER_IMPORT_SPECTREE_H
-#define COMPILER_IMPORT_SPECTREE_H
+#ifndef COMPILER_IMPORT_SPEC_SPECTREE_H
+#define COMPILER_IMPORT_SPEC_SPECTREE_H
 
 #include "compiler/import/spec/training.pb.h"
 #include "runtime/include/gradc/artifact.h"

@@ -3,6 +3,7 @@
 
 #include "compiler/import/spec/OptimizerSpec.h"
 #include "compiler/import/spec/SpecChecker.h"
+#include "runtime/include/gradc/entries.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -24,18 +25,17 @@ SmallVector<StepSpec> gradc::stepsOf(const spec::Training &training) {
   return steps;
 }
 
-/// The artifact's entries are named "train.NAME", "train.NAME.tail", and "train.NAME.until.STEP".
+/// An entry is named "train.NAME", so NAME may not begin a suffix such as ".tail".
 static void checkName(Checker &c, const SpecPlace &place, const std::string &name,
                       llvm::StringSet<> &names) {
   c.require(!name.empty(), place, "the block's name", "name: \"critic\"");
   if (name.empty())
     return;
   auto isAllowed = [](char x) { return llvm::isAlnum(x) || x == '-' || x == '_'; };
-  llvm::StringSet<> own = {"length", "tail", "until", "watch"};
-  if (!llvm::all_of(name, isAllowed) || own.contains(name))
+  if (!llvm::all_of(name, isAllowed) || gradc_begins_suffix(name.data(), name.size()))
     c.error(place + "name")
-        << "expected a name of letters, digits, - and _ other than length, tail, until "
-           "and watch, found \""
+        << "expected a name of letters, digits, - and _ other than length, rows, stage, tail, "
+           "until and watch, found \""
         << name << "\"";
   else if (!names.insert(name).second)
     c.error(place + "name") << "two train blocks are called \"" << name << "\"";

@@ -1,9 +1,10 @@
 // The parts of a training spec that define one kind of step: those of a `train` block, and those of
 // the surrounding spec if the block does not set them.
-#ifndef COMPILER_IMPORT_STEPSPEC_H
-#define COMPILER_IMPORT_STEPSPEC_H
+#ifndef COMPILER_IMPORT_SPEC_STEPSPEC_H
+#define COMPILER_IMPORT_SPEC_STEPSPEC_H
 
 #include "compiler/import/spec/TrainingSpec.h"
+#include "runtime/include/gradc/entries.h"
 
 namespace gradc {
 
@@ -32,7 +33,9 @@ public:
   /// For example "critic"; "" for the spec itself.
   std::string name() const { return isBlock() ? block().name() : ""; }
   /// For example "train.critic" or "train".
-  std::string entryName() const { return isBlock() ? "train." + name() : "train"; }
+  std::string entryName() const {
+    return isBlock() ? GRADC_TRAIN_PREFIX + name() : GRADC_TRAIN_ENTRY;
+  }
   /// Whether the step trains this initializer, if it trains at all.
   bool trains(llvm::StringRef initializer) const;
 

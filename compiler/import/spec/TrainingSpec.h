@@ -1,6 +1,6 @@
 // A training spec as a file: parsed and checked, with the position of each field.
-#ifndef COMPILER_IMPORT_TRAININGSPEC_H
-#define COMPILER_IMPORT_TRAININGSPEC_H
+#ifndef COMPILER_IMPORT_SPEC_TRAININGSPEC_H
+#define COMPILER_IMPORT_SPEC_TRAININGSPEC_H
 
 #include "compiler/import/spec/SpecTree.h"
 #include "mlir/IR/Diagnostics.h"

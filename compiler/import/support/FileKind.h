@@ -1,6 +1,6 @@
 // The actual kind of a file that is not of the expected kind.
-#ifndef COMPILER_IMPORT_FILEKIND_H
-#define COMPILER_IMPORT_FILEKIND_H
+#ifndef COMPILER_IMPORT_SUPPORT_FILEKIND_H
+#define COMPILER_IMPORT_SUPPORT_FILEKIND_H
 
 #include "llvm/ADT/StringRef.h"
 

@@ -1,6 +1,6 @@
 // Messages about wrong names and numbers in files and options.
-#ifndef COMPILER_IMPORT_NAMES_H
-#define COMPILER_IMPORT_NAMES_H
+#ifndef COMPILER_IMPORT_SUPPORT_NAMES_H
+#define COMPILER_IMPORT_SUPPORT_NAMES_H
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"

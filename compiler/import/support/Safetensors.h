@@ -1,7 +1,7 @@
 // The safetensors format: 8 bytes with the size of the header, a JSON header, the bytes of the
 // tensors.
-#ifndef COMPILER_IMPORT_SAFETENSORS_H
-#define COMPILER_IMPORT_SAFETENSORS_H
+#ifndef COMPILER_IMPORT_SUPPORT_SAFETENSORS_H
+#define COMPILER_IMPORT_SUPPORT_SAFETENSORS_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"

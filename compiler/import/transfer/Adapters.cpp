@@ -5,6 +5,7 @@
 
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/Layers.h"
+#include "runtime/include/gradc/entries.h"
 
 using namespace mlir;
 using namespace mlir::grad;

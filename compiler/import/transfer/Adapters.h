@@ -1,6 +1,6 @@
 // Low-rank adapters for weights that do not train.
-#ifndef COMPILER_IMPORT_ADAPTERS_H
-#define COMPILER_IMPORT_ADAPTERS_H
+#ifndef COMPILER_IMPORT_TRANSFER_ADAPTERS_H
+#define COMPILER_IMPORT_TRANSFER_ADAPTERS_H
 
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/transfer/InitialValues.h"

@@ -1,6 +1,6 @@
 // The dims of a graph that have one element per class of a classifier.
-#ifndef COMPILER_IMPORT_CLASSDIMS_H
-#define COMPILER_IMPORT_CLASSDIMS_H
+#ifndef COMPILER_IMPORT_TRANSFER_CLASSDIMS_H
+#define COMPILER_IMPORT_TRANSFER_CLASSDIMS_H
 
 #include "compiler/import/transfer/GraphUses.h"
 

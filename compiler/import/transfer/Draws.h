@@ -1,6 +1,6 @@
 // Random numbers for initial values.
-#ifndef COMPILER_IMPORT_DRAWS_H
-#define COMPILER_IMPORT_DRAWS_H
+#ifndef COMPILER_IMPORT_TRANSFER_DRAWS_H
+#define COMPILER_IMPORT_TRANSFER_DRAWS_H
 
 #include "llvm/ADT/StringRef.h"
 

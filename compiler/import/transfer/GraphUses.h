@@ -1,6 +1,6 @@
 // The producer and the readers of each value of a graph.
-#ifndef COMPILER_IMPORT_GRAPHUSES_H
-#define COMPILER_IMPORT_GRAPHUSES_H
+#ifndef COMPILER_IMPORT_TRANSFER_GRAPHUSES_H
+#define COMPILER_IMPORT_TRANSFER_GRAPHUSES_H
 
 #include "compiler/import/onnx/OnnxModel.h"
 

@@ -1,6 +1,6 @@
 // Gives classifiers another number of classes.
-#ifndef COMPILER_IMPORT_HEADS_H
-#define COMPILER_IMPORT_HEADS_H
+#ifndef COMPILER_IMPORT_TRANSFER_HEADS_H
+#define COMPILER_IMPORT_TRANSFER_HEADS_H
 
 #include "compiler/import/transfer/InitialValues.h"
 

@@ -1,6 +1,6 @@
 // Initial values of initializers, which replace those in the model's file.
-#ifndef COMPILER_IMPORT_INITIALVALUES_H
-#define COMPILER_IMPORT_INITIALVALUES_H
+#ifndef COMPILER_IMPORT_TRANSFER_INITIALVALUES_H
+#define COMPILER_IMPORT_TRANSFER_INITIALVALUES_H
 
 #include "compiler/import/onnx/OnnxModel.h"
 #include "compiler/import/spec/TrainingSpec.h"

@@ -158,11 +158,10 @@ LogicalResult WeightsReader::take(const SafetensorsEntry &entry, const std::stri
       error << (turns ? "" : "; if it is the transpose, add transpose: \"" + name + "\"");
     return error;
   }
-  if (int64_t(entry.bytes.size()) != fileType.getNumElements() * elementBytes(element))
+  if (int64_t(entry.bytes.size()) != bytesOf(fileType))
     return error("path") << "tensor \"" << entry.name << "\" of \"" << block.path() << "\" has "
-                         << entry.bytes.size() << " bytes, expected "
-                         << fileType.getNumElements() * elementBytes(element) << " for "
-                         << describe(fileType);
+                         << entry.bytes.size() << " bytes, expected " << bytesOf(fileType)
+                         << " for " << describe(fileType);
   HostTensor value(fileType, {entry.bytes.data(), entry.bytes.size()});
   if (element != type->getElementType()) {
     HostTensor converted(fileType.clone(type->getElementType()));

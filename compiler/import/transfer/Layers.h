@@ -1,6 +1,6 @@
 // The roles of initializers in the layers of a graph.
-#ifndef COMPILER_IMPORT_LAYERS_H
-#define COMPILER_IMPORT_LAYERS_H
+#ifndef COMPILER_IMPORT_TRANSFER_LAYERS_H
+#define COMPILER_IMPORT_TRANSFER_LAYERS_H
 
 #include "compiler/import/transfer/GraphUses.h"
 

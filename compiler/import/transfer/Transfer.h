@@ -1,7 +1,7 @@
 // Applies the parts of a spec that take weights from other models and runs, or that change the
 // model: classifiers, adapters.
-#ifndef COMPILER_IMPORT_TRANSFER_H
-#define COMPILER_IMPORT_TRANSFER_H
+#ifndef COMPILER_IMPORT_TRANSFER_TRANSFER_H
+#define COMPILER_IMPORT_TRANSFER_TRANSFER_H
 
 #include "compiler/import/transfer/Adapters.h"
 

@@ -1,6 +1,6 @@
 // Turns a `data` block into a data set: its source, then its stages in order.
-#ifndef RUNTIME_DATA_CHAIN_H
-#define RUNTIME_DATA_CHAIN_H
+#ifndef RUNTIME_DATA_CHAIN_CHAIN_H
+#define RUNTIME_DATA_CHAIN_CHAIN_H
 
 #include "runtime/data/Pipeline.h"
 #include "runtime/data/load/Loader.h"

@@ -1,6 +1,6 @@
 // Passes the steps of a map stage to the listener of a description.
-#ifndef RUNTIME_DATA_STEPTELLER_H
-#define RUNTIME_DATA_STEPTELLER_H
+#ifndef RUNTIME_DATA_CHAIN_STEPTELLER_H
+#define RUNTIME_DATA_CHAIN_STEPTELLER_H
 
 #include "runtime/data/transform/Transform.h"
 #include "runtime/include/gradc/data.h"

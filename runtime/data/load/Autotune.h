@@ -1,6 +1,6 @@
 // Measures to choose the number of threads that make batches, and the number of batches made ahead.
-#ifndef RUNTIME_DATA_AUTOTUNE_H
-#define RUNTIME_DATA_AUTOTUNE_H
+#ifndef RUNTIME_DATA_LOAD_AUTOTUNE_H
+#define RUNTIME_DATA_LOAD_AUTOTUNE_H
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The rows of each batch: a walk along the orders of epochs.
-#ifndef RUNTIME_DATA_BATCHPLAN_H
-#define RUNTIME_DATA_BATCHPLAN_H
+#ifndef RUNTIME_DATA_LOAD_BATCHPLAN_H
+#define RUNTIME_DATA_LOAD_BATCHPLAN_H
 
 #include "runtime/data/Dataset.h"
 

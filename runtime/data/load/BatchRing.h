@@ -1,6 +1,6 @@
 // The unfinished and ready batches, in the order in which they are returned.
-#ifndef RUNTIME_DATA_BATCHRING_H
-#define RUNTIME_DATA_BATCHRING_H
+#ifndef RUNTIME_DATA_LOAD_BATCHRING_H
+#define RUNTIME_DATA_LOAD_BATCHRING_H
 
 #include "runtime/data/load/BatchPlan.h"
 

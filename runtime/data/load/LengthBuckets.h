@@ -1,6 +1,6 @@
 // Batches of rows of similar length.
-#ifndef RUNTIME_DATA_LENGTHBUCKETS_H
-#define RUNTIME_DATA_LENGTHBUCKETS_H
+#ifndef RUNTIME_DATA_LOAD_LENGTHBUCKETS_H
+#define RUNTIME_DATA_LOAD_LENGTHBUCKETS_H
 
 #include <cstddef>
 #include <cstdint>

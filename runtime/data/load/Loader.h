@@ -1,7 +1,7 @@
 // Makes batches: on the caller's thread, or in advance on threads that fill the rows of several
 // batches at the same time.
-#ifndef RUNTIME_DATA_LOADER_H
-#define RUNTIME_DATA_LOADER_H
+#ifndef RUNTIME_DATA_LOAD_LOADER_H
+#define RUNTIME_DATA_LOAD_LOADER_H
 
 #include "runtime/data/load/Autotune.h"
 #include "runtime/data/load/BatchPlan.h"

@@ -1,6 +1,6 @@
 // The cost of waiting for batches and of making them since the last decision.
-#ifndef RUNTIME_DATA_TUNINGPERIOD_H
-#define RUNTIME_DATA_TUNINGPERIOD_H
+#ifndef RUNTIME_DATA_LOAD_TUNINGPERIOD_H
+#define RUNTIME_DATA_LOAD_TUNINGPERIOD_H
 
 #include "runtime/data/load/Autotune.h"
 

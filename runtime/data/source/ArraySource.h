@@ -1,6 +1,6 @@
 // A table of whole arrays in memory, which most sources use.
-#ifndef RUNTIME_DATA_ARRAYSOURCE_H
-#define RUNTIME_DATA_ARRAYSOURCE_H
+#ifndef RUNTIME_DATA_SOURCE_ARRAYSOURCE_H
+#define RUNTIME_DATA_SOURCE_ARRAYSOURCE_H
 
 #include "runtime/data/source/Sources.h"
 

@@ -1,6 +1,6 @@
 // Numbers for texts.
-#ifndef RUNTIME_DATA_CATEGORIES_H
-#define RUNTIME_DATA_CATEGORIES_H
+#ifndef RUNTIME_DATA_SOURCE_CATEGORIES_H
+#define RUNTIME_DATA_SOURCE_CATEGORIES_H
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 // The checksum of TFRecord files.
-#ifndef RUNTIME_DATA_CRC32C_H
-#define RUNTIME_DATA_CRC32C_H
+#ifndef RUNTIME_DATA_SOURCE_CRC32C_H
+#define RUNTIME_DATA_SOURCE_CRC32C_H
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The columns of a CSV table, and the fields that they form.
-#ifndef RUNTIME_DATA_CSVCOLUMNS_H
-#define RUNTIME_DATA_CSVCOLUMNS_H
+#ifndef RUNTIME_DATA_SOURCE_CSVCOLUMNS_H
+#define RUNTIME_DATA_SOURCE_CSVCOLUMNS_H
 
 #include "runtime/data/source/CsvReader.h"
 #include "runtime/data/source/CsvText.h"

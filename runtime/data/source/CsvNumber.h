@@ -1,6 +1,6 @@
 // Parses numbers: short ones directly, all others by the standard library, with the same bits.
-#ifndef RUNTIME_DATA_CSVNUMBER_H
-#define RUNTIME_DATA_CSVNUMBER_H
+#ifndef RUNTIME_DATA_SOURCE_CSVNUMBER_H
+#define RUNTIME_DATA_SOURCE_CSVNUMBER_H
 
 #include <bit>
 #include <charconv>

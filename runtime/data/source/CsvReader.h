@@ -1,6 +1,6 @@
 // Reads the columns of a CSV table (RFC 4180) as arrays of numbers.
-#ifndef RUNTIME_DATA_CSVREADER_H
-#define RUNTIME_DATA_CSVREADER_H
+#ifndef RUNTIME_DATA_SOURCE_CSVREADER_H
+#define RUNTIME_DATA_SOURCE_CSVREADER_H
 
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/Categories.h"
@@ -16,8 +16,8 @@ struct CsvField {
   std::vector<std::string> columns;          ///< of the header; "pixel*" stands for all that match
   gradc_dtype dtype = GRADC_F32;             ///< f32, f64, i32 or i64
   std::optional<std::vector<int64_t>> shape; ///< of a row; none: a number, or a vector
-  std::vector<double>
-      missing; ///< for cells without a value, of all columns or of each; none: an error
+  /// For cells without a value, of all columns or of each; none: an error.
+  std::vector<double> missing;
   std::shared_ptr<Categories> categories; ///< cells are texts; null: numbers
 };
 

@@ -1,6 +1,6 @@
 // The text of a CSV table: the ends of cells and lines, and the positions of errors.
-#ifndef RUNTIME_DATA_CSVTEXT_H
-#define RUNTIME_DATA_CSVTEXT_H
+#ifndef RUNTIME_DATA_SOURCE_CSVTEXT_H
+#define RUNTIME_DATA_SOURCE_CSVTEXT_H
 
 #include "runtime/base/Status.h"
 #include "runtime/base/Text.h"

@@ -1,6 +1,6 @@
 // Reads the features of an encoded tf.train.Example.
-#ifndef RUNTIME_DATA_EXAMPLE_H
-#define RUNTIME_DATA_EXAMPLE_H
+#ifndef RUNTIME_DATA_SOURCE_EXAMPLE_H
+#define RUNTIME_DATA_SOURCE_EXAMPLE_H
 
 #include "runtime/base/Status.h"
 

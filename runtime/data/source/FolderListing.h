@@ -1,6 +1,6 @@
 // The pictures in a folder, and the class of each.
-#ifndef RUNTIME_DATA_FOLDERLISTING_H
-#define RUNTIME_DATA_FOLDERLISTING_H
+#ifndef RUNTIME_DATA_SOURCE_FOLDERLISTING_H
+#define RUNTIME_DATA_SOURCE_FOLDERLISTING_H
 
 #include "runtime/base/Status.h"
 

@@ -1,6 +1,6 @@
 // The header of .idx files, the format of the MNIST data.
-#ifndef RUNTIME_DATA_IDXHEADER_H
-#define RUNTIME_DATA_IDXHEADER_H
+#ifndef RUNTIME_DATA_SOURCE_IDXHEADER_H
+#define RUNTIME_DATA_SOURCE_IDXHEADER_H
 
 #include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"

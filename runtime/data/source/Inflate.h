@@ -1,6 +1,6 @@
 // Decompresses deflated bytes.
-#ifndef RUNTIME_DATA_INFLATE_H
-#define RUNTIME_DATA_INFLATE_H
+#ifndef RUNTIME_DATA_SOURCE_INFLATE_H
+#define RUNTIME_DATA_SOURCE_INFLATE_H
 
 #include <cstddef>
 #include <cstdint>

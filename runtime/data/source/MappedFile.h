@@ -1,6 +1,6 @@
 // A file's bytes, mapped for reading.
-#ifndef RUNTIME_DATA_MAPPEDFILE_H
-#define RUNTIME_DATA_MAPPEDFILE_H
+#ifndef RUNTIME_DATA_SOURCE_MAPPEDFILE_H
+#define RUNTIME_DATA_SOURCE_MAPPEDFILE_H
 
 #include "runtime/base/Status.h"
 

@@ -1,6 +1,6 @@
 // The header of NumPy's .npy format.
-#ifndef RUNTIME_DATA_NPYHEADER_H
-#define RUNTIME_DATA_NPYHEADER_H
+#ifndef RUNTIME_DATA_SOURCE_NPYHEADER_H
+#define RUNTIME_DATA_SOURCE_NPYHEADER_H
 
 #include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"

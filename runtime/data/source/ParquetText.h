@@ -1,6 +1,6 @@
 // Converts a Parquet file to the text of the same table.
-#ifndef RUNTIME_DATA_PARQUETTEXT_H
-#define RUNTIME_DATA_PARQUETTEXT_H
+#ifndef RUNTIME_DATA_SOURCE_PARQUETTEXT_H
+#define RUNTIME_DATA_SOURCE_PARQUETTEXT_H
 
 #include "runtime/data/source/CsvReader.h"
 #include "runtime/data/source/Inflate.h"

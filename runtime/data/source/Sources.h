@@ -1,6 +1,6 @@
 // The sources that a spec's `data` block may name, and how they open their files.
-#ifndef RUNTIME_DATA_SOURCES_H
-#define RUNTIME_DATA_SOURCES_H
+#ifndef RUNTIME_DATA_SOURCE_SOURCES_H
+#define RUNTIME_DATA_SOURCE_SOURCES_H
 
 #include "runtime/data/Pipeline.h"
 #include "runtime/data/source/MappedFile.h"

@@ -1,6 +1,6 @@
 // The records of a TFRecord file.
-#ifndef RUNTIME_DATA_TFRECORD_H
-#define RUNTIME_DATA_TFRECORD_H
+#ifndef RUNTIME_DATA_SOURCE_TFRECORD_H
+#define RUNTIME_DATA_SOURCE_TFRECORD_H
 
 #include "runtime/base/Status.h"
 

@@ -1,6 +1,6 @@
 // The members of a zip archive, including zip64; stored or deflated.
-#ifndef RUNTIME_DATA_ZIPARCHIVE_H
-#define RUNTIME_DATA_ZIPARCHIVE_H
+#ifndef RUNTIME_DATA_SOURCE_ZIPARCHIVE_H
+#define RUNTIME_DATA_SOURCE_ZIPARCHIVE_H
 
 #include "runtime/data/source/MappedFile.h"
 

@@ -1,6 +1,6 @@
 // Stores the rows made by earlier stages in a file.
-#ifndef RUNTIME_DATA_CACHEFILE_H
-#define RUNTIME_DATA_CACHEFILE_H
+#ifndef RUNTIME_DATA_STAGE_CACHEFILE_H
+#define RUNTIME_DATA_STAGE_CACHEFILE_H
 
 #include "runtime/data/Pipeline.h"
 

@@ -1,6 +1,6 @@
 // Maps by models after batch: each model runs once per batch, on all its rows.
-#ifndef RUNTIME_DATA_MODELBATCHES_H
-#define RUNTIME_DATA_MODELBATCHES_H
+#ifndef RUNTIME_DATA_STAGE_MODELBATCHES_H
+#define RUNTIME_DATA_STAGE_MODELBATCHES_H
 
 #include "runtime/data/Pipeline.h"
 #include "runtime/data/transform/MapModel.h"

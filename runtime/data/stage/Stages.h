@@ -1,6 +1,6 @@
 // The stages that a spec's `data` block may name. Each changes the product of the stages before it.
-#ifndef RUNTIME_DATA_STAGES_H
-#define RUNTIME_DATA_STAGES_H
+#ifndef RUNTIME_DATA_STAGE_STAGES_H
+#define RUNTIME_DATA_STAGE_STAGES_H
 
 #include "runtime/data/Pipeline.h"
 #include "runtime/data/load/Loader.h"

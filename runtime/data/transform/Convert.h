@@ -1,6 +1,6 @@
 // Converts elements with scale and offset, in one pass.
-#ifndef RUNTIME_DATA_CONVERT_H
-#define RUNTIME_DATA_CONVERT_H
+#ifndef RUNTIME_DATA_TRANSFORM_CONVERT_H
+#define RUNTIME_DATA_TRANSFORM_CONVERT_H
 
 #include "runtime/include/gradc/artifact.h"
 

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/include/gradc/entries.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +23,7 @@ Result<std::shared_ptr<const MapModel>> MapModel::find(Config map, const Session
   auto model = std::make_shared<MapModel>();
   model->name = text("model '", block.string("file"), '\'');
   model->session = models;
-  std::string entry = text(block.string("entry"), tail ? ".tail" : "");
+  std::string entry = text(block.string("entry"), tail ? GRADC_TAIL_SUFFIX : "");
   model->entry = models ? models->findEntry(entry) : nullptr;
   if (!model->entry && tail)
     return Found();

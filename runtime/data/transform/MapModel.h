@@ -1,6 +1,6 @@
 // The model of a map stage: an entry of the artifact whose ports are fields.
-#ifndef RUNTIME_DATA_MAPMODEL_H
-#define RUNTIME_DATA_MAPMODEL_H
+#ifndef RUNTIME_DATA_TRANSFORM_MAPMODEL_H
+#define RUNTIME_DATA_TRANSFORM_MAPMODEL_H
 
 #include "runtime/core/Config.h"
 #include "runtime/core/Program.h"

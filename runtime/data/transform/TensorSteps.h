@@ -1,6 +1,6 @@
 // Transforms as operations on whole tensors, for exporting a pipeline together with a model.
-#ifndef RUNTIME_DATA_TENSORSTEPS_H
-#define RUNTIME_DATA_TENSORSTEPS_H
+#ifndef RUNTIME_DATA_TRANSFORM_TENSORSTEPS_H
+#define RUNTIME_DATA_TRANSFORM_TENSORSTEPS_H
 
 #include "runtime/include/gradc/artifact.h"
 

@@ -1,6 +1,6 @@
 // The work of a `map` stage on one field of a row; one small class per transform.
-#ifndef RUNTIME_DATA_TRANSFORM_H
-#define RUNTIME_DATA_TRANSFORM_H
+#ifndef RUNTIME_DATA_TRANSFORM_TRANSFORM_H
+#define RUNTIME_DATA_TRANSFORM_TRANSFORM_H
 
 #include "runtime/data/Pipeline.h"
 #include "runtime/data/Random.h"

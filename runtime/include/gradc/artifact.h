@@ -6,6 +6,7 @@
 #ifndef GRADC_ARTIFACT_H
 #define GRADC_ARTIFACT_H
 
+#include "entries.h"
 #include "roles.h"
 
 #include <stdint.h>
@@ -13,6 +14,9 @@
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
 #define GRADC_ARTIFACT_VERSION 18u
 #define GRADC_NONE 0xffffffffu
+
+/* The maximum number of ranks of a run, and so of the shards of a state. */
+#define GRADC_MAX_RANKS 4096
 
 /* `count` elements (bytes, in the case of raw data) from `offset` on. */
 typedef struct gradc_range {
@@ -45,9 +49,6 @@ typedef struct gradc_artifact_tensor {
 
 /* The suffix of a state that averages a parameter: "fc1.weight.ema". */
 #define GRADC_AVERAGE_SUFFIX ".ema"
-
-/* An entry without inputs. Its outputs have names of states, whose values they replace in exported models. */
-#define GRADC_MERGED_ENTRY "merged"
 
 /* The room that a model has for the name of its file of external weights: a protobuf field with a two-byte length. */
 #define GRADC_LOCATION_BYTES 259
@@ -257,22 +258,7 @@ typedef struct gradc_artifact_port {
   gradc_artifact_slice slice; /* outputs: the place of the value after the last node */
 } gradc_artifact_port;
 
-/* Before the number of a stage in an entry's name: the K-th rank of a replica runs "train.stage.K" instead of "train". */
-#define GRADC_STAGE_INFIX ".stage."
-
-/* A function that a session can run: a schedule with inputs and outputs. Entries are found by their names:
- *   train, evaluate, forward   a training step, an evaluation, the model
- *   predict                    the model on prepared fields, if the exported model prepares them itself
- *   gradients                  the gradients that a spec asks for
- *   map.N                      the model of a map stage; only at CPU levels
- *   train.NAME                 a step of each `train` block of the spec, instead of "train"
- *   pack:STATE, unpack:STATE   convert a packed state: one input or output, named "value", row-major
- * Suffixes denote variants of these:
- *   .until.N                   of the first N steps of the run, in which groups are frozen
- *   .watch                     returns the gradients of watched parameters
- *   .length.N                  for batches of rows with up to N elements
- *   .rows.N                    for up to N rows
- *   .tail                      for the last, smaller batch, if the entry runs only whole batches */
+/* A function that a session can run: a schedule with inputs and outputs. entries.h describes its name. */
 typedef struct gradc_artifact_entry {
   gradc_string name;
   gradc_string coupling_node;   /* a node that couples the rows of a run, for example by a sum over them; "": none */

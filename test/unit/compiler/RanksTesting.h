@@ -30,8 +30,8 @@ struct Case {
   std::pair<std::string, std::string> edit = {}; ///< a pattern and its replacement
   bool isF64 = false;
   int servers = 0; ///< number of servers, which are the last ranks
-  int modelRanks =
-      1; ///< number of ranks that have one replica of the model; a split is then over replicas
+  /// The number of ranks that have one replica of the model; a split is then over replicas.
+  int modelRanks = 1;
   double learningRate = 0.125; ///< of all steps
 };
 

@@ -3,7 +3,6 @@
 #include "LoopInterpreter.h"
 
 #include "dialects/grad/Backward.h"
-#include "dialects/grad/Gate.h"
 
 #include "mlir/IR/Verifier.h"
 #include <set>

@@ -1,6 +1,6 @@
 // Codes of narrow types in the graphs of nodes, and gradients of casts to such types.
 #include "GraphText.h"
-#include "dialects/grad/Gate.h"
+#include "dialects/grad/Grad.h"
 
 using namespace gradc;
 using namespace gradc::graph_text;

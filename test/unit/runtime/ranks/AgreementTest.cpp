@@ -1,5 +1,5 @@
 // Agreements: either all ranks continue, or none, and one of them gives the reason.
-#include "test/unit/runtime/ranks/ThreadRanks.h"
+#include "test/unit/runtime/ranks/RunRanks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Signs of life: another rank names a silent one, and a failure stops all ranks.
 #include "runtime/ranks/Beats.h"
-#include "test/unit/runtime/ranks/ThreadRanks.h"
+#include "test/unit/runtime/ranks/RunRanks.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Sums and transfers within a replica of the model, and sums between replicas.
 #include "runtime/ranks/GroupSums.h"
-#include "test/unit/runtime/ranks/ThreadRanks.h"
+#include "test/unit/runtime/ranks/RunRanks.h"
 
 #include <gtest/gtest.h>
 

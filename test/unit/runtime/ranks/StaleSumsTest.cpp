@@ -1,7 +1,7 @@
 // Workers that run steps independently: what they exchange with their server, how far they diverge,
 // and how they end.
 #include "runtime/ranks/StaleSums.h"
-#include "test/unit/runtime/ranks/ThreadRanks.h"
+#include "test/unit/runtime/ranks/RunRanks.h"
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
 // Sums over ranks: their order, types, and traffic, and concurrent work.
-#include "test/unit/runtime/ranks/ThreadRanks.h"
+#include "test/unit/runtime/ranks/RunRanks.h"
 
 #include "runtime/ranks/SharedSums.h"
 

@@ -1,5 +1,5 @@
 // Values from rank to rank, beside sums over all of them.
-#include "test/unit/runtime/ranks/ThreadRanks.h"
+#include "test/unit/runtime/ranks/RunRanks.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

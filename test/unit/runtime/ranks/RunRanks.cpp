@@ -1,5 +1,5 @@
 // Messages through mailboxes in memory; sums are the product's own.
-#include "test/unit/runtime/ranks/ThreadRanks.h"
+#include "test/unit/runtime/ranks/RunRanks.h"
 
 #include "runtime/ranks/MessageSums.h"
 #include "runtime/ranks/SharedSums.h"

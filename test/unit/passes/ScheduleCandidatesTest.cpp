@@ -1,9 +1,9 @@
 // Schedules that tuning may choose compute the right results, however their units are divided.
+#include "passes/support/ScheduleCandidates.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
-#include "passes/support/ScheduleCandidates.h"
 #include "test/unit/compiler/codegen/KernelRunner.h"
 #include "test/unit/compiler/codegen/KernelTesting.h"
 #include "gtest/gtest.h"

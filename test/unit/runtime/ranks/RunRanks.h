@@ -1,6 +1,6 @@
 // Ranks as threads of one process, for tests without MPI.
-#ifndef TEST_UNIT_RUNTIME_RANKS_THREADRANKS_H
-#define TEST_UNIT_RUNTIME_RANKS_THREADRANKS_H
+#ifndef TEST_UNIT_RUNTIME_RANKS_RUNRANKS_H
+#define TEST_UNIT_RUNTIME_RANKS_RUNRANKS_H
 
 #include "runtime/ranks/Communicator.h"
 #include "runtime/ranks/Messages.h"
