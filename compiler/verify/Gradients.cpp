@@ -272,7 +272,7 @@ FailureOr<std::vector<GradientCheck>> verifyGradients(const Imported &imported, 
                                                       std::vector<KernelCheck> &kernels) {
   ModuleOp source = *imported.module;
   MLIRContext &context = *source.getContext();
-  Imported copy{cast<ModuleOp>(source->clone()), "", {}, std::nullopt, {}};
+  Imported copy{cast<ModuleOp>(source->clone()), "", {}, std::nullopt, {}, {}};
   SmallVector<std::string> parameters = requestGradients(*copy.module, entry, corrupted);
   CompileOptions options;
   options.retypeF64 = true;

@@ -245,7 +245,7 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(cut))
     return failure();
   int64_t units = kernelUnits(kernel), per = int64_t(*getPer());
-  if (per < 1 || llvm::divideCeil(units, per) != cut->getPieces())
+  if (per < 1 || int64_t(llvm::divideCeil(units, per)) != cut->getPieces())
     return emitOpError("expected ")
            << cut->getPieces() << " pieces of " << per << " units, found " << units << " units";
   return success();

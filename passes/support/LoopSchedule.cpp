@@ -165,7 +165,7 @@ bool LoopSchedule::sumsColumns() {
 int64_t LoopSchedule::columnVectors() {
   constexpr int64_t most = 64;
   int64_t row = std::max<int64_t>(vectors(size(root.getRank() - 1)), 1);
-  bool readsMemory = kernel.getBytes().value_or(0) > level.cachedBytes();
+  bool readsMemory = int64_t(kernel.getBytes().value_or(0)) > level.cachedBytes();
   if (readsMemory && root.getRank() > 1 && size(0) >= exec::manyUnits)
     return llvm::divideCeil(row, llvm::divideCeil(row, most));
   return std::clamp<int64_t>(row / exec::manyUnits, std::min(level.chains, row),

@@ -4,8 +4,7 @@
 using namespace gradc;
 
 PipelineTurns::PipelineTurns(int64_t stages, int64_t parts)
-    : stages(stages), parts(parts), turns(size_t(2 * stages * parts)),
-      times(size_t(stages * (2 * parts + 2))) {
+    : parts(parts), turns(size_t(2 * stages * parts)), times(size_t(stages * (2 * parts + 2))) {
   struct Stage {
     int64_t forward = 0, backward = 0, turn = 0, free = 1;
   };

@@ -36,7 +36,7 @@ private:
     return size_t((stage * parts + part) * 2 + isBackward);
   }
 
-  int64_t stages, parts;
+  int64_t parts;
   std::vector<int64_t> turns, times;
 };
 

@@ -50,7 +50,7 @@ void WinogradSchedule::winograd(ContractionOpInterface op, int64_t outputs) {
     lines = std::clamp<int64_t>(llvm::divideCeil(least, pictures * columns), 1,
                                 llvm::divideCeil(all, llvm::divideCeil(leastUnits, across)));
   lines = llvm::divideCeil(all, llvm::divideCeil(all, lines));
-  while (columns > 1 && llvm::divideCeil(all, lines) * across < leastUnits) {
+  while (columns > 1 && int64_t(llvm::divideCeil(all, lines)) * across < leastUnits) {
     across = llvm::divideCeil(size(1), outputs);
     columns = largestDivisor(across, columns - 1);
     across /= columns;

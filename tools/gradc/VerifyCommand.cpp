@@ -76,7 +76,7 @@ int verify(const CompileArguments &arguments, double seconds, const std::string 
                              "doctor shows which it does");
   Imported &imported = compilation.imported();
   bool trains = imported.spec.has_value();
-  Imported forGradients{imported.module->clone(), "", {}, imported.spec, {}};
+  Imported forGradients{imported.module->clone(), "", {}, imported.spec, {}, {}};
   if (int code = compilation.compile(/*directory=*/""))
     return code;
   auto kernels = verifyKernels(compilation.program(), compilation.artifact(), seconds / 3);

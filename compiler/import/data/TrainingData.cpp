@@ -154,7 +154,7 @@ private:
       steps.maps.push_back("model { file: \"" + stage->map().model().file() + "\" }");
       beginBehind(steps);
       madeFields.push_back({name.c_str(), dtypeOf(field.element), uint32_t(field.shape.size()),
-                            field.shape.data(), 0});
+                            field.shape.data(), 0, 0});
     }
     made = {madeFields.data(), uint32_t(madeFields.size())};
     return true;

@@ -255,8 +255,7 @@ FailureOr<ClassDims> ClassDimWalk::fromOutput(StringRef output) {
     if (isProduct && uses.initializer(value))
       return fromWeight(value);
     if (isProduct)
-      return refuse(*node, "computes \"" + output + "\", and multiplies by no initializer"),
-             failure();
+      return refuse(*node, "computes \"" + output + "\", and multiplies by no initializer");
   }
   return emitError(where) << "head: no Gemm, MatMul or Conv computes \"" << output << "\"",
          failure();

@@ -244,7 +244,7 @@ void Describer::describeStage(Config stage) {
     pipeline.rule.emplace(); // stages after a wrong batch still come after it
   if (stage.name() == "map" && !knowsFields && listener.step) {
     std::string name(stage.string("field"));
-    gradc_data_field field = {name.c_str(), GRADC_F32, 0, nullptr, 0};
+    gradc_data_field field = {name.c_str(), GRADC_F32, 0, nullptr, 0, 0};
     gradc_data_step step = {};
     step.op = GRADC_DATA_OTHER;
     listener.step(listener.self, stage.position(), &field, &step);

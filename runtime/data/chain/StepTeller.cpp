@@ -16,8 +16,8 @@ static gradc_data_step stepOf(gradc_data_op op) {
 }
 
 void StepTeller::tell(const gradc_data_step &step) {
-  gradc_data_field field = {before.name.c_str(), before.dtype, uint32_t(before.shape.size()),
-                            before.shape.data(), before.classes};
+  gradc_data_field field = {before.name.c_str(), before.dtype,   uint32_t(before.shape.size()),
+                            before.shape.data(), before.classes, 0};
   listener.step(listener.self, map, &field, &step);
 }
 
