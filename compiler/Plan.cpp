@@ -170,7 +170,8 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
   } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
     constexpr const char *names[] = {"sum over ranks", "scatter of sums over ranks",
                                      "gather over ranks"};
-    node.what = names[unsigned(collective.getKind())];
+    node.what = collective->hasAttr(exec::ofShardsName) ? "sum over the ranks of a replica"
+                                                        : names[unsigned(collective.getKind())];
     node.bytes = payloadBytes(collective);
   } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
     node.what = (transfer.getSend() ? "send to rank " : "receive from rank ") +

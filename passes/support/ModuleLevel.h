@@ -27,7 +27,7 @@ inline const mlir::exec::Level *namedLevel(mlir::ModuleOp module) {
 /// that is not in the table.
 inline const mlir::exec::Level *levelOrNative(mlir::ModuleOp module) {
   const mlir::exec::Level *level =
-      levelNameOf(module) ? namedLevel(module) : mlir::exec::nativeLevel();
+      module->hasAttr(levelName) ? namedLevel(module) : mlir::exec::nativeLevel();
   if (!level)
     module.emitError("expected `exec.level` to name a level");
   return level;
