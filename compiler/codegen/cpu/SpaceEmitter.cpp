@@ -54,7 +54,10 @@ void SpaceEmitter::emitUnits(Value begin, Value end) {
     nest.when(any, [&] { emit(); });
     return;
   }
+  bool areColumns = order.size() == 2 && order[0] == 1;
+  tiles.prefetcher.readInTurn(areColumns ? unitsTogether() : 0);
   emitFullUnits(begin, end);
+  tiles.prefetcher.readInTurn(0);
   forLastUnit(begin, end, [&] { emitFrom(1); });
 }
 
@@ -208,11 +211,17 @@ void SpaceEmitter::prefetch(const Output &output, SmallVector<Point> points) {
   int64_t steps = TileEmitter::reducedElements(output.value), least = nest.level.minPrefetchSteps;
   if (steps == 0 || order.empty())
     return;
-  int64_t ahead = steps < least ? llvm::divideCeil(least, steps) * tile[order.back()] : 0;
-  for (Point &p : points)
-    for (auto [coordinate, dim] : llvm::zip_equal(p.coordinates, output.dims))
-      if (dim == order.back())
-        coordinate += LinearExpr(ahead);
+  if (steps < least) {
+    auto inner = llvm::find_if(llvm::reverse(order), [&](int64_t d) {
+      return shape[d] > tile[d] && llvm::is_contained(output.dims, d);
+    });
+    if (inner == order.rend())
+      return; // no tile comes later
+    int64_t ahead = llvm::divideCeil(least, steps) * tile[*inner];
+    auto at = llvm::find(output.dims, *inner) - output.dims.begin();
+    for (Point &p : points)
+      p.coordinates[at] += LinearExpr(ahead);
+  }
   tiles.prefetcher.lines(output.value, points, Memory::Cache::first);
 }
 

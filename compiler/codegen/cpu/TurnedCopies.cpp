@@ -112,8 +112,8 @@ void TurnedCopies::copySquare(const Memory &to, ArrayRef<LinearExpr> place, int6
     to.store(nest, p, values ? (*values)[i] : from.load(nest, p));
 }
 
-/// Of a factor that is larger than the caches. Its panels are far apart, so that hardware does not
-/// prefetch from one to the next.
+/// Prefetches a square of a factor that is larger than the caches. Its panels are far apart, so
+/// that hardware does not prefetch from one to the next.
 void TurnedCopies::prefetchSquare(ArrayRef<LinearExpr> place, int64_t along,
                                   const LinearExpr &first, int64_t valid) {
   const Memory &from = operands[turned.getOperand()];

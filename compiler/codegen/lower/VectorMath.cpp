@@ -62,7 +62,7 @@ Float tanhOf(Float x) {
       r.polynomial({0.00138820824, 0.00836659689, 0.0416672081, 0.166665435, 0.49999997}), r);
   Float half = r.powerOfTwo(r.integerOp<arith::SubIOp>(n, r.integer(1)));
   Float y = (-half).fma(expm1, half.number(0.5) - half); // (1 - e^-2a) / 2
-  // y / (1 - y), of which the quotient is only a part, and so are its roundings.
+  // tanh a = y / (1 - y) = y + y q with the quotient q, whose rounding error is multiplied by y.
   return y.fma(y / (y.number(1.0) - y), y).copySign(x);
 }
 

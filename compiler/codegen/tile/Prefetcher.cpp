@@ -1,4 +1,4 @@
-// Hardware follows streams within a page, and not many of them.
+// Emits prefetches of streams that are too short, or too many, for the hardware to follow.
 #include "compiler/codegen/tile/Prefetcher.h"
 
 #include "compiler/codegen/tile/TileEmitter.h"
@@ -85,7 +85,7 @@ std::set<LinearExpr> Prefetcher::linesToCome(linalg::GenericOp op, OpOperand &fa
   int64_t bytes = memory.panelElements() * memory.elementBytes();
   bool isLong = bytes > tiles.nest.level.l2Bytes / 2;
   if (auto line = isLong ? std::nullopt : lineOfShare(op, factor, memory, steps, lines.size()))
-    return {*line + LinearExpr(memory.panelElements())};
+    return {*line + LinearExpr(panelsInTurn * memory.panelElements())};
   std::set<LinearExpr> later;
   for (const LinearExpr &line : lines)
     later.insert(line +
@@ -93,18 +93,21 @@ std::set<LinearExpr> Prefetcher::linesToCome(linalg::GenericOp op, OpOperand &fa
   return later;
 }
 
-/// The tiles of a product's rows read the same panel, one after the other. Each prefetches an equal
-/// share of what comes next, so that memory is busy all the time: the line of the panel that falls
-/// to these steps. Nothing if a step of each tile has to prefetch several.
+/// Where all tiles of rows read the same panels before the next ones, each prefetches an equal
+/// share of those, so that memory is busy all the time: the line of this panel that falls to these
+/// steps, or nothing if a step has to prefetch several lines.
 std::optional<LinearExpr> Prefetcher::lineOfShare(linalg::GenericOp op, OpOperand &factor,
                                                   const Memory &memory, ArrayRef<Step> steps,
                                                   int64_t linesPerStep) {
   LoopNest &nest = tiles.nest;
   int64_t elements = nest.level.lineBytes / memory.elementBytes();
-  if (op.getNumLoops() != 3 || linesPerStep * elements != memory.panelWidth())
+  AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!panelsInTurn || op.getNumLoops() != 3 || result.getNumResults() != 2 ||
+      !result.isProjectedPermutation() || linesPerStep * elements != memory.panelWidth())
     return std::nullopt;
-  unsigned sum = reducedDims(op).back();
-  unsigned row = op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getDimPosition(0);
+  unsigned sum = reducedDims(op).back(), row = result.getDimPosition(0);
+  if (op.getMatchingIndexingMap(&factor).isFunctionOfDim(row))
+    return std::nullopt;
   std::set<LinearExpr> rows;
   for (const Step &step : steps)
     rows.insert(step.domain[row]);
@@ -118,13 +121,14 @@ std::optional<LinearExpr> Prefetcher::lineOfShare(linalg::GenericOp op, OpOperan
   if (!first)
     return std::nullopt;
   // This step's number among those of all tiles, of which there are all / height for each line.
+  Value extent = nest.extent(all, tiles.perRow(op, row));
   LinearExpr number = *rows.begin() * op.getStaticLoopRanges()[sum] + steps[0].domain[sum] * height;
   Value line = arith::DivUIOp::create(nest.builder, nest.location,
-                                      nest.index(number * linesPerStep), nest.constant(all));
+                                      nest.index(number * linesPerStep), extent);
   return *first + nest.variable(line) * elements;
 }
 
-/// The rows of a factor that each tile reads once, a line per step: hardware follows a row only
+/// The rows of a factor that the next tile reads, a line per step: hardware follows a row only
 /// after some lines. Of long rows, that is too late only if no cache holds the factor.
 void Prefetcher::rowsOfNextTile(linalg::GenericOp op, const WindowReads &windows,
                                 ArrayRef<Step> steps) {
@@ -156,7 +160,7 @@ void Prefetcher::rowsOfNextTile(linalg::GenericOp op, const WindowReads &windows
     LinearExpr &across = next.coordinates[next.coordinates.size() - 2];
     if (rows.rbegin()->coordinates[next.coordinates.size() - 2] != across + LinearExpr(height - 1))
       continue;
-    // As many steps as a line has elements prefetch a line of each row.
+    // While steps read a line of each row, each prefetches the next tile's line of one row.
     OpBuilder &b = nest.builder;
     Value step = nest.index(next.coordinates.back());
     Value mask = nest.constant(int64_t(llvm::PowerOf2Ceil(height)) - 1);
@@ -171,6 +175,8 @@ void Prefetcher::rowsOfNextTile(linalg::GenericOp op, const WindowReads &windows
 
 void Prefetcher::afterSteps(linalg::GenericOp op, const WindowReads &windows,
                             ArrayRef<Step> steps) {
+  if (tiles.nest.level.isCuda())
+    return; // threads hide latencies
   if (op == tiles.accumulation.op)
     return blockSteps(op, windows, steps);
   panels(op, windows, steps);

@@ -22,6 +22,9 @@ public:
 
   /// The cache lines of elements that are read later, each once.
   void lines(mlir::Value value, llvm::ArrayRef<Point> points, Memory::Cache cache);
+  /// From now on, all tiles of rows read so many panels of a product's factor in turn before the
+  /// next ones; 0: each tile reads them all.
+  void readInTurn(int64_t panels) { panelsInTurn = panels; }
   /// What a reduction reads after these steps.
   void afterSteps(mlir::linalg::GenericOp op, const WindowReads &windows,
                   llvm::ArrayRef<Step> steps);
@@ -57,6 +60,7 @@ private:
             Memory::Cache cache = Memory::Cache::first);
 
   TileEmitter &tiles;
+  int64_t panelsInTurn = 0;
 };
 
 } // namespace gradc::tile
