@@ -30,11 +30,11 @@ void TurnedCopies::copy(Value begin, Value end) {
   origin[turned.getDim()] = nest.variable(begin) * width;
   auto layout = exec::PanelAttr::get(nest.builder.getContext(), turned.getDim(), width);
   Memory to(scratch, type, layout, origin);
-  tiles.bind(kernel.getBlock().getArgument(turned.getOperand()), to);
   if (exec::PanelAttr stored = kernel.getLayout(turned.getOperand()))
     copyPanels(to, stored, begin, end);
   else
     copyRows(to, begin, end);
+  tiles.bind(kernel.getBlock().getArgument(turned.getOperand()), to);
 }
 
 /// The taps, and other dims in between, one after another; then the panels.
@@ -116,12 +116,10 @@ void TurnedCopies::copySquare(const Memory &to, ArrayRef<LinearExpr> place, int6
 /// that hardware does not prefetch from one to the next.
 void TurnedCopies::prefetchSquare(ArrayRef<LinearExpr> place, int64_t along,
                                   const LinearExpr &first, int64_t valid) {
-  const Memory &from = operands[turned.getOperand()];
-  std::set<LinearExpr> lines;
+  SmallVector<Point> elements;
   for (const Point &p : square(place, along, first, valid))
     for (int64_t lane = 0; lane < valid; ++lane)
-      if (auto line = from.line(nest, p.inLane(lane)))
-        lines.insert(*line);
-  for (const LinearExpr &line : lines)
-    from.prefetch(nest, line);
+      elements.push_back(p.inLane(lane));
+  tiles.prefetcher.lines(kernel.getBlock().getArgument(turned.getOperand()), elements,
+                         Memory::Cache::first);
 }

@@ -16,16 +16,17 @@ struct Step {
   int64_t valid;
 };
 
+/// Emits prefetches. All functions but `readInTurn` prefetch what their comments name.
 class Prefetcher {
 public:
   explicit Prefetcher(TileEmitter &tiles) : tiles(tiles) {}
 
   /// The cache lines of elements that are read later, each once.
   void lines(mlir::Value value, llvm::ArrayRef<Point> points, Memory::Cache cache);
-  /// From now on, all tiles of rows read so many panels of a product's factor in turn before the
-  /// next ones; 0: each tile reads them all.
+  /// Sets how many panels of a product's factor every tile of rows reads before any tile reads the
+  /// next panels; 0: each tile reads all panels before the next tile begins.
   void readInTurn(int64_t panels) { panelsInTurn = panels; }
-  /// What a reduction reads after these steps.
+  /// The operands of a reduction's later steps, and of the next tile's.
   void afterSteps(mlir::linalg::GenericOp op, const WindowReads &windows,
                   llvm::ArrayRef<Step> steps);
   /// The next tile reads the rows that are `distance` elements further along dim `dim` of the op's
@@ -34,7 +35,7 @@ public:
     unsigned dim;
     int64_t distance;
   };
-  /// What these steps of the next tile read in other rows than those of this tile.
+  /// The rows that the next tile reads at these steps, and this tile does not.
   void nextRows(mlir::linalg::GenericOp op, const Rows &next, llvm::ArrayRef<Step> steps);
 
 private:
@@ -45,10 +46,11 @@ private:
                   llvm::ArrayRef<Step> steps);
   /// The panels of a large factor: some steps ahead, and what comes after them.
   void panels(mlir::linalg::GenericOp op, const WindowReads &windows, llvm::ArrayRef<Step> steps);
-  /// What comes long after `lines`, which these steps read of a factor in panels.
+  /// The lines of a factor in panels to prefetch early. These steps read `lines`.
   std::set<LinearExpr> linesToCome(mlir::linalg::GenericOp op, mlir::OpOperand &factor,
                                    const Memory &memory, llvm::ArrayRef<Step> steps,
                                    const std::set<LinearExpr> &lines);
+  /// The line of this panel that stands for this tile's share of the next panels.
   std::optional<LinearExpr> lineOfShare(mlir::linalg::GenericOp op, mlir::OpOperand &factor,
                                         const Memory &memory, llvm::ArrayRef<Step> steps,
                                         int64_t linesPerStep);
