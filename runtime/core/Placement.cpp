@@ -36,7 +36,7 @@ Result<Placement> gradc::runtime::placeOnHost(const Artifact &artifact,
                                               const SessionOptions &options,
                                               const std::string &whyNotGpu) {
   std::string note = whyNotGpu.empty() ? "" : "the GPU is not used: " + whyNotGpu;
-  auto host = createHostDevice(options.threads);
+  auto host = createHostDevice(options.threads, options.ranks ? options.ranks->pages() : nullptr);
   if (!host)
     return host.status();
   auto level = chooseLevel(artifact, **host, options.level);

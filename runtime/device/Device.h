@@ -3,6 +3,7 @@
 #define RUNTIME_DEVICE_DEVICE_H
 
 #include "runtime/base/HostMemory.h"
+#include "runtime/base/Pages.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/Schedule.h"
 #include "runtime/include/gradc/artifact.h"
@@ -180,8 +181,8 @@ private:
 Status launchHere(const Schedule &schedule, Profile *profile = nullptr);
 
 /// The CPUs of this machine as a team of `threads` threads; 0 means one thread per CPU that this
-/// process may use.
-Result<std::unique_ptr<Device>> createHostDevice(int threads);
+/// process may use. Its memory is in `pages`, which must outlive it; null: private ones.
+Result<std::unique_ptr<Device>> createHostDevice(int threads, Pages *pages = nullptr);
 
 /// The first CUDA GPU. Fails with what is missing: a driver, a new enough one, or a device. Null in
 /// programs linked without GPUs (gradc_cuda).

@@ -1,4 +1,5 @@
 // The host as a device: a team of threads calls the kernels, and device memory is process memory.
+#include "runtime/base/Pages.h"
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/device/Device.h"
@@ -11,7 +12,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -150,24 +150,23 @@ Status runHere(const Schedule &schedule, std::vector<void *> &copy, Profile *pro
 
 class HostDevice final : public Device {
 public:
-  explicit HostDevice(std::unique_ptr<ThreadTeam> team) : team(std::move(team)) {}
+  HostDevice(std::unique_ptr<ThreadTeam> team, Pages &pages)
+      : team(std::move(team)), pages(pages) {}
 
   bool executes(std::string_view level) const override;
   std::string describe() const override;
   bool sharesHostMemory() const override { return true; }
   unsigned threads() const override { return unsigned(team->size()); }
 
-  void *allocate(uint64_t bytes) override;
-  void release(void *memory, uint64_t bytes) override {
-    munmap(memory, std::max<uint64_t>(bytes, 1));
-  }
+  void *allocate(uint64_t bytes) override { return pages.allocate(bytes); }
+  void release(void *memory, uint64_t bytes) override { pages.release(memory, bytes); }
   std::shared_ptr<std::byte> allocateShared(uint64_t bytes) override {
     auto *memory = static_cast<std::byte *>(allocate(bytes));
     if (!memory)
       return nullptr;
-    return {memory, [bytes](std::byte *memory) { munmap(memory, std::max<uint64_t>(bytes, 1)); }};
+    return {memory, [bytes, &pages = pages](std::byte *memory) { pages.release(memory, bytes); }};
   }
-  void forgetPages(void *memory, uint64_t bytes) override;
+  void forgetPages(void *memory, uint64_t bytes) override { pages.discard(memory, bytes); }
   Status copyIn(void *device, const void *host, uint64_t bytes) override {
     std::memcpy(device, host, bytes);
     return {};
@@ -196,6 +195,7 @@ private:
                 unsigned thread);
 
   std::unique_ptr<ThreadTeam> team;
+  Pages &pages;
   TeamChoice choice{preemptions};
   std::vector<WorkShare> shares;           ///< [launch][thread]
   std::vector<std::vector<void *>> copies; ///< [thread]: of slices, in schedules where some move
@@ -219,26 +219,6 @@ std::string HostDevice::describe() const {
     highest = known.name;
   }
   return highest;
-}
-
-void *HostDevice::allocate(uint64_t bytes) {
-  bytes = std::max<uint64_t>(bytes, 1);
-  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
-    return nullptr;
-  constexpr uint64_t hugePage = 2 << 20;
-  if (bytes >= hugePage)
-    madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
-}
-
-/// Forgets only whole pages: others share the first and last one.
-void HostDevice::forgetPages(void *memory, uint64_t bytes) {
-  const auto page = uintptr_t(sysconf(_SC_PAGESIZE));
-  uintptr_t begin = (uintptr_t(memory) + page - 1) / page * page;
-  uintptr_t end = (uintptr_t(memory) + bytes) / page * page;
-  if (begin < end)
-    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 
 Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
@@ -362,9 +342,9 @@ Status gradc::runtime::launchHere(const Schedule &schedule, Profile *profile) {
   return status;
 }
 
-Result<std::unique_ptr<Device>> gradc::runtime::createHostDevice(int threads) {
+Result<std::unique_ptr<Device>> gradc::runtime::createHostDevice(int threads, Pages *pages) {
   auto team = ThreadTeam::create(threads == 0 ? int(ThreadTeam::availableCpus()) : threads);
   if (!team)
     return team.status();
-  return std::unique_ptr<Device>(new HostDevice(std::move(*team)));
+  return std::unique_ptr<Device>(new HostDevice(std::move(*team), pages ? *pages : privatePages()));
 }

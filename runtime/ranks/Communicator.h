@@ -2,6 +2,7 @@
 #ifndef RUNTIME_RANKS_COMMUNICATOR_H
 #define RUNTIME_RANKS_COMMUNICATOR_H
 
+#include "runtime/base/Pages.h"
 #include "runtime/base/Status.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -87,6 +88,8 @@ public:
   /// Returns when all sends have arrived; called at the end of a run, outside of which nothing
   /// advances them.
   virtual Status settle() { return {}; }
+  /// Pages in which exchanges find a rank's values in place; null: there are none.
+  virtual Pages *pages() { return nullptr; }
   /// The division of each cut among ranks: each rank's first element, then the end of the last
   /// rank; size() + 1 numbers per cut.
   virtual std::vector<int64_t> divide(std::span<const gradc_artifact_cut> cuts) const = 0;

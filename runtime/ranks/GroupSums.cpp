@@ -6,13 +6,13 @@
 namespace gradc::runtime {
 
 /// Joins the ranks of the same color, and sums through memory if they can share some.
-Result<GroupSums::Group> GroupSums::join(Messages &messages, int color) {
+Result<GroupSums::Group> GroupSums::join(Messages &messages, RankPages *pages, int color) {
   Group group;
   auto members = messages.split(color);
   if (!members)
     return members.status();
   group.messages = std::move(*members);
-  auto shared = SharedSums::create(*group.messages);
+  auto shared = SharedSums::create(*group.messages, pages);
   if (!shared)
     return shared.status();
   group.sums = std::move(*shared);
@@ -21,11 +21,12 @@ Result<GroupSums::Group> GroupSums::join(Messages &messages, int color) {
   return group;
 }
 
-Result<std::unique_ptr<GroupSums>> GroupSums::create(Messages &messages, int modelRanks) {
-  auto model = join(messages, messages.rank() / modelRanks);
+Result<std::unique_ptr<GroupSums>> GroupSums::create(Messages &messages, RankPages *pages,
+                                                     int modelRanks) {
+  auto model = join(messages, pages, messages.rank() / modelRanks);
   if (!model)
     return model.status();
-  auto data = join(messages, messages.rank() % modelRanks);
+  auto data = join(messages, pages, messages.rank() % modelRanks);
   if (!data)
     return data.status();
   std::unique_ptr<GroupSums> made(new GroupSums(messages));

@@ -3,6 +3,7 @@
 #define RUNTIME_RANKS_GROUPSUMS_H
 
 #include "runtime/ranks/MessageSums.h"
+#include "runtime/ranks/RankPages.h"
 
 #include <memory>
 
@@ -14,8 +15,9 @@ namespace gradc::runtime {
 class GroupSums {
 public:
   /// Collective call. Each `modelRanks` successive ranks have a replica; there are at least two
-  /// replicas. `messages` are those of all ranks and must outlive the returned object.
-  static Result<std::unique_ptr<GroupSums>> create(Messages &messages, int modelRanks);
+  /// replicas. `messages` are those of all ranks; `pages` are as of SharedSums.
+  static Result<std::unique_ptr<GroupSums>> create(Messages &messages, RankPages *pages,
+                                                   int modelRanks);
 
   /// As of a Communicator, for the group that the exchange names, which is not all ranks. The
   /// numbers that `start` returns have a mark.
@@ -35,7 +37,7 @@ private:
     std::unique_ptr<Messages> messages;
     std::unique_ptr<PolledSums> sums;
   };
-  static Result<Group> join(Messages &messages, int color);
+  static Result<Group> join(Messages &messages, RankPages *pages, int color);
 
   explicit GroupSums(Messages &messages) : messages(messages) {}
 

@@ -16,7 +16,7 @@
 namespace gradc::runtime {
 
 HostSegments::HostSegments(int ranks, size_t bytes)
-    : starts(size_t(ranks), nullptr), bytes(bytes + offset) {}
+    : starts(size_t(ranks), nullptr), processes(size_t(ranks)), bytes(bytes + offset) {}
 
 HostSegments::~HostSegments() {
   for (void *start : starts)
@@ -50,6 +50,7 @@ bool HostSegments::open(int rank, const std::string &said) {
   uint64_t mark = 0;
   if (std::sscanf(said.c_str(), "%d %d %lx", &process, &descriptor, &mark) != 3 || descriptor < 0)
     return false;
+  processes[size_t(rank)] = process;
   int file =
       ::open(text("/proc/", process, "/fd/", descriptor).c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   struct stat status = {};

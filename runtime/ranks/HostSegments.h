@@ -18,6 +18,8 @@ public:
   ~HostSegments();
   HostSegments(const HostSegments &) = delete;
 
+  /// The process of a rank.
+  int process(int rank) const { return processes[size_t(rank)]; }
   std::byte *of(int rank) const { return static_cast<std::byte *>(starts[size_t(rank)]) + offset; }
 
 private:
@@ -30,6 +32,7 @@ private:
   /// as the right one.
   static constexpr size_t offset = 128;
   std::vector<void *> starts; ///< [rank]
+  std::vector<int> processes; ///< [rank]
   size_t bytes;               ///< of a segment
 };
 

@@ -16,7 +16,7 @@ struct MessageSums::Sum {
   bool isGathering = false;
   std::vector<std::byte> outgoing; ///< the encoded array; later the encoded sums
   std::vector<std::byte> incoming; ///< this rank's part, from each other rank
-  std::vector<const std::byte *> others;
+  std::vector<SumArray::Source> others;
   std::vector<Messages::Request> requests;
 
   std::span<std::byte> part(int ofRank) {
@@ -39,7 +39,7 @@ struct MessageSums::Sum {
     array.decode(array.begin(ofRank), array.begin(ofRank + 1), part(ofRank).data());
   }
   void addUp() {
-    others.assign(size_t(ranks), nullptr);
+    others.assign(size_t(ranks), {});
     forEachOther([&](int other) { others[size_t(other)] = received(other).data(); });
     bool isSent = array.kind() == Kind::sum;
     array.addUp(array.begin(rank), array.begin(rank + 1), others,

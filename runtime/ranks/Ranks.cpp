@@ -77,6 +77,8 @@ public:
            (groups ? groups->sentBytes() : 0);
   }
 
+  Pages *pages() override { return ownPages.get(); }
+
   int cpus() const override { return ownCpus; }
   void setStall(double seconds) override { beats->setStall(seconds); }
   void atStep(int64_t step) override { beats->atStep(step); }
@@ -88,6 +90,7 @@ private:
   bool isApart() const { return stale && stale->isRunning(); }
 
   std::unique_ptr<Mpi> mpi;
+  std::unique_ptr<RankPages> ownPages; ///< null: ranks do not read each other's memory
   std::unique_ptr<Communicator> sums;
   std::unique_ptr<StaleSums> stale;  ///< null: steps are synchronous
   std::unique_ptr<GroupSums> groups; ///< null: each group is all ranks, or one
@@ -131,11 +134,14 @@ Status MpiRanks::meet() {
   bool isOneHost = here.size() == all->size();
   beats->introduce(std::move(peers));
   if (isOneHost) {
-    auto shared = SharedSums::create(*mpi);
+    ownPages = RankPages::create();
+    auto shared = SharedSums::create(*mpi, ownPages.get());
     if (!shared)
       return shared.status();
     if (*shared)
       sums = std::move(*shared);
+    else
+      ownPages.reset();
   }
   // No rank may end before every rank has seen the others.
   Status agreed = agree({}, {});
@@ -148,7 +154,7 @@ Status MpiRanks::setModelRanks(int count) {
   ofModel = count;
   if (count == 1 || count == size())
     return {};
-  auto made = GroupSums::create(*mpi, count);
+  auto made = GroupSums::create(*mpi, ownPages.get(), count);
   if (made)
     groups = std::move(*made);
   return made.status();

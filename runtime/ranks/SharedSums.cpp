@@ -2,9 +2,10 @@
 // rank makes progress.
 #include "runtime/ranks/SharedSums.h"
 
-#include "runtime/ranks/SumArray.h"
+#include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -26,9 +27,18 @@ struct SharedSums::Header {
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
               sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
 
+/// What a rank contributes to a chunk of one owner, or the owner's sums.
+struct alignas(64) SharedSums::Slot {
+  uint32_t runs; ///< whose values are in the rank's own memory; 0: encoded values follow the slot
+  RankPages::Place places[SumArray::Source::maxRuns];
+
+  std::byte *values() { return reinterpret_cast<std::byte *>(this + 1); }
+};
+
 struct SharedSums::Sum {
   uint64_t number = 0;
   SumArray array;
+  bool lendsSums = false;      ///< other ranks read sums in this rank's memory
   uint64_t first = 0, end = 0; ///< its chunks, numbered across all sums
   int64_t step = 1;            ///< values per rank in a chunk
 
@@ -40,25 +50,31 @@ struct SharedSums::Sum {
   }
 };
 
-SharedSums::SharedSums(Messages &messages) : messages(messages), agreements(messages) {}
+SharedSums::SharedSums(Messages &messages, RankPages *pages)
+    : messages(messages), ownPages(pages), agreements(messages) {}
 SharedSums::~SharedSums() = default;
 
-Result<std::unique_ptr<SharedSums>> SharedSums::create(Messages &messages, size_t ringBytes) {
+Result<std::unique_ptr<SharedSums>> SharedSums::create(Messages &messages, RankPages *pages,
+                                                       size_t ringBytes) {
   constexpr size_t slotBytes = 128 << 10, ofAllRanks = 256 << 20, leastSlots = 4;
-  std::unique_ptr<SharedSums> sums(new SharedSums(messages));
+  std::unique_ptr<SharedSums> sums(new SharedSums(messages, pages));
   auto ranks = size_t(messages.size());
   // Whole cache lines for each owner.
   sums->partBytes = std::max<size_t>(slotBytes / ranks & ~size_t(63), 64);
   sums->slots =
       std::max(std::min(ringBytes, ofAllRanks / ranks) / (sums->partBytes * ranks), leastSlots);
-  auto segments =
-      HostSegments::map(sums->agreements, sizeof(Header) + sums->slots * sums->partBytes * ranks);
+  auto segments = HostSegments::map(
+      sums->agreements, sizeof(Header) + sums->slots * (sizeof(Slot) + sums->partBytes) * ranks);
   if (!segments)
     return segments.status();
   sums->segments = std::move(*segments);
   sums->others.resize(ranks);
   if (!sums->segments)
-    sums.reset();
+    return std::unique_ptr<SharedSums>();
+  std::vector<int> processes;
+  for (int rank = 0; rank < int(ranks); ++rank)
+    processes.push_back(sums->segments->process(rank));
+  sums->views = std::make_unique<RankViews>(std::move(processes));
   return sums;
 }
 
@@ -66,10 +82,11 @@ SharedSums::Header &SharedSums::header(int rank) const {
   return *reinterpret_cast<Header *>(segments->of(rank));
 }
 
-/// The place in a rank's ring for the values of a chunk that rank `part` owns.
-std::byte *SharedSums::slot(int ofRank, uint64_t chunk, int part) const {
-  return segments->of(ofRank) + sizeof(Header) +
-         (chunk % slots * size_t(size()) + size_t(part)) * partBytes;
+/// The slot in a rank's ring for the values of a chunk that rank `part` owns.
+SharedSums::Slot &SharedSums::slot(int ofRank, uint64_t chunk, int part) const {
+  std::byte *first = segments->of(ofRank) + sizeof(Header);
+  uint64_t index = chunk % slots * size_t(size()) + size_t(part);
+  return *reinterpret_cast<Slot *>(first + index * (sizeof(Slot) + partBytes));
 }
 
 Result<uint64_t> SharedSums::start(std::span<const Piece> pieces, const Exchange &exchange) {
@@ -83,6 +100,9 @@ Result<uint64_t> SharedSums::start(std::span<const Piece> pieces, const Exchange
     spare.pop_back();
   }
   sum->number = ++started;
+  sum->lendsSums = false;
+  if (ownPages && std::has_single_bit(started)) // the first ones, and ever more rarely
+    ownPages->settle();
   sum->array.assign(pieces, exchange, size());
   sum->step = int64_t(partBytes / sum->array.width());
   int64_t most = 0, own = sum->array.partSize(rank());
@@ -99,30 +119,75 @@ Result<uint64_t> SharedSums::start(std::span<const Piece> pieces, const Exchange
   return started;
 }
 
+/// Whether other ranks can read the values in this rank's memory; then the slot says where.
+bool SharedSums::lend(const Sum &sum, int64_t from, int64_t to, Slot &out) {
+  out.runs = 0;
+  if (!ownPages || !sum.array.travelsAsIs())
+    return false;
+  uint32_t runs = 0;
+  bool areAllFound = true;
+  sum.array.forEachRun(from, to, [&](const std::byte *values, uint64_t bytes) {
+    auto place = areAllFound && runs < SumArray::Source::maxRuns ? ownPages->find(values, bytes)
+                                                                 : std::nullopt;
+    areAllFound = place.has_value();
+    if (place)
+      out.places[runs++] = *place;
+  });
+  out.runs = areAllFound ? runs : 0;
+  return out.runs;
+}
+
+void SharedSums::put(const Sum &sum, int64_t from, int64_t to, Slot &out) {
+  if (!lend(sum, from, to, out))
+    sum.array.encode(from, to, out.values());
+}
+
+/// What a rank has put into a slot.
+SumArray::Source SharedSums::source(int ofRank, uint64_t chunk, int part) {
+  Slot &found = slot(ofRank, chunk, part);
+  if (!found.runs)
+    return found.values();
+  SumArray::Source source;
+  for (uint32_t run = 0; run < found.runs; ++run) {
+    source.runs[run] = views->at(ofRank, found.places[run]);
+    if (!source.runs[run])
+      failure = Status::error(text("cannot map the memory of rank ", ofRank));
+  }
+  return source;
+}
+
 void SharedSums::pack(const Sum &sum, uint64_t chunk) {
   for (int owner = 0; owner < size(); ++owner)
     if (owner != rank()) {
       auto [from, to] = sum.range(owner, chunk);
-      sum.array.encode(from, to, slot(rank(), chunk, owner));
+      put(sum, from, to, slot(rank(), chunk, owner));
     }
 }
 
-void SharedSums::addUp(const Sum &sum, uint64_t chunk) {
-  for (int other = 0; other < size(); ++other)
-    others[size_t(other)] = other == rank() ? nullptr : slot(other, chunk, rank());
+void SharedSums::addUp(Sum &sum, uint64_t chunk) {
   auto [from, to] = sum.range(rank(), chunk);
-  std::byte *out = slot(rank(), chunk, rank());
-  if (sum.array.kind() == Kind::gather)
-    sum.array.encode(from, to, out);
-  else
-    sum.array.addUp(from, to, others, sum.array.kind() == Kind::scatter ? nullptr : out);
+  Slot &out = slot(rank(), chunk, rank());
+  if (sum.array.kind() == Kind::gather) {
+    put(sum, from, to, out);
+    sum.lendsSums |= out.runs != 0;
+    return;
+  }
+  bool isLent = sum.array.kind() == Kind::sum && lend(sum, from, to, out);
+  sum.lendsSums |= isLent;
+  for (int other = 0; other < size(); ++other)
+    others[size_t(other)] = other == rank() ? SumArray::Source() : source(other, chunk, rank());
+  if (failure.ok())
+    sum.array.addUp(from, to, others,
+                    isLent || sum.array.kind() == Kind::scatter ? nullptr : out.values());
 }
 
 void SharedSums::take(const Sum &sum, uint64_t chunk) {
   for (int owner = 0; owner < size(); ++owner)
     if (owner != rank()) {
       auto [from, to] = sum.range(owner, chunk);
-      sum.array.decode(from, to, slot(owner, chunk, owner));
+      SumArray::Source values = source(owner, chunk, owner);
+      if (failure.ok())
+        sum.array.decode(from, to, values);
     }
 }
 
@@ -155,7 +220,20 @@ void SharedSums::run(Stage stage, Sum &sum) {
     addUp(sum, chunk);
   else if (stage == taking && sum.array.kind() != Kind::scatter)
     take(sum, chunk);
+  if (stage != packing)
+    views->leave(partBytes * size_t(size() - 1), /*isAtEnd=*/chunk + 1 == sum.end);
   header(rank()).done[stage].chunks.store(++done[stage]);
+}
+
+/// Whether the oldest sum has ended: no rank reads its values any more.
+bool SharedSums::frontHasEnded() const {
+  if (active.empty() || active.front()->end > done[taking])
+    return false;
+  const Sum &front = *active.front();
+  for (int other = 0; front.lendsSums && other < size(); ++other)
+    if (other != rank() && header(other).done[taking].chunks.load() < front.end)
+      return false;
+  return true;
 }
 
 /// Runs all stages that are ready; returns whether there were any.
@@ -172,7 +250,7 @@ bool SharedSums::advance() {
       moves |= runs;
     }
   }
-  for (; !active.empty() && active.front()->end <= done[taking]; active.pop_front()) {
+  for (; frontHasEnded(); active.pop_front()) {
     active.front()->array.clearOthers(rank());
     ended = active.front()->number;
     spare.push_back(std::move(active.front()));
@@ -180,12 +258,14 @@ bool SharedSums::advance() {
   return hasMoved;
 }
 
-bool SharedSums::canMove() { return nextOf(packing) || nextOf(adding) || nextOf(taking); }
+bool SharedSums::canMove() {
+  return nextOf(packing) || nextOf(adding) || nextOf(taking) || frontHasEnded();
+}
 
 Status SharedSums::progress() {
   if (!active.empty())
     advance();
-  return agreements.progress();
+  return failure.ok() ? agreements.progress() : failure;
 }
 
 static long futex(std::atomic<uint32_t> &word, int operation, uint32_t value,
@@ -218,7 +298,7 @@ Status SharedSums::waitFor(uint64_t sum) {
   using Clock = std::chrono::steady_clock;
   // Shorter than a wake-up.
   constexpr std::chrono::microseconds patience(50);
-  for (Clock::time_point since = Clock::now(); ended < sum;) {
+  for (Clock::time_point since = Clock::now(); ended < sum && failure.ok();) {
     if (advance()) {
       since = Clock::now();
       continue;
@@ -229,7 +309,7 @@ Status SharedSums::waitFor(uint64_t sum) {
     if (Clock::now() - since > patience)
       sleep();
   }
-  return {};
+  return failure;
 }
 
 } // namespace gradc::runtime

@@ -5,6 +5,8 @@
 #include "runtime/ranks/HostSegments.h"
 #include "runtime/ranks/MessageSums.h"
 #include "runtime/ranks/Messages.h"
+#include "runtime/ranks/RankPages.h"
+#include "runtime/ranks/SumArray.h"
 
 #include <atomic>
 #include <deque>
@@ -20,17 +22,18 @@ namespace gradc::runtime {
 /// 3. Once all ranks have added, each copies the other ranks' sums from their slots, which are then
 ///    free.
 ///
-/// A scatter omits the work of step 3, a gather that of step 1. Transfers between two ranks are
-/// messages. Owners, and therefore bits, are the
-/// same as in MessageSums. Slots are read from the cache that ranks share, unless a rank is far
-/// behind.
+/// A scatter omits the work of step 3, a gather that of step 1. Values that lie in a rank's pages
+/// and travel as they are stay there: the slot says where, and a sum ends once nobody reads them.
+/// Transfers between two ranks are messages. Owners, and therefore bits, are the same as in
+/// MessageSums. Slots are read from the cache that ranks share, unless a rank is far behind.
 class SharedSums final : public PolledSums {
 public:
   /// Max ring bytes per rank; less with many ranks.
   static constexpr size_t mostRingBytes = 16 << 20;
 
-  /// Collective call. Null: the ranks share no memory. `messages` must outlive the returned object.
-  static Result<std::unique_ptr<SharedSums>> create(Messages &messages,
+  /// Collective call. Null: the ranks share no memory. The arguments must outlive the result.
+  /// `pages`, unless null, are this rank's, in which exchanges find its values in place.
+  static Result<std::unique_ptr<SharedSums>> create(Messages &messages, RankPages *pages,
                                                     size_t ringBytes = mostRingBytes);
   ~SharedSums() override;
 
@@ -39,6 +42,7 @@ public:
   Result<uint64_t> start(std::span<const Piece> pieces, const Exchange &exchange) override;
   Status progress() override;
   Status waitFor(uint64_t sum) override;
+  Pages *pages() override { return ownPages; }
   bool hasEnded(uint64_t exchange) const override {
     return Transfers::isOne(exchange) ? agreements.hasEnded(exchange) : exchange <= ended;
   }
@@ -60,13 +64,18 @@ private:
   struct Sum;
   struct Header;
 
-  explicit SharedSums(Messages &messages);
+  SharedSums(Messages &messages, RankPages *pages);
   Header &header(int rank) const;
-  std::byte *slot(int ofRank, uint64_t chunk, int part) const;
+  struct Slot;
+  Slot &slot(int ofRank, uint64_t chunk, int part) const;
+  bool lend(const Sum &sum, int64_t from, int64_t to, Slot &out);
+  void put(const Sum &sum, int64_t from, int64_t to, Slot &out);
+  SumArray::Source source(int ofRank, uint64_t chunk, int part);
+  bool frontHasEnded() const;
   Sum *nextOf(Stage stage);
   void run(Stage stage, Sum &sum);
   void pack(const Sum &sum, uint64_t chunk);
-  void addUp(const Sum &sum, uint64_t chunk);
+  void addUp(Sum &sum, uint64_t chunk);
   void take(const Sum &sum, uint64_t chunk);
   bool advance();
   bool canMove();
@@ -74,13 +83,16 @@ private:
   void sleep();
 
   Messages &messages;
+  RankPages *ownPages;
   MessageSums agreements;
   std::unique_ptr<HostSegments> segments;
+  std::unique_ptr<RankViews> views;
   uint64_t slots = 0;   ///< per rank
   size_t partBytes = 0; ///< bytes per owner in a slot
+  Status failure;       ///< after which sums mean nothing
   std::deque<std::unique_ptr<Sum>> active;
   std::vector<std::unique_ptr<Sum>> spare;
-  std::vector<const std::byte *> others; ///< [rank], contributions to the chunk being added
+  std::vector<SumArray::Source> others; ///< [rank], contributions to the chunk being added
   uint64_t started = 0, ended = 0, sent = 0;
   uint64_t chunks = 0;        ///< of all sums so far
   uint64_t done[stages] = {}; ///< chunks that have passed each stage on this rank

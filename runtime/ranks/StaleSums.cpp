@@ -200,7 +200,7 @@ Status StaleSums::serve(Exchange &exchange) {
       status = complete(exchange.pushes);
     if (!status.ok())
       return status;
-    const std::byte *inOrder[] = {exchange.pushed.data(), nullptr};
+    const SumArray::Source inOrder[] = {exchange.pushed.data(), {}};
     array.addUp(0, array.count(), inOrder, nullptr);
   }
   bool isSentBack = array.kind() == Kind::gather || (array.kind() == Kind::sum && hasScattered);

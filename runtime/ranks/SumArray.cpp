@@ -77,32 +77,41 @@ void SumArray::assign(std::span<const Piece> all, const Exchange &exchange, int 
   wireWidth = widthOnWire(type, wire);
 }
 
+/// The values of a run in a source of the range that begins at `from`.
+template <typename W>
+static const W *valuesOf(const SumArray::Source &source, size_t run, int64_t offset) {
+  const std::byte *values =
+      source.encoded ? source.encoded + offset * int64_t(sizeof(W)) : source.runs[run];
+  return reinterpret_cast<const W *>(values);
+}
+
 void SumArray::encode(int64_t from, int64_t to, std::byte *out) const {
   withTypes(type, wire, [&]<typename T, typename W>(T, W) {
-    forEachRun<T>(from, to, [&](T *values, int64_t at, int64_t n) {
-      runtime::encode(values, n, reinterpret_cast<W *>(out) + (at - from));
+    runsOf<T>(from, to, [&](T *values, Run run) {
+      runtime::encode(values, run.count, reinterpret_cast<W *>(out) + (run.at - from));
     });
   });
 }
 
-void SumArray::decode(int64_t from, int64_t to, const std::byte *in) const {
+void SumArray::decode(int64_t from, int64_t to, const Source &in) const {
   withTypes(type, wire, [&]<typename T, typename W>(T, W) {
-    forEachRun<T>(from, to, [&](T *values, int64_t at, int64_t n) {
-      runtime::decode(reinterpret_cast<const W *>(in) + (at - from), n, values);
+    runsOf<T>(from, to, [&](T *values, Run run) {
+      runtime::decode(valuesOf<W>(in, run.number, run.at - from), run.count, values);
     });
   });
 }
 
 /// Works block by block, so that the sums stay in cache.
-void SumArray::addUp(int64_t from, int64_t to, std::span<const std::byte *const> others,
+void SumArray::addUp(int64_t from, int64_t to, std::span<const Source> others,
                      std::byte *out) const {
   withTypes(type, wire, [&]<typename T, typename W>(T, W) {
     constexpr int64_t block = 1024;
     T sums[block];
-    auto addBlock = [&](T *values, int64_t at, int64_t n) {
+    auto addBlock = [&](T *values, Run run, int64_t begin, int64_t n) {
       bool isFirst = true;
-      for (const std::byte *other : others) {
-        auto *theirs = other ? reinterpret_cast<const W *>(other) + at : nullptr;
+      for (const Source &other : others) {
+        const W *theirs =
+            other.isKnown() ? valuesOf<W>(other, run.number, run.at - from) + begin : nullptr;
         if (std::exchange(isFirst, false))
           theirs ? runtime::decode(theirs, n, sums) : runtime::encode(values, n, sums);
         else
@@ -110,14 +119,14 @@ void SumArray::addUp(int64_t from, int64_t to, std::span<const std::byte *const>
       }
       if (!out)
         return runtime::decode(sums, n, values);
-      auto *encoded = reinterpret_cast<W *>(out) + at;
+      auto *encoded = reinterpret_cast<W *>(out) + (run.at - from + begin);
       runtime::encode(sums, n, encoded);
       // The owner also continues with the rounded values that the other ranks receive.
       runtime::decode(encoded, n, values);
     };
-    forEachRun<T>(from, to, [&](T *values, int64_t at, int64_t count) {
-      for (int64_t i = 0; i < count; i += block)
-        addBlock(values + i, at - from + i, std::min(block, count - i));
+    runsOf<T>(from, to, [&](T *values, Run run) {
+      for (int64_t i = 0; i < run.count; i += block)
+        addBlock(values + i, run, i, std::min(block, run.count - i));
     });
   });
 }
@@ -125,9 +134,9 @@ void SumArray::addUp(int64_t from, int64_t to, std::span<const std::byte *const>
 void SumArray::clearOthers(int rank) const {
   if (theKind == Kind::scatter && leavesZeros)
     withTypes(type, wire, [&]<typename T, typename W>(T, W) {
-      auto clear = [](T *values, int64_t, int64_t n) { std::fill_n(values, n, T()); };
-      forEachRun<T>(0, begin(rank), clear);
-      forEachRun<T>(begin(rank + 1), total, clear);
+      auto clear = [](T *values, Run run) { std::fill_n(values, run.count, T()); };
+      runsOf<T>(0, begin(rank), clear);
+      runsOf<T>(begin(rank + 1), total, clear);
     });
 }
 

@@ -24,7 +24,7 @@ static uint64_t begin(GroupSums &groups, Group group, float &value, Kind kind = 
 /// Three replicas of two ranks each: ranks 0 and 1 have the first one.
 TEST(GroupSums, AreOfAReplicaOrOfAPart) {
   runRanks(6, [](Messages &messages) {
-    auto made = GroupSums::create(messages, 2);
+    auto made = GroupSums::create(messages, nullptr, 2);
     ASSERT_TRUE(made) << made.status().message();
     GroupSums &groups = **made;
     int rank = messages.rank(), first = rank / 2 * 2;
@@ -45,7 +45,7 @@ TEST(GroupSums, AreOfAReplicaOrOfAPart) {
 /// A peer's number is the one that it has in its replica.
 TEST(GroupSums, TransferWithinAReplica) {
   runRanks(4, [](Messages &messages) {
-    auto made = GroupSums::create(messages, 2);
+    auto made = GroupSums::create(messages, nullptr, 2);
     ASSERT_TRUE(made) << made.status().message();
     int rank = messages.rank();
     float value = float(rank);

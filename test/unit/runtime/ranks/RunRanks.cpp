@@ -115,13 +115,23 @@ void runRanks(int count, const std::function<void(Communicator &)> &body) {
   });
 }
 
-void runSharingRanks(int count, size_t ringBytes, const std::function<void(Communicator &)> &body) {
+static void runRanks(int count, bool lend, size_t ringBytes,
+                     const std::function<void(Communicator &)> &body) {
   runRanks(count, [&](Messages &messages) {
-    auto sums = SharedSums::create(messages, ringBytes);
+    auto pages = lend ? RankPages::create() : nullptr;
+    auto sums = SharedSums::create(messages, pages.get(), ringBytes);
     ASSERT_TRUE(sums) << sums.status().message();
     ASSERT_TRUE(*sums);
     body(**sums);
   });
+}
+
+void runSharingRanks(int count, size_t ringBytes, const std::function<void(Communicator &)> &body) {
+  runRanks(count, /*lend=*/false, ringBytes, body);
+}
+
+void runLendingRanks(int count, size_t ringBytes, const std::function<void(Communicator &)> &body) {
+  runRanks(count, /*lend=*/true, ringBytes, body);
 }
 
 } // namespace gradc::runtime::test

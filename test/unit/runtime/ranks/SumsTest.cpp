@@ -34,31 +34,41 @@ float valueOf(int rank, int64_t i) {
          (i % 3 ? 1.0f : -1.0f);
 }
 
-/// Ranks, and the bytes of the ring that they share; 0 if they send messages.
-class SumsTest : public testing::TestWithParam<std::tuple<int, size_t>> {
+/// Values in memory that exchanges read in place where they can.
+template <typename T> test::RankValues<T> valuesOf(Communicator &ranks, size_t count, T value = 0) {
+  return test::RankValues<T>(count, value, test::RankAllocator<T>(ranks));
+}
+
+/// Ranks, the bytes of the ring that they share (0 if they send messages), and whether they read
+/// each other's memory.
+class SumsTest : public testing::TestWithParam<std::tuple<int, size_t, bool>> {
 protected:
   static int ranks() { return std::get<0>(GetParam()); }
   static void runRanks(const std::function<void(Communicator &)> &body) {
-    if (size_t ring = std::get<1>(GetParam()))
-      test::runSharingRanks(ranks(), ring, body);
+    auto [count, ring, lend] = GetParam();
+    if (lend)
+      test::runLendingRanks(count, ring, body);
+    else if (ring)
+      test::runSharingRanks(count, ring, body);
     else
-      test::runRanks(ranks(), body);
+      test::runRanks(count, body);
   }
 };
 
 TEST_P(SumsTest, AddsInTheOrderOfRanksOverAllPieces) {
   int count = ranks();
   runRanks([&](Communicator &ranks) {
-    std::vector<std::vector<float>> arrays = {std::vector<float>(1), std::vector<float>(2500),
-                                              std::vector<float>(0), std::vector<float>(37)};
+    std::vector<test::RankValues<float>> arrays;
+    for (size_t size : {1, 2500, 0, 37})
+      arrays.push_back(valuesOf<float>(ranks, size));
     std::vector<Piece> pieces;
-    for (std::vector<float> &array : arrays) {
+    for (auto &array : arrays) {
       for (size_t i = 0; i < array.size(); ++i)
         array[i] = valueOf(ranks.rank(), int64_t(i));
       pieces.push_back({array.data(), int64_t(array.size())});
     }
     sum(ranks, pieces, GRADC_F32);
-    for (const std::vector<float> &array : arrays)
+    for (const auto &array : arrays)
       for (size_t i = 0; i < array.size(); ++i) {
         float expected = valueOf(0, int64_t(i));
         for (int rank = 1; rank < count; ++rank)
@@ -91,7 +101,7 @@ TEST_P(SumsTest, SendsTwiceTheOthersShare) {
   constexpr int64_t values = 12600;
   for (Wire wire : {Wire::full, Wire::bf16})
     runRanks([&](Communicator &ranks) {
-      std::vector<float> array(values, 1);
+      auto array = valuesOf<float>(ranks, values, 1);
       sum(ranks, {{{array.data(), values}}}, GRADC_F32, wire);
       EXPECT_EQ(ranks.sentBytes(),
                 uint64_t(2 * (count - 1) * values / count) * (wire == Wire::bf16 ? 2 : 4));
@@ -104,12 +114,12 @@ TEST_P(SumsTest, AddsInF32WhatTravelsAsBf16) {
   std::mutex mutex;
   std::vector<std::vector<float>> results;
   runRanks([&](Communicator &ranks) {
-    std::vector<float> array(999);
+    auto array = valuesOf<float>(ranks, 999);
     for (size_t i = 0; i < array.size(); ++i)
       array[i] = 1.0f / float(i + 1) + float(ranks.rank());
     sum(ranks, {{{array.data(), 999}}}, GRADC_F32, Wire::bf16);
     std::lock_guard lock(mutex);
-    results.push_back(std::move(array));
+    results.emplace_back(array.begin(), array.end());
   });
   for (const std::vector<float> &result : results) {
     EXPECT_EQ(result, results.front());
@@ -133,11 +143,11 @@ TEST_P(SumsTest, Bf16KeepsWhatIsNotFinite) {
 TEST_P(SumsTest, ManyAreUnderWayAtOnce) {
   runRanks([&](Communicator &ranks) {
     for (int step = 0; step < 20; ++step) {
-      std::vector<std::vector<float>> arrays;
+      std::vector<test::RankValues<float>> arrays;
       std::vector<uint64_t> sums;
       for (int i = 0; i < 6; ++i)
-        arrays.push_back(std::vector<float>(size_t(1 + i * 50), float(i + step)));
-      for (std::vector<float> &array : arrays) {
+        arrays.push_back(valuesOf(ranks, size_t(1 + i * 50), float(i + step)));
+      for (auto &array : arrays) {
         Piece piece = {array.data(), int64_t(array.size())};
         sums.push_back(*ranks.startSum({&piece, 1}, GRADC_F32, Wire::full));
         ASSERT_TRUE(ranks.progress().ok());
@@ -180,7 +190,7 @@ TEST_P(SumsTest, ScattersSumsToTheirOwnersAndGathersWhatTheyMake) {
   std::vector<int64_t> begins = unevenBegins(count, values);
   for (bool leavesZeros : {false, true})
     runRanks([&](Communicator &ranks) {
-      std::vector<float> array(values);
+      auto array = valuesOf<float>(ranks, values);
       auto expected = [&](int64_t i) {
         float sum = valueOf(0, i);
         for (int rank = 1; rank < count; ++rank)
@@ -218,7 +228,8 @@ TEST_P(SumsTest, ScattersSumsToTheirOwnersAndGathersWhatTheyMake) {
 TEST_P(SumsTest, ScatteredSumsAreNotRoundedOnceMore) {
   int count = ranks();
   runRanks([&](Communicator &ranks) {
-    std::vector<float> array(64, ranks.rank() ? 1 : 0x1p-10f); // bf16 has both, but not their sum
+    auto array =
+        valuesOf(ranks, 64, ranks.rank() ? 1 : 0x1p-10f); // bf16 has both, but not their sum
     Piece piece = {array.data(), 64};
     auto started = ranks.start({&piece, 1}, {Communicator::Kind::scatter, GRADC_F32, Wire::bf16});
     ASSERT_TRUE(started && ranks.waitFor(*started).ok());
@@ -228,18 +239,19 @@ TEST_P(SumsTest, ScatteredSumsAreNotRoundedOnceMore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Messages, SumsTest,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 7), testing::Values(0)));
+                         testing::Combine(testing::Values(1, 2, 3, 4, 7), testing::Values(0),
+                                          testing::Values(false)));
 INSTANTIATE_TEST_SUITE_P(SharedMemory, SumsTest,
                          testing::Combine(testing::Values(1, 2, 3, 4, 7),
-                                          testing::Values(1, 16 << 20)));
+                                          testing::Values(1, 16 << 20), testing::Bool()));
 
 /// Sums of several sizes in flight at the same time, over memory and over messages.
 std::vector<std::vector<float>> sumsOf(Communicator &ranks, Wire wire) {
-  std::vector<std::vector<float>> arrays;
+  std::vector<test::RankValues<float>> arrays;
   std::vector<uint64_t> sums;
-  for (size_t size : {size_t(3), size_t(400'001), size_t(0), size_t(70'000), size_t(1)})
-    arrays.emplace_back(size);
-  for (std::vector<float> &array : arrays) {
+  for (size_t size : {3, 400'001, 0, 70'000, 1})
+    arrays.push_back(valuesOf<float>(ranks, size));
+  for (auto &array : arrays) {
     for (size_t i = 0; i < array.size(); ++i)
       array[i] = valueOf(ranks.rank(), int64_t(i));
     Piece piece = {array.data(), int64_t(array.size())};
@@ -247,7 +259,10 @@ std::vector<std::vector<float>> sumsOf(Communicator &ranks, Wire wire) {
   }
   for (uint64_t sum : sums)
     EXPECT_TRUE(ranks.waitFor(sum).ok());
-  return arrays;
+  std::vector<std::vector<float>> found;
+  for (const auto &array : arrays)
+    found.emplace_back(array.begin(), array.end());
+  return found;
 }
 
 // Through memory, in rings much smaller than the summed data, and by messages.
@@ -260,10 +275,11 @@ TEST(SharedSums, BitsAreThoseOfMessages) {
         if (ranks.rank() == 0)
           expected = std::move(found);
       });
-      for (size_t ring : {size_t(1), size_t(1) << 20})
-        test::runSharingRanks(count, ring, [&](Communicator &ranks) {
-          EXPECT_EQ(sumsOf(ranks, wire), expected) << "rank " << ranks.rank() << " of " << count;
-        });
+      for (auto *run : {test::runSharingRanks, test::runLendingRanks})
+        for (size_t ring : {size_t(1), size_t(1) << 20})
+          run(count, ring, [&](Communicator &ranks) {
+            EXPECT_EQ(sumsOf(ranks, wire), expected) << "rank " << ranks.rank() << " of " << count;
+          });
     }
 }
 
@@ -293,7 +309,7 @@ TEST(SharedSums, AreNoneWithoutMemory) {
   rlimit little = {1 << 16, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &little);
   test::runRanks(3, [](Messages &messages) {
-    auto sums = SharedSums::create(messages);
+    auto sums = SharedSums::create(messages, nullptr);
     ASSERT_TRUE(sums);
     EXPECT_EQ(*sums, nullptr);
   });

@@ -1,0 +1,180 @@
+// Pages become huge once they are in use: where the system gives shared memory no huge pages by
+// itself, it makes them on demand.
+#include "runtime/ranks/RankPages.h"
+
+#include "runtime/base/Text.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 // Linux 6.1
+#endif
+
+namespace gradc::runtime {
+
+namespace {
+
+/// Maps a file at an address that huge pages can have; null: no address space.
+void *mapAligned(int file, uint64_t bytes, int protection) {
+  constexpr uint64_t huge = Pages::hugePage;
+  void *reserved = mmap(nullptr, bytes + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (reserved == MAP_FAILED)
+    return nullptr;
+  auto from = uintptr_t(reserved), start = (from + huge - 1) / huge * huge;
+  uint64_t end = start + bytes, reservedEnd = from + bytes + huge;
+  void *mapped =
+      mmap(reinterpret_cast<void *>(start), bytes, protection, MAP_SHARED | MAP_FIXED, file, 0);
+  if (start > from)
+    munmap(reserved, start - from);
+  if (reservedEnd > end)
+    munmap(reinterpret_cast<void *>(end), reservedEnd - end);
+  return mapped == MAP_FAILED ? nullptr : mapped;
+}
+
+bool makeHuge(void *start) { return madvise(start, Pages::hugePage, MADV_COLLAPSE) == 0; }
+
+/// Whether most pages of a huge page's range are in use.
+bool isInUse(void *start) {
+  constexpr size_t pages = Pages::hugePage >> 12;
+  unsigned char resident[pages];
+  if (mincore(start, Pages::hugePage, resident) != 0)
+    return false;
+  size_t count = 0;
+  for (unsigned char page : resident)
+    count += page & 1;
+  return count > pages / 2;
+}
+
+uint64_t roundedUp(uint64_t bytes) {
+  return (bytes + Pages::hugePage - 1) / Pages::hugePage * Pages::hugePage;
+}
+
+} // namespace
+
+std::unique_ptr<RankPages> RankPages::create() {
+  std::unique_ptr<RankPages> pages(new RankPages);
+  auto *sample = static_cast<volatile char *>(pages->allocate(hugePage));
+  if (!sample)
+    return nullptr;
+  *sample = 0; // only pages in use become huge
+  auto *range = const_cast<char *>(sample);
+  bool isHuge = pages->find(range, hugePage) && makeHuge(range);
+  pages->release(range, hugePage);
+  return isHuge ? std::move(pages) : nullptr;
+}
+
+RankPages::~RankPages() {
+  for (auto &[start, allocation] : allocations) {
+    munmap(reinterpret_cast<void *>(start), allocation.bytes);
+    close(allocation.file);
+  }
+}
+
+void *RankPages::allocate(uint64_t bytes) {
+  uint64_t whole = roundedUp(bytes);
+  int file = bytes < hugePage ? -1 : memfd_create("gradc-pages", MFD_CLOEXEC);
+  void *start = file >= 0 && ftruncate(file, off_t(whole)) == 0
+                    ? mapAligned(file, whole, PROT_READ | PROT_WRITE)
+                    : nullptr;
+  if (!start) {
+    if (file >= 0)
+      close(file);
+    return privatePages().allocate(bytes);
+  }
+  madvise(start, whole, MADV_HUGEPAGE);
+  std::lock_guard lock(mutex);
+  allocations[uintptr_t(start)] = {file, ++allocated, whole, std::vector<bool>(whole / hugePage)};
+  return start;
+}
+
+void RankPages::release(void *memory, uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  auto found = allocations.find(uintptr_t(memory));
+  if (found == allocations.end())
+    return privatePages().release(memory, bytes);
+  munmap(memory, found->second.bytes);
+  close(found->second.file);
+  allocations.erase(found);
+}
+
+void RankPages::discard(void *memory, uint64_t bytes) {
+  std::unique_lock lock(mutex);
+  auto found = allocationAt(memory);
+  if (found == allocations.end()) {
+    lock.unlock();
+    return privatePages().discard(memory, bytes);
+  }
+  const auto page = uint64_t(sysconf(_SC_PAGESIZE));
+  uint64_t offset = uintptr_t(memory) - found->first;
+  uint64_t begin = (offset + page - 1) / page * page, end = (offset + bytes) / page * page;
+  if (begin < end)
+    fallocate(found->second.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(begin),
+              off_t(end - begin));
+}
+
+void RankPages::settle() {
+  std::lock_guard lock(mutex);
+  for (auto &[start, allocation] : allocations)
+    for (size_t i = 0; i < allocation.isHuge.size(); ++i)
+      if (auto *range = reinterpret_cast<void *>(start + i * hugePage);
+          !allocation.isHuge[i] && isInUse(range))
+        allocation.isHuge[i] = makeHuge(range);
+}
+
+std::map<uintptr_t, RankPages::Allocation>::iterator RankPages::allocationAt(const void *address) {
+  auto after = allocations.upper_bound(uintptr_t(address));
+  if (after == allocations.begin())
+    return allocations.end();
+  --after;
+  return uintptr_t(address) < after->first + after->second.bytes ? after : allocations.end();
+}
+
+std::optional<RankPages::Place> RankPages::find(const void *values, uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  auto found = allocationAt(values);
+  if (found == allocations.end())
+    return std::nullopt;
+  auto &[start, allocation] = *found;
+  uint64_t offset = uintptr_t(values) - start;
+  if (bytes > allocation.bytes - offset)
+    return std::nullopt;
+  return Place{allocation.file, allocation.number, allocation.bytes, offset};
+}
+
+RankViews::~RankViews() {
+  for (auto &[key, view] : views)
+    if (view.start)
+      munmap(view.start, view.bytes);
+}
+
+const std::byte *RankViews::at(int rank, const RankPages::Place &place) {
+  auto [found, isNew] = views.try_emplace({rank, place.number}, View{nullptr, place.bytes});
+  View &view = found->second;
+  if (isNew) {
+    int file = open(text("/proc/", processes[size_t(rank)], "/fd/", place.file).c_str(),
+                    O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status = {};
+    if (file >= 0 && fstat(file, &status) == 0 && status.st_size == off_t(place.bytes))
+      view.start = static_cast<std::byte *>(mapAligned(file, place.bytes, PROT_READ));
+    if (file >= 0)
+      close(file);
+  }
+  view.isRead = true;
+  return view.start ? view.start + place.offset : nullptr;
+}
+
+void RankViews::leave(uint64_t bytes, bool isAtEnd) {
+  bytesRead += bytes;
+  if (!isAtEnd && bytesRead < Pages::hugePage)
+    return;
+  for (auto &[key, view] : views)
+    if (std::exchange(view.isRead, false) && view.start)
+      madvise(view.start, view.bytes, MADV_DONTNEED);
+  bytesRead = 0;
+}
+
+} // namespace gradc::runtime

@@ -1,0 +1,84 @@
+// Memory of a rank that the other ranks of its host can map.
+#ifndef RUNTIME_RANKS_RANKPAGES_H
+#define RUNTIME_RANKS_RANKPAGES_H
+
+#include "runtime/base/Pages.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradc::runtime {
+
+/// The pages of a process, each allocation an unnamed file. An allocation is private if there is no
+/// memory for such a file, or if it is small.
+class RankPages final : public Pages {
+public:
+  /// Where another rank finds some values of this one.
+  struct Place {
+    int32_t file = -1;   ///< the allocation's descriptor in this process
+    uint32_t number = 0; ///< of the allocation: descriptors are used again
+    uint64_t bytes = 0;  ///< of the allocation
+    uint64_t offset = 0; ///< of the values in it
+  };
+
+  /// Null if shared memory has no huge pages here: kernels would pay for it at every access.
+  static std::unique_ptr<RankPages> create();
+  ~RankPages() override;
+
+  void *allocate(uint64_t bytes) override;
+  void release(void *memory, uint64_t bytes) override;
+  void discard(void *memory, uint64_t bytes) override;
+
+  /// Makes huge pages of all ranges of which most pages are in use by now.
+  void settle();
+  /// The place of values that lie within one allocation; none if it is private.
+  std::optional<Place> find(const void *values, uint64_t bytes);
+
+private:
+  struct Allocation {
+    int file;
+    uint32_t number;
+    uint64_t bytes;
+    std::vector<bool> isHuge; ///< of each huge page's range
+  };
+  RankPages() = default;
+  std::map<uintptr_t, Allocation>::iterator allocationAt(const void *address);
+
+  std::mutex mutex;
+  std::map<uintptr_t, Allocation> allocations; ///< by first address
+  uint32_t allocated = 0;
+};
+
+/// Other ranks' allocations, mapped by this one when it first reads them. Few of their pages count
+/// as resident in this process at a time.
+class RankViews {
+public:
+  /// `processes`: the process of each rank.
+  explicit RankViews(std::vector<int> processes) : processes(std::move(processes)) {}
+  ~RankViews();
+  RankViews(const RankViews &) = delete;
+
+  /// The values of another rank at a place; null if its memory cannot be mapped.
+  const std::byte *at(int rank, const RankPages::Place &place);
+  /// Called after `bytes` more have been read: so that the others' pages do not count as resident
+  /// in this process too, few of them stay mapped, or none at the end of an exchange.
+  void leave(uint64_t bytes, bool isAtEnd);
+
+private:
+  struct View {
+    std::byte *start;
+    uint64_t bytes;
+    bool isRead = false; ///< since the last `leave`
+  };
+  std::vector<int> processes;
+  std::map<std::pair<int, uint32_t>, View> views; ///< by rank and number
+  uint64_t bytesRead = 0;                         ///< since pages were last left
+};
+
+} // namespace gradc::runtime
+
+#endif
