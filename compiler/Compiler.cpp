@@ -3,7 +3,7 @@
 
 #include "compiler/Pipeline.h"
 #include "passes/Passes.h"
-#include "passes/support/ModuleLevel.h"
+#include "passes/entry/ModuleLevel.h"
 #include "runtime/include/gradc/entries.h"
 
 #include "mlir/Parser/Parser.h"

@@ -1,7 +1,7 @@
 // Walks the schedule twice: the second time, caches hold what a step leaves in them.
 #include "compiler/Forecast.h"
 
-#include "passes/support/KernelTime.h"
+#include "passes/schedule/KernelTime.h"
 
 #include <cmath>
 #include <map>

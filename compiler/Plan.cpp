@@ -3,8 +3,8 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/HostTensor.h"
-#include "passes/support/Lifetimes.h"
-#include "passes/support/ModuleLevel.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/memory/Lifetimes.h"
 
 using namespace mlir;
 

@@ -1,8 +1,9 @@
 // Cuts the forward of a training step into stages, before its gradients exist.
 #include "passes/Passes.h"
 
+#include "dialects/grad/Backward.h"
 #include "dialects/grad/Control.h"
-#include "passes/support/Stages.h"
+#include "passes/training/StepAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;

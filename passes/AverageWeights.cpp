@@ -2,9 +2,9 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
-#include "passes/support/Averages.h"
-#include "passes/support/Ports.h"
-#include "passes/support/TrainedStates.h"
+#include "passes/entry/Ports.h"
+#include "passes/training/Averages.h"
+#include "passes/training/TrainedStates.h"
 
 #include "mlir/IR/SymbolTable.h"
 

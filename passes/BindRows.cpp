@@ -2,10 +2,9 @@
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
-#include "passes/support/DataParallel.h"
-#include "passes/support/Extents.h"
-#include "passes/support/Ports.h"
-#include "passes/support/Stages.h"
+#include "passes/entry/Extents.h"
+#include "passes/entry/Ports.h"
+#include "passes/training/StepAttributes.h"
 #include "runtime/include/gradc/entries.h"
 
 #include "llvm/ADT/StringSet.h"

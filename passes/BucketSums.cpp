@@ -2,7 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/NodeOrder.h"
+#include "passes/entry/NodeOrder.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -2,14 +2,15 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
-#include "passes/support/Clipping.h"
-#include "passes/support/DataParallel.h"
-#include "passes/support/MicroBatches.h"
-#include "passes/support/Ports.h"
-#include "passes/support/Reach.h"
-#include "passes/support/RowUpdates.h"
-#include "passes/support/TrainedStates.h"
-#include "passes/support/Updates.h"
+#include "passes/distribution/DataParallel.h"
+#include "passes/distribution/MicroBatches.h"
+#include "passes/entry/Ports.h"
+#include "passes/training/Clipping.h"
+#include "passes/training/Reach.h"
+#include "passes/training/RowUpdates.h"
+#include "passes/training/StepAttributes.h"
+#include "passes/training/TrainedStates.h"
+#include "passes/training/Updates.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 

@@ -3,11 +3,11 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/CostModel.h"
-#include "passes/support/CutKernel.h"
-#include "passes/support/LibraryForm.h"
-#include "passes/support/ModuleLevel.h"
-#include "passes/support/NodeOrder.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/entry/NodeOrder.h"
+#include "passes/kernel/CostModel.h"
+#include "passes/kernel/CutKernel.h"
+#include "passes/kernel/LibraryForm.h"
 
 using namespace mlir;
 using namespace mlir::grad;

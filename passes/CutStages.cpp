@@ -4,7 +4,8 @@
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 #include "dialects/grad/Transfer.h"
-#include "passes/support/StageGraph.h"
+#include "passes/distribution/StageGraph.h"
+#include "passes/training/StepAttributes.h"
 #include "runtime/include/gradc/entries.h"
 
 using namespace mlir;

@@ -1,10 +1,10 @@
 // Finds the launches that compute only what a rank owns of a parameter, and how ranks divide it.
-#include "passes/support/CutStates.h"
+#include "passes/memory/CutStates.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/NodeOrder.h"
-#include "passes/support/TrainedStates.h"
+#include "passes/entry/NodeOrder.h"
+#include "passes/training/TrainedStates.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include <numeric>

@@ -2,8 +2,8 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Grad.h"
-#include "passes/support/AttentionKernel.h"
-#include "passes/support/ModuleLevel.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/schedule/AttentionKernel.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_DECOMPOSECOMPOSITES

@@ -3,7 +3,7 @@
 
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Build.h"
-#include "passes/support/Reach.h"
+#include "passes/training/Reach.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_DIFFERENTIATE

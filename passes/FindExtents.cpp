@@ -2,7 +2,7 @@
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/Extents.h"
+#include "passes/entry/Extents.h"
 
 using namespace mlir;
 using namespace mlir::grad;

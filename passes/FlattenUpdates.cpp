@@ -2,9 +2,9 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/Clusters.h"
-#include "passes/support/KernelTable.h"
-#include "passes/support/TrainedStates.h"
+#include "passes/kernel/Clusters.h"
+#include "passes/kernel/KernelTable.h"
+#include "passes/training/TrainedStates.h"
 
 #include "mlir/IR/Matchers.h"
 

@@ -4,11 +4,11 @@
 #include "dialects/grad/Build.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "passes/Passes.h"
+#include "passes/entry/Extents.h"
+#include "passes/entry/Ports.h"
+#include "passes/raise/CausalMask.h"
 #include "passes/raise/Match.h"
-#include "passes/support/AttentionKernel.h"
-#include "passes/support/CausalMask.h"
-#include "passes/support/Extents.h"
-#include "passes/support/Ports.h"
+#include "passes/schedule/AttentionKernel.h"
 
 using namespace mlir;
 using namespace mlir::grad;

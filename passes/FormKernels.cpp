@@ -2,11 +2,11 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
-#include "passes/support/Clusters.h"
-#include "passes/support/KernelTable.h"
-#include "passes/support/Outline.h"
-#include "passes/support/RepeatedValues.h"
-#include "passes/support/ScanEdit.h"
+#include "passes/graph/ScanEdit.h"
+#include "passes/kernel/Clusters.h"
+#include "passes/kernel/KernelTable.h"
+#include "passes/kernel/Outline.h"
+#include "passes/kernel/RepeatedValues.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 

@@ -3,13 +3,13 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/Clusters.h"
-#include "passes/support/CostModel.h"
-#include "passes/support/CutSums.h"
-#include "passes/support/Extents.h"
-#include "passes/support/KernelTable.h"
-#include "passes/support/ModuleLevel.h"
-#include "passes/support/NodeOrder.h"
+#include "passes/entry/Extents.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/entry/NodeOrder.h"
+#include "passes/kernel/Clusters.h"
+#include "passes/kernel/CostModel.h"
+#include "passes/kernel/KernelTable.h"
+#include "passes/schedule/CutSums.h"
 
 using namespace mlir;
 using namespace mlir::grad;

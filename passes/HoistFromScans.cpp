@@ -4,8 +4,8 @@
 #include "dialects/grad/Control.h"
 #include "dialects/grad/OverSteps.h"
 #include "passes/Passes.h"
-#include "passes/support/MicroBatches.h"
-#include "passes/support/ScanEdit.h"
+#include "passes/graph/ScanEdit.h"
+#include "passes/training/StepAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;

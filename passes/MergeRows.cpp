@@ -4,10 +4,10 @@
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/Extents.h"
-#include "passes/support/KernelTable.h"
-#include "passes/support/MergedDims.h"
-#include "passes/support/Outline.h"
+#include "passes/entry/Extents.h"
+#include "passes/kernel/KernelTable.h"
+#include "passes/kernel/MergedDims.h"
+#include "passes/kernel/Outline.h"
 
 using namespace mlir;
 using namespace mlir::grad;

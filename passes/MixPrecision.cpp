@@ -3,8 +3,8 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Grad.h"
-#include "passes/support/Outline.h"
-#include "passes/support/StorageCasts.h"
+#include "passes/graph/StorageCasts.h"
+#include "passes/kernel/Outline.h"
 
 #include "llvm/ADT/StringSet.h"
 

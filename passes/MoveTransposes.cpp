@@ -1,7 +1,7 @@
 // Moves transposes to where the fewest bytes are transposed.
 #include "passes/Passes.h"
-#include "passes/support/Permuted.h"
-#include "passes/support/TransposedOperands.h"
+#include "passes/graph/Permuted.h"
+#include "passes/graph/TransposedOperands.h"
 
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Permute.h"

@@ -3,7 +3,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"
-#include "passes/support/DelayedLaunches.h"
+#include "passes/memory/DelayedLaunches.h"
 
 #include <set>
 

@@ -1,7 +1,7 @@
 // Stores states in the shape and with the order of dims that their readers need.
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
-#include "passes/support/ScanEdit.h"
+#include "passes/graph/ScanEdit.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/StringSet.h"

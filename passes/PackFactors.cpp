@@ -2,11 +2,11 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "passes/Passes.h"
-#include "passes/support/CopyKernel.h"
-#include "passes/support/CostModel.h"
-#include "passes/support/KernelTable.h"
-#include "passes/support/ModuleLevel.h"
-#include "passes/support/OperandLayout.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/kernel/CostModel.h"
+#include "passes/kernel/KernelTable.h"
+#include "passes/layout/CopyKernel.h"
+#include "passes/layout/OperandLayout.h"
 
 using namespace mlir;
 using exec::PanelAttr;

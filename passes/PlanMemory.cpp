@@ -2,10 +2,10 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"
-#include "passes/support/CutStates.h"
-#include "passes/support/Outline.h"
-#include "passes/support/Placement.h"
-#include "passes/support/PlannedEntry.h"
+#include "passes/entry/PlannedEntry.h"
+#include "passes/kernel/Outline.h"
+#include "passes/memory/CutStates.h"
+#include "passes/memory/Placement.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -1,7 +1,7 @@
 // Raises what exporters decompose to the composites of the dialect. The forms are in `raise/`.
 #include "passes/Passes.h"
+#include "passes/entry/Ports.h"
 #include "passes/raise/Match.h"
-#include "passes/support/Ports.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Grad.h"
-#include "passes/support/StorageCasts.h"
+#include "passes/graph/StorageCasts.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_READSTORED

@@ -1,9 +1,9 @@
 // Keeps the memory of each entry within a budget by recomputing results.
 #include "dialects/exec/Exec.h"
 #include "passes/Passes.h"
-#include "passes/support/ModuleLevel.h"
-#include "passes/support/Placement.h"
-#include "passes/support/Recomputation.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/memory/Placement.h"
+#include "passes/memory/Recomputation.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
-#include "passes/support/Ports.h"
+#include "passes/entry/Ports.h"
 #include "runtime/include/gradc/roles.h"
 
 #include "llvm/ADT/StringSwitch.h"

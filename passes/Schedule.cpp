@@ -3,17 +3,17 @@
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/AttentionKernel.h"
-#include "passes/support/Clusters.h"
-#include "passes/support/CostModel.h"
-#include "passes/support/FactorPanels.h"
-#include "passes/support/InPlace.h"
-#include "passes/support/ModuleLevel.h"
-#include "passes/support/OperandLayout.h"
-#include "passes/support/ScheduleBlocks.h"
-#include "passes/support/Tuning.h"
-#include "passes/support/TurnedPanels.h"
-#include "passes/support/WinogradSchedule.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/kernel/Clusters.h"
+#include "passes/kernel/CostModel.h"
+#include "passes/kernel/InPlace.h"
+#include "passes/layout/FactorPanels.h"
+#include "passes/layout/OperandLayout.h"
+#include "passes/layout/TurnedPanels.h"
+#include "passes/schedule/AttentionKernel.h"
+#include "passes/schedule/ScheduleBlocks.h"
+#include "passes/schedule/Tuning.h"
+#include "passes/schedule/WinogradSchedule.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -61,7 +61,7 @@ private:
   /// until there are enough. All rows of the tile share the rhs' columns. `positions`: the root's
   /// leading dims that are positions in a picture.
   void registerTile(ArrayRef<int64_t> rowDims, int64_t positions = 0) {
-    bool byAmx = level.amxRows && readsPairs(kernel);
+    bool byAmx = level.amxRows && kernel.readsPairs();
     int64_t n = root.getRank() - 1, rows = 1, tileRows = byAmx ? level.amxRows : level.tileRows;
     for (int64_t d : rowDims)
       rows = std::min(rows * size(d), tileRows);
@@ -104,7 +104,7 @@ private:
     // instruction, so the bits of a row do not depend on the number of rows.
     ContractionLetters letters = op.getLetters();
     bool isInOrder = StringRef(letters.lhs).starts_with(StringRef(letters.result).drop_back());
-    if (level.amxRows && readsPairs(kernel) && !isInOrder)
+    if (level.amxRows && kernel.readsPairs() && !isInOrder)
       rows.clear();
     if (rows.size() > 1) {
       registerTile(rows);
@@ -168,7 +168,7 @@ private:
         order = longerFirst();
       // With 16-bit factors in pairs, twice as many steps fit in cache.
       block =
-          blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (readsPairs(kernel) ? 2 : 1));
+          blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (kernel.readsPairs() ? 2 : 1));
     } else if (turns()) {
       columnsFirst();
     } else if (tiles(order.front()) == 1) {

@@ -1,10 +1,10 @@
 // Estimates for each entry with a bucket for one row whether its rows are faster one by one.
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
-#include "passes/support/Extents.h"
-#include "passes/support/ModuleLevel.h"
-#include "passes/support/PlannedEntry.h"
-#include "passes/support/Ports.h"
+#include "passes/entry/Extents.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/entry/PlannedEntry.h"
+#include "passes/entry/Ports.h"
 #include "runtime/include/gradc/entries.h"
 
 #include "llvm/ADT/StringSet.h"

@@ -1,6 +1,6 @@
 // Shards products over ranks by columns and rows in turn.
 #include "passes/Passes.h"
-#include "passes/support/ShardPlan.h"
+#include "passes/distribution/ShardPlan.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_SHARDPRODUCTS

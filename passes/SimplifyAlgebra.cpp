@@ -1,6 +1,6 @@
 // Algebraic identities that hold for every value, including NaN, infinities and signed zeros.
 #include "passes/Passes.h"
-#include "passes/support/TransposedOperands.h"
+#include "passes/graph/TransposedOperands.h"
 
 #include "dialects/grad/Build.h"
 

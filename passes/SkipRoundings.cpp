@@ -3,7 +3,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
-#include "passes/support/StorageCasts.h"
+#include "passes/graph/StorageCasts.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_SKIPROUNDINGS

@@ -2,7 +2,7 @@
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/MergedDims.h"
+#include "passes/kernel/MergedDims.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

@@ -1,7 +1,7 @@
 // Converts a kernel's library call to the artifact's struct.
 #include "compiler/artifact/LibraryCall.h"
 
-#include "passes/support/LibraryForm.h"
+#include "passes/kernel/LibraryForm.h"
 
 using namespace mlir;
 using namespace gradc;

@@ -6,11 +6,9 @@
 #include "compiler/import/spec/StepSpec.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/Grad.h"
-#include "passes/support/DataParallel.h"
-#include "passes/support/MicroBatches.h"
-#include "passes/support/Ports.h"
-#include "passes/support/ShardPlan.h"
-#include "passes/support/Stages.h"
+#include "passes/distribution/ShardPlan.h"
+#include "passes/entry/Ports.h"
+#include "passes/training/StepAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;

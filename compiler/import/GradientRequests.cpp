@@ -3,7 +3,7 @@
 #include "compiler/import/GradientRequests.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"
-#include "passes/support/Reach.h"
+#include "passes/training/Reach.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -3,8 +3,8 @@
 
 #include "compiler/import/Groups.h"
 #include "compiler/import/spec/OptimizerSpec.h"
-#include "passes/support/Ports.h"
-#include "passes/support/TrainedStates.h"
+#include "passes/entry/Ports.h"
+#include "passes/training/TrainedStates.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

@@ -9,7 +9,7 @@
 #include "compiler/import/onnx/SequencePorts.h"
 #include "compiler/import/support/Names.h"
 #include "mlir/IR/Verifier.h"
-#include "passes/support/Ports.h"
+#include "passes/entry/Ports.h"
 #include "runtime/include/gradc/entries.h"
 
 using namespace mlir;

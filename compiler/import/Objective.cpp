@@ -5,9 +5,9 @@
 #include "compiler/import/Objective.h"
 #include "compiler/import/TrainedParameters.h"
 #include "dialects/grad/EntryAttributes.h"
-#include "passes/support/DataParallel.h"
-#include "passes/support/MicroBatches.h"
-#include "passes/support/TrainedStates.h"
+#include "passes/distribution/MicroBatches.h"
+#include "passes/training/StepAttributes.h"
+#include "passes/training/TrainedStates.h"
 
 using namespace mlir;
 using namespace mlir::grad;

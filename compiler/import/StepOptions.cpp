@@ -4,7 +4,7 @@
 
 #include "compiler/import/Distribution.h"
 #include "compiler/import/support/Names.h"
-#include "passes/support/MicroBatches.h"
+#include "passes/training/StepAttributes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

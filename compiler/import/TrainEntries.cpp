@@ -5,8 +5,8 @@
 #include "compiler/import/TrainedParameters.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"
-#include "passes/support/Reach.h"
-#include "passes/support/TrainedStates.h"
+#include "passes/training/Reach.h"
+#include "passes/training/TrainedStates.h"
 #include "runtime/include/gradc/entries.h"
 #include "llvm/ADT/StringSet.h"
 

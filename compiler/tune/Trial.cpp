@@ -3,7 +3,7 @@
 
 #include "compiler/codegen/Codegen.h"
 #include "dialects/grad/HostTensor.h"
-#include "passes/support/KernelScratch.h"
+#include "passes/schedule/KernelScratch.h"
 
 #include <algorithm>
 #include <cmath>

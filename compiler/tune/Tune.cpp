@@ -4,8 +4,8 @@
 
 #include "compiler/tune/Trial.h"
 #include "dialects/grad/Grad.h"
-#include "passes/support/ModuleLevel.h"
-#include "passes/support/ScheduleCandidates.h"
+#include "passes/entry/ModuleLevel.h"
+#include "passes/schedule/ScheduleCandidates.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;

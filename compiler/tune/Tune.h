@@ -2,7 +2,7 @@
 #ifndef COMPILER_TUNE_TUNE_H
 #define COMPILER_TUNE_TUNE_H
 
-#include "passes/support/Tuning.h"
+#include "passes/schedule/Tuning.h"
 #include "llvm/Support/Error.h"
 
 namespace gradc {

@@ -3,8 +3,8 @@
 #include "compiler/verify/Verify.h"
 #include "dialects/grad/Build.h"
 #include "dialects/grad/EntryAttributes.h"
-#include "passes/support/Stages.h"
-#include "passes/support/TrainedStates.h"
+#include "passes/training/StepAttributes.h"
+#include "passes/training/TrainedStates.h"
 #include "runtime/include/gradc/entries.h"
 
 #include <chrono>

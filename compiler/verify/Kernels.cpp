@@ -5,7 +5,7 @@
 #include "compiler/verify/Verify.h"
 #include "dialects/exec/Exec.h"
 #include "passes/Passes.h"
-#include "passes/support/ModuleLevel.h"
+#include "passes/entry/ModuleLevel.h"
 
 #include "mlir/Pass/PassManager.h"
 #include <cmath>

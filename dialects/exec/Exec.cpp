@@ -174,6 +174,13 @@ void KernelOp::setLayout(unsigned i, PanelAttr layout) {
   setLayoutsAttr(ArrayAttr::get(getContext(), all));
 }
 
+bool KernelOp::readsPairs() {
+  return llvm::any_of(llvm::seq(getBlock().getNumArguments()), [&](unsigned i) {
+    PanelAttr layout = getLayout(i);
+    return layout && layout.isOfPairs();
+  });
+}
+
 /// Whether an operand is read only by the part that computes a result. Blocks of other parts are
 /// not synchronized with it.
 static bool inOnePart(ArrayAttr parts, int64_t operand, int64_t result) {

@@ -262,6 +262,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     /// The layout of operand or result `i` (results follow operands); null: row-major.
     ::mlir::exec::PanelAttr getLayout(unsigned i);
     void setLayout(unsigned i, ::mlir::exec::PanelAttr layout);
+    /// Whether an operand is stored in pairs.
+    bool readsPairs();
     /// Whether a result may be written over an operand.
     bool mayOverwrite(unsigned operand, unsigned result);
     /// The kernel's root space: the type of its largest result, or of the new rows of a patch.

@@ -3,7 +3,7 @@
 #define PASSES_RAISE_MATCH_H
 
 #include "dialects/grad/Build.h"
-#include "passes/support/Extents.h"
+#include "passes/entry/Extents.h"
 
 namespace gradc {
 

@@ -6,7 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
-#include "passes/support/KernelScratch.h"
+#include "passes/schedule/KernelScratch.h"
 
 #include <algorithm>
 #include <cmath>

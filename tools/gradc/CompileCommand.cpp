@@ -1,6 +1,6 @@
 // gradc compile: turns a model or spec into an executable, library, object, or text.
 #include "compiler/tune/Tune.h"
-#include "passes/support/ModuleLevel.h"
+#include "passes/entry/ModuleLevel.h"
 #include "runtime/data/image/Decode.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"

@@ -4,7 +4,7 @@
 #define COMPILER_CODEGEN_CPU_ATTENTIONTILES_H
 
 #include "compiler/codegen/tile/Memory.h"
-#include "passes/support/AttentionKernel.h"
+#include "passes/schedule/AttentionKernel.h"
 
 namespace gradc::cpu::attention {
 

@@ -1,7 +1,7 @@
 // Zeros come first, then all tiles of the walk for each block.
 #include "compiler/codegen/cpu/BlockWalk.h"
 
-#include "passes/support/FactorPanels.h"
+#include "passes/layout/FactorPanels.h"
 
 using namespace mlir;
 using namespace gradc::cpu;

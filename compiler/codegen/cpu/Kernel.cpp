@@ -8,9 +8,9 @@
 #include "compiler/codegen/cpu/TurnedCopies.h"
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/support/FactorPanels.h"
-#include "passes/support/OperandLayout.h"
-#include "passes/support/Winograd.h"
+#include "passes/layout/FactorPanels.h"
+#include "passes/layout/OperandLayout.h"
+#include "passes/layout/Winograd.h"
 
 using namespace mlir;
 using namespace gradc::cpu;
@@ -157,7 +157,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     tiles.bind(argument, operands.back());
   }
   tiles.sumAlongLanes(gradc::laneSumChains(schedule, level));
-  if (level.amxRows && gradc::readsPairs(kernel)) // their products are summed in tile registers
+  if (level.amxRows && kernel.readsPairs()) // their products are summed in tile registers
     tiles.takeTileRegisters();
   auto finish = [&](LogicalResult emitted) {
     tiles.releaseTileRegisters();

@@ -2,7 +2,7 @@
 #include "compiler/codegen/cpu/PanelCopies.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/support/FactorPanels.h"
+#include "passes/layout/FactorPanels.h"
 
 using namespace mlir;
 using namespace gradc::cpu;

@@ -3,7 +3,7 @@
 #include "compiler/codegen/cpu/TurnedCopies.h"
 
 #include "compiler/codegen/cpu/PanelCopies.h"
-#include "passes/support/FactorPanels.h"
+#include "passes/layout/FactorPanels.h"
 
 using namespace mlir;
 using namespace gradc::cpu;

@@ -3,7 +3,7 @@
 #define COMPILER_CODEGEN_CPU_TURNEDCOPIES_H
 
 #include "compiler/codegen/tile/TileEmitter.h"
-#include "passes/support/TurnedPanels.h"
+#include "passes/layout/TurnedPanels.h"
 
 namespace gradc::cpu {
 

@@ -5,7 +5,7 @@
 #include "compiler/codegen/cpu/Winograd.h"
 
 #include "compiler/codegen/cpu/WinogradPatches.h"
-#include "passes/support/Winograd.h"
+#include "passes/layout/Winograd.h"
 
 using namespace mlir;
 using namespace gradc::cpu;

@@ -4,7 +4,7 @@
 
 #include "compiler/codegen/cpu/PanelCopies.h"
 #include "compiler/codegen/cpu/WinogradPatches.h"
-#include "passes/support/Winograd.h"
+#include "passes/layout/Winograd.h"
 
 using namespace mlir;
 using namespace gradc::cpu;

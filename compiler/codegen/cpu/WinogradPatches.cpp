@@ -1,7 +1,7 @@
 // Patches inside a picture and patches across its edge use two copies of the same loops.
 #include "compiler/codegen/cpu/WinogradPatches.h"
 
-#include "passes/support/Winograd.h"
+#include "passes/layout/Winograd.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 

@@ -6,7 +6,7 @@
 #include "compiler/codegen/tile/Amx.h"
 #include "compiler/codegen/tile/Prefetcher.h"
 #include "compiler/codegen/tile/Window.h"
-#include "passes/support/Extents.h"
+#include "passes/entry/Extents.h"
 
 #include <set>
 

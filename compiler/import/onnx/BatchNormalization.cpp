@@ -3,7 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
-#include "passes/support/DataParallel.h"
+#include "passes/training/StepAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;

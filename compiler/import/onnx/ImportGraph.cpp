@@ -5,7 +5,7 @@
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
 #include "dialects/grad/EntryAttributes.h"
-#include "passes/support/Coupling.h"
+#include "passes/entry/Coupling.h"
 
 using namespace mlir;
 using namespace mlir::grad;

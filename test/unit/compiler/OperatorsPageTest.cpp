@@ -6,7 +6,7 @@
 
 #include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Node.h"
-#include "passes/support/Reach.h"
+#include "passes/training/Reach.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

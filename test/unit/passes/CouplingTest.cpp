@@ -1,5 +1,5 @@
 // Which entries keep their rows independent: the results for a row must not depend on other rows.
-#include "passes/support/Coupling.h"
+#include "passes/entry/Coupling.h"
 
 #include "dialects/grad/Grad.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

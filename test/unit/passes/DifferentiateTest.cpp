@@ -1,7 +1,7 @@
 // Gradients as numbers: whole programs against directional differences, nested requests, and reach.
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-#include "passes/support/Reach.h"
+#include "passes/training/Reach.h"
 
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>

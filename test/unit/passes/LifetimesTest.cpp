@@ -1,5 +1,5 @@
 // The lifetimes of storage in schedules with loops and branches.
-#include "passes/support/Lifetimes.h"
+#include "passes/memory/Lifetimes.h"
 
 #include <gtest/gtest.h>
 

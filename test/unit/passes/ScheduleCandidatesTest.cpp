@@ -1,5 +1,5 @@
 // Schedules that tuning may choose compute the right results, however their units are divided.
-#include "passes/support/ScheduleCandidates.h"
+#include "passes/schedule/ScheduleCandidates.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

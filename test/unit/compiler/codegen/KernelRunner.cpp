@@ -3,8 +3,8 @@
 
 #include "dialects/grad/Evaluate.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/support/InPlace.h"
-#include "passes/support/KernelScratch.h"
+#include "passes/kernel/InPlace.h"
+#include "passes/schedule/KernelScratch.h"
 #include "test/unit/compiler/codegen/KernelTesting.h"
 #include "gtest/gtest.h"
 

@@ -2,7 +2,7 @@
 #include "TrainingTesting.h"
 
 #include "dialects/grad/Grad.h"
-#include "passes/support/TrainedStates.h"
+#include "passes/training/TrainedStates.h"
 
 using namespace mlir;
 using namespace mlir::grad;

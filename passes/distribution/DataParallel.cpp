@@ -1,0 +1,161 @@
+// Adds sums over ranks where a single-process step sums over the rows of its batch.
+#include "passes/distribution/DataParallel.h"
+
+#include "dialects/grad/Build.h"
+#include "passes/distribution/MicroBatches.h"
+#include "passes/distribution/RowSums.h"
+#include "passes/entry/Ports.h"
+#include "passes/training/StepAttributes.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+std::unique_ptr<DataParallel> DataParallel::of(func::FuncOp function) {
+  if (!function->hasAttr(ranksName))
+    return nullptr;
+  return std::unique_ptr<DataParallel>(new DataParallel(function));
+}
+
+DataParallel::DataParallel(func::FuncOp function)
+    : function(function), exit(function.front().getTerminator()), b(exit) {
+  auto options = function->getAttrOfType<DictionaryAttr>(ranksName);
+  bf16 = options && options.contains("bf16");
+  isSynchronized = options && options.contains("synchronize_batch_norm");
+  isCut = options && options.contains("cut");
+}
+
+Value DataParallel::sum(Value value) {
+  return AllReduceOp::create(b, value.getLoc(), value, /*bf16=*/false).getResult(0);
+}
+
+/// 0 on a rank without rows, whose means and counts are those of one row that is not there.
+Value DataParallel::whereRows(OpBuilder &builder, Value value, Value rankRows) {
+  Expr x(builder, value.getLoc(), value), n = x.with(rankRows);
+  Expr isThere = n.compare(ComparePredicate::gt, n.splat(0));
+  return isThere.broadcastScalar(x.type().clone(b.getI1Type())).select(x, x.splat(0));
+}
+
+Value DataParallel::whereRows(Value value) { return whereRows(b, value, rows); }
+
+/// Times the portion of all rows that this rank has.
+static Expr byPortion(Expr x, Value portion) {
+  return x * x.with(portion).cast(x.type().getElementType()).broadcastScalar(x.type());
+}
+
+/// The mean over ranks, each of which counts as its rows.
+Value DataParallel::meanByRows(Value value) {
+  return sum(whereRows(byPortion(Expr(b, value.getLoc(), value), portion)));
+}
+
+/// A numerator that has no count of its own counts as the rank's rows do.
+Value DataParallel::inverseOf(Value denominator, bool counts) {
+  Expr x(b, denominator.getLoc(), denominator);
+  return counts ? gradc::inverseOf(x.with(sum(whereRows(denominator)))) : byPortion(1 / x, portion);
+}
+
+/// Of a quotient over all rows. One that has no count of its own, a mean of the model's or a
+/// regularizer, counts as the rank's rows do.
+Value DataParallel::shareOf(Value numerator, Value denominator) {
+  Expr x(b, numerator.getLoc(), numerator);
+  if (!matchPattern(denominator, m_Constant()))
+    return x * gradc::inverseOf(x.with(sum(whereRows(denominator))));
+  return whereRows(byPortion(x, portion) / x.with(denominator));
+}
+
+void DataParallel::findPortion() {
+  StringRef role = gradc_role_name(GRADC_ROLE_RANK_ROWS);
+  rows = argumentOfRole(function, role);
+  if (!rows)
+    rows = addArgument(function, RankedTensorType::get({}, b.getF32Type()), role, role);
+  OpBuilder begin = OpBuilder::atBlockBegin(&function.front());
+  Expr mine(begin, function.getLoc(), rows);
+  auto all = AllReduceOp::create(begin, function.getLoc(), rows, /*bf16=*/false);
+  portion = mine / mine.with(all.getResult(0));
+}
+
+LogicalResult DataParallel::begin() {
+  SmallVector<Value> numerators = resultsOfRole(function, lossNumeratorRole),
+                     denominators = resultsOfRole(function, lossDenominatorRole);
+  if (numerators.empty() || numerators.size() != denominators.size())
+    return function.emitError("expected results with roles \"")
+           << lossNumeratorRole << "\" and \"" << lossDenominatorRole
+           << "\" for a step of several ranks, found " << numerators.size() << " and "
+           << denominators.size();
+  SmallVector<Value> summed = numerators;
+  llvm::append_range(summed, denominators);
+  for (gradc_role role : {GRADC_ROLE_METRIC, GRADC_ROLE_SUMS})
+    llvm::append_range(summed, resultsOfRole(function, gradc_role_name(role)));
+  FailureOr<SmallVector<Value>> ofMeans = checkRowSums(function, summed);
+  if (failed(ofMeans))
+    return failure();
+  findPortion();
+  for (Value gradient : *ofMeans) {
+    OpBuilder behind(function.getContext());
+    behind.setInsertionPointAfterValue(gradient);
+    Value scaled = byPortion(Expr(behind, gradient.getLoc(), gradient), portion);
+    gradient.replaceUsesWithIf(
+        scaled, [&](OpOperand &use) { return use.getOwner() != scaled.getDefiningOp(); });
+  }
+  return success();
+}
+
+bool DataParallel::isOwn(Operation *op) const {
+  Operation *quotient = portion.getDefiningOp();
+  return op == quotient || llvm::is_contained(quotient->getOperands(), op->getResult(0));
+}
+
+void DataParallel::shareLoss() {
+  SmallVector<Value> numerators = resultsOfRole(function, lossNumeratorRole),
+                     denominators = resultsOfRole(function, lossDenominatorRole);
+  Value total;
+  for (auto [numerator, denominator] : llvm::zip_equal(numerators, denominators)) {
+    Expr term(b, numerator.getLoc(), shareOf(numerator, denominator));
+    total = total ? (term.with(total) + term).get() : term.get();
+  }
+  exit->setOperand(0, total);
+  for (StringRef served : {lossNumeratorRole, lossDenominatorRole})
+    eraseResults(function, served);
+}
+
+/// Numbers about the batch, and statistics that the forward has updated by this rank's rows.
+void DataParallel::sumResults() {
+  for (OpOperand &result : exit->getOpOperands()) {
+    StringRef role = roleOfResult(function, result.getOperandNumber());
+    if (role == gradc_role_name(GRADC_ROLE_METRIC))
+      result.set(meanByRows(result.get()));
+    else if (role == gradc_role_name(GRADC_ROLE_SUMS))
+      result.set(sum(whereRows(result.get())));
+  }
+  if (isSynchronized)
+    return; // statistics are those of all ranks
+  for (auto write : llvm::to_vector(function.getOps<WriteOp>())) {
+    write.getValueMutable().assign(meanByRows(write.getValue()));
+    write->moveBefore(exit);
+  }
+}
+
+void DataParallel::sumGradients(MutableArrayRef<Value> gradients) {
+  for (Value &gradient : gradients) {
+    bool isNarrow = bf16 && getElementTypeOrSelf(gradient).isF32();
+    gradient = AllReduceOp::create(b, gradient.getLoc(), gradient, isNarrow).getResult(0);
+  }
+}
+
+void DataParallel::scatterGradients(ArrayRef<Value> parameters, MutableArrayRef<Value> gradients) {
+  for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
+    bool isNarrow = bf16 && getElementTypeOrSelf(gradient).isF32();
+    Attribute state = parameter.getDefiningOp<ReadOp>().getStateAttr();
+    gradient =
+        ReduceScatterOp::create(b, gradient.getLoc(), gradient, b.getArrayAttr(state), isNarrow)
+            .getResult(0);
+  }
+}
+
+void DataParallel::sumLoss() { exit->setOperand(0, sum(exit->getOperand(0))); }
+
+Value DataParallel::onAll(Value condition) {
+  Expr isNot = Expr(b, condition.getLoc(), condition).apply<NotOp>();
+  Expr count = isNot.with(sum(isNot.cast(b.getF32Type())));
+  return count.compare(ComparePredicate::eq, count.splat(0));
+}

@@ -1,0 +1,151 @@
+// Collects the layouts that the kernels of all entries read states in.
+#include "passes/layout/StateForms.h"
+
+#include "dialects/exec/Exec.h"
+#include "passes/entry/NodeOrder.h"
+#include "passes/layout/OperandLayout.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+using exec::PanelAttr;
+
+StateForms::StateForms(ModuleOp module, const SymbolTable &symbols, const exec::Level &level)
+    : symbols(symbols), level(level) {
+  for (auto state : module.getOps<StateOp>()) {
+    index[state.getSymName()] = storages.size();
+    storages.emplace_back().state = state;
+  }
+  for (auto function : module.getOps<func::FuncOp>())
+    for (auto write : function.getOps<WriteOp>())
+      written.insert({function, write.getStateAttr()});
+  for (auto function : module.getOps<func::FuncOp>())
+    function.walk([&](Operation *op) { note(op); });
+  for (StateStorage &storage : storages) {
+    putPrimaryFirst(storage);
+    dropMirrorsOfOneRun(storage);
+  }
+  for (auto function : module.getOps<func::FuncOp>())
+    function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
+}
+
+PanelAttr StateForms::wantedBy(OpOperand &use) const {
+  auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
+  return launch ? wantedLayout(symbols.lookup<exec::KernelOp>(launch.getKernel()),
+                               use.getOperandNumber(), level)
+                : PanelAttr();
+}
+
+Type StateForms::narrowedState(exec::LaunchOp launch) const {
+  if (level.isCuda() || !llvm::all_of(launch->getUsers(), llvm::IsaPred<exec::LaunchOp>))
+    return nullptr;
+  return narrowedElement(symbols.lookup<exec::KernelOp>(launch.getKernel()));
+}
+
+/// Collects what the users of each state want, in program order: the forward comes first.
+void StateForms::note(Operation *op) {
+  if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
+    noteLaunch(launch);
+  } else if (auto read = dyn_cast<ReadOp>(op)) {
+    for (Operation *user : read.getResult().getUsers())
+      of(read.getState()).fixed |= !isa<exec::LaunchOp>(user);
+  } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    for (FlatSymbolRefAttr state : collective.getCutStates())
+      of(state.getValue()).isDivided = true;
+  } else if (auto write = dyn_cast<WriteOp>(op)) {
+    StateStorage &storage = of(write.getState());
+    // What ranks gather is as the launch has stored it. Other collectives are row-major.
+    Operation *writer = storageRoot(write.getValue()).getDefiningOp();
+    storage.fixed |= isa_and_nonnull<CollectiveOpInterface>(writer) && !writerOf(write.getValue());
+    // Rows of a table are adjacent elements.
+    if (auto launch = dyn_cast_or_null<exec::LaunchOp>(writer))
+      storage.fixed |= bool(symbols.lookup<exec::KernelOp>(launch.getKernel()).getPatchAttr());
+    for (Operation *user : write.getValue().getUsers())
+      storage.fixed |= !isa<WriteOp, exec::LaunchOp, CollectiveOpInterface>(user);
+  }
+}
+
+void StateForms::noteLaunch(exec::LaunchOp launch) {
+  for (OpOperand &operand : launch->getOpOperands()) {
+    Value v = operand.get();
+    Type narrow;
+    if (auto rounding = v.getDefiningOp<exec::LaunchOp>())
+      if ((narrow = narrowedState(rounding)))
+        v = rounding.getOperand(0);
+    PanelAttr wanted = wantedBy(operand);
+    auto read = v.getDefiningOp<ReadOp>();
+    if (CopyForm form{wanted, narrow}; read && (wanted || narrow))
+      noteForm(launch, read, form);
+  }
+}
+
+void StateForms::noteForm(exec::LaunchOp reader, ReadOp read, CopyForm form) {
+  StateStorage &storage = of(read.getState());
+  if (!llvm::is_contained(storage.forms, form))
+    storage.forms.push_back(form);
+  Operation *entry = reader->getParentOp();
+  if (!written.contains({entry, read.getStateAttr()}) && !llvm::is_contained(storage.lasting, form))
+    storage.lasting.push_back(form);
+}
+
+/// Whether the padding of the panels is more than ranks should send each other for it.
+static bool padsMuch(StateOp state, PanelAttr layout) {
+  constexpr int64_t padding = 32; // one part in that many
+  auto type = cast<RankedTensorType>(state.getType());
+  int64_t bytes = bytesOf(type);
+  return exec::layoutBytes(type, layout) - bytes > bytes / padding;
+}
+
+/// A mirror of fewer digits makes no primary, nor does a transformed filter, because updates need
+/// values. A row-major state that a contraction reads has panels beside it.
+void StateForms::putPrimaryFirst(StateStorage &storage) {
+  auto &forms = storage.forms;
+  if (!forms.empty() && forms[0].element) {
+    auto *whole = llvm::find_if(
+        forms, [](const CopyForm &form) { return !form.element && !form.layout.isWinograd(); });
+    if (whole == forms.end())
+      forms.insert(forms.begin(), CopyForm());
+    else
+      std::rotate(forms.begin(), whole, whole + 1);
+  }
+  if (storage.isDivided && !forms.empty() && forms[0].layout && !forms[0].layout.isWinograd())
+    storage.fixed |= padsMuch(storage.state, forms[0].layout);
+  if (!forms.empty() && forms[0].layout && (storage.fixed || forms[0].layout.isWinograd()))
+    forms.insert(forms.begin(), CopyForm());
+}
+
+/// Panels are packed for a reader as fast as for a mirror, and need memory only until they are
+/// read. A mirror of fewer digits serves the forward, too, and a transformed filter is not packed
+/// by rows.
+void StateForms::dropMirrorsOfOneRun(StateStorage &storage) {
+  auto lasts = [&](const CopyForm &form) {
+    return form.element || form.layout.isWinograd() || llvm::is_contained(storage.lasting, form);
+  };
+  if (!storage.forms.empty())
+    storage.forms.erase(std::remove_if(storage.forms.begin() + 1, storage.forms.end(),
+                                       [&](const CopyForm &form) { return !lasts(form); }),
+                        storage.forms.end());
+}
+
+void StateForms::alignUpdates(exec::LaunchOp launch) {
+  SmallVector<StateStorage *> updated;
+  for (Value result : launch.getResults())
+    for (Operation *user : result.getUsers()) {
+      auto gather = dyn_cast<CollectiveOpInterface>(user);
+      Value value = gather && gather->getNumResults() == 1 ? gather->getResult(0) : result;
+      for (Operation *writer : value.getUsers())
+        if (auto write = dyn_cast<WriteOp>(writer))
+          updated.push_back(&of(write.getState()));
+    }
+  for (StateStorage *storage : updated) {
+    if (storage->fixed || !storage->forms.empty())
+      continue;
+    auto *model = llvm::find_if(updated, [&](StateStorage *other) {
+      return !other->fixed && !other->forms.empty() && other->forms[0].layout &&
+             !other->forms[0].layout.isWinograd() &&
+             other->state.getType() == storage->state.getType();
+    });
+    if (model != updated.end())
+      storage->forms = {(*model)->forms[0]};
+  }
+}

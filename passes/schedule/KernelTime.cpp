@@ -1,0 +1,179 @@
+// Counts vector instructions: of loops, those that each op takes for a vector; of products, the
+// multiply-adds of their register tiles, or the loads if these take longer.
+#include "passes/schedule/KernelTime.h"
+
+#include "dialects/grad/Grad.h"
+#include "passes/kernel/Clusters.h"
+#include "passes/layout/FactorPanels.h"
+#include "passes/schedule/AttentionKernel.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+
+namespace {
+
+class KernelTime {
+public:
+  KernelTime(exec::KernelOp kernel, const exec::Level &core)
+      : kernel(kernel), core(core), schedule(kernel.getScheduleAttr()), lanes(schedule.getLanes()) {
+  }
+
+  double run() {
+    double seconds = turningSeconds();
+    for (Operation &op : kernel.getBlock().without_terminator())
+      seconds += secondsOf(&op);
+    return seconds;
+  }
+
+private:
+  static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+  /// Elements of whole vectors.
+  double padded(RankedTensorType type) {
+    if (type.getRank() == 0)
+      return double(lanes);
+    bool isAcross = hasVectorsOfRows() && type.getShape() == kernel.getRoot().getShape();
+    int64_t row = type.getDimSize(isAcross ? vectorDim() : type.getRank() - 1);
+    return row == 0
+               ? 0
+               : double(type.getNumElements()) / double(row) * double(llvm::alignTo(row, lanes));
+  }
+
+  /// The root's dim along which vectors run.
+  int64_t vectorDim() { return exec::laneDim(schedule.getTile(), lanes); }
+  bool hasVectorsOfRows() { return vectorDim() + 1 < kernel.getRoot().getRank(); }
+
+  /// Two vector instructions per cycle, of which loops reach a part.
+  double loop(double elements) const {
+    constexpr double reached = 0.87;
+    return elements / (core.f32Flops / 2 * reached);
+  }
+
+  double secondsOf(Operation *op) {
+    if (auto product = dyn_cast<ContractionOpInterface>(op))
+      return productSeconds(product);
+    if (auto attention = dyn_cast<AttentionOpInterface>(op))
+      return attentionSeconds(attention);
+    switch (gradc::loopKind(op)) {
+    case LoopKind::elementwise:
+      if (op->getNumOperands() == 0)
+        return 0;
+      return loop(padded(typeOf(op->getResult(0))) *
+                  double(cast<CostOpInterface>(op).getInstructions()));
+    case LoopKind::reduction:
+      return loop(padded(typeOf(op->getOperand(0))));
+    case LoopKind::movement:
+      return gradc::movesLanes(op) ? loop(padded(typeOf(op->getResult(0))) * 5) : 0;
+    default:
+      return 0;
+    }
+  }
+
+  /// Multiply-adds per second of the kernel's element type, of 32 bits or more.
+  double peak() const { return core.f32Flops * double(4 * lanes) / double(core.vectorBytes); }
+
+  /// A vector of a factor is loaded, goes through a shuffle per halving of the square, and is
+  /// stored; pages are far apart.
+  double turningSeconds() {
+    constexpr double instructions = 12;
+    if (!schedule || !schedule.getTurned())
+      return 0;
+    Value operand = kernel.getBlock().getArgument(schedule.getTurned().getOperand());
+    return loop(instructions * padded(typeOf(operand)));
+  }
+
+  double productSeconds(ContractionOpInterface op) {
+    double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
+    RankedTensorType result = typeOf(op->getResult(0));
+    if (int64_t m = schedule.getWinogradOutputs()) { // a gradient adds the sums of blocks to memory
+      bool isGradient = !schedule.getBlock().empty();
+      double share = m == 4 ? (isGradient ? 0.55 : 0.6) : (isGradient ? 0.6 : 0.71);
+      return flops * double(exec::winogradSlots(m)) / double(9 * m * m) / (core.f32Flops * share);
+    }
+    bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
+    if (hasVectorsOfRows())
+      flops *= shuffles(op);
+    if (result.getRank() > 0 && result.getShape().back() > 0)
+      flops *= padded(result) / double(result.getNumElements());
+    return flops / ((isBf16 ? core.bf16Flops : peak()) * streamShare(op) * tileShare(op));
+  }
+
+  /// For vectors along the rows, the instructions per multiply-add: a lhs with the sum along its
+  /// rows goes through registers in squares.
+  double shuffles(ContractionOpInterface op) {
+    constexpr double perVector = 5; // of the lhs
+    if (schedule.hasLaneSums())
+      return 1;
+    ContractionLetters letters = op.getLetters();
+    double columns = double(kernel.getRoot().getShape().back());
+    return 1 + (letters.isSummed(letters.lhs.back()) ? perVector / columns : 0);
+  }
+
+  /// The part of the peak that a product with a full tile reaches, between what Zen 4 and Zen 5
+  /// cores reach.
+  double streamShare(ContractionOpInterface op) {
+    if (!schedule.getBlock().empty())
+      return op.getLetters().window ? 0.74 : 0.8;
+    return op.getLetters().window ? 0.87 : 0.94;
+  }
+
+  /// Products and exponentials of whole register tiles. Vectors are along queries, or along keys in
+  /// a gradient.
+  double attentionSeconds(AttentionOpInterface op) {
+    constexpr double exponential = 26; // instructions
+    AttentionForm form = op.getAttention();
+    AttentionSizes sizes(form);
+    int64_t panel = lanes * core.tileVectors;
+    auto [across, along] = form.isGradient() ? std::pair(sizes.queries, sizes.keys)
+                                             : std::pair(sizes.keys, sizes.queries);
+    double whole = double(llvm::alignTo(across, core.tileRows)) *
+                   double(llvm::alignTo(along, panel)) / double(sizes.queries * sizes.keys);
+    double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
+    return whole * (flops / (peak() * attentionShare) + loop(double(sizes.pairs()) * exponential));
+  }
+
+  /// The part of a tile's cycles in which it multiplies: a tile loads its columns and one number,
+  /// or vector, for each row.
+  double tileShare(ContractionOpInterface op) {
+    ArrayRef<int64_t> tile = schedule.getTile(), shape = kernel.getRoot().getShape();
+    if (tile.empty())
+      return 0.1;
+    int64_t columns = 1, rows = 1; // of accumulators
+    for (auto [dim, size, step] : llvm::enumerate(shape, tile)) {
+      int64_t extent = std::min(size, step);
+      if (int64_t(dim) == vectorDim())
+        columns =
+            std::max<int64_t>(llvm::divideCeil(extent, schedule.hasLaneSums() ? 1 : lanes), 1);
+      else
+        rows *= extent;
+    }
+    ContractionLetters letters = op.getLetters();
+    bool sums = llvm::any_of(letters.lhs, [&](char letter) { return letters.isSummed(letter); });
+    double products = double(rows * columns);
+    double loads = sums ? double(rows + columns) : double(rows * columns) * 0.5 + double(columns);
+    constexpr double chains = 8; // two units, four cycles
+    return std::min(1.0, products / std::max({products, loads, chains}));
+  }
+
+  static constexpr double attentionShare = 0.8;
+
+  exec::KernelOp kernel;
+  const exec::Level &core;
+  exec::ScheduleAttr schedule;
+  int64_t lanes;
+};
+
+} // namespace
+
+double gradc::computingSeconds(exec::KernelOp kernel, const exec::Level &core) {
+  return KernelTime(kernel, core).run();
+}
+
+bool gradc::streamsWeights(exec::KernelOp kernel) {
+  constexpr int64_t fewRows = 64;
+  auto product = dyn_cast_or_null<ContractionOpInterface>(productOf(kernel));
+  if (!product || product.getLetters().window)
+    return false;
+  auto result = cast<RankedTensorType>(product->getResult(0).getType());
+  return result.getRank() > 0 && result.getNumElements() <= fewRows * result.getShape().back();
+}

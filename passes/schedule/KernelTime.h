@@ -1,0 +1,19 @@
+// Predicts how long a CPU kernel computes.
+#ifndef PASSES_SCHEDULE_KERNELTIME_H
+#define PASSES_SCHEDULE_KERNELTIME_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
+
+namespace gradc {
+
+/// Seconds that one thread takes for a scheduled kernel's arithmetic, if all operands are in
+/// cache. `core`: the level with the rates of the machine's core.
+double computingSeconds(mlir::exec::KernelOp kernel, const mlir::exec::Level &core);
+
+/// Whether a kernel is a product of so few rows that it waits for its weights.
+bool streamsWeights(mlir::exec::KernelOp kernel);
+
+} // namespace gradc
+
+#endif

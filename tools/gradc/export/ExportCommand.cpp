@@ -1,0 +1,123 @@
+// gradc export: writes the trained model as ONNX, or its weights as safetensors, from an artifact,
+// a checkpoint, or both.
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Export.h"
+#include "runtime/train/Predict.h"
+#include "runtime/train/Progress.h"
+#include "tools/gradc/Command.h"
+#include "tools/gradc/Compilation.h"
+#include "tools/gradc/Files.h"
+#include "tools/gradc/export/Safetensors.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace gradc {
+using namespace runtime;
+namespace {
+
+struct Settings {
+  std::string file, checkpoint, output;
+};
+
+/// Writes the model's own tensors in a session, without optimizer state.
+Status writeWeights(Session &session, const std::string &output) {
+  const Artifact &artifact = session.artifact();
+  auto exported = ExportedValues::compute(session);
+  if (!exported)
+    return exported.status();
+  std::vector<std::vector<std::byte>> values;
+  std::vector<NamedArray> arrays;
+  for (uint32_t i = 0; i < artifact.states().size(); ++i) {
+    const gradc_artifact_state &state = artifact.states()[i];
+    std::string name(modelName(artifact.string(state.tensor.name), state.kind));
+    // Skips states that are not initializers of the model, and those added by its preprocessing.
+    if (state.places.count == 0 || llvm::StringRef(name).starts_with(GRADC_FITTED_PREFIX))
+      continue;
+    auto shape = artifact.elements<int64_t>(state.tensor.shape);
+    std::vector<std::byte> &value = values.emplace_back(state.tensor.bytes);
+    if (Status read = exported->read(i, value.data()); !read.ok())
+      return read;
+    arrays.push_back(
+        {std::move(name), gradc_dtype(state.tensor.dtype), {shape.begin(), shape.end()}, value});
+  }
+  return writeSafetensors(output, arrays);
+}
+
+/// The same, from a checkpoint only.
+Status writeWeights(const Checkpoint &checkpoint, const std::string &output) {
+  std::vector<NamedArray> arrays;
+  for (const Checkpoint::State &state : checkpoint.weights())
+    arrays.push_back({std::string(modelName(state.name, state.kind)),
+                      state.dtype,
+                      {state.shape.begin(), state.shape.end()},
+                      state.bytes});
+  return writeSafetensors(output, arrays);
+}
+
+Status exportArtifact(const Settings &settings, bool onnx) {
+  auto artifact = Artifact::open(settings.file);
+  if (!artifact)
+    return artifact.status();
+  auto session = Session::create(*artifact, {});
+  if (!session)
+    return session.status();
+  if (!settings.checkpoint.empty()) {
+    auto checkpoint = openWeights(settings.checkpoint);
+    if (!checkpoint)
+      return checkpoint.status();
+    if (Status restored = checkpoint->restore(**session); !restored.ok())
+      return restored;
+  }
+  if (!onnx)
+    return writeWeights(**session, settings.output);
+  Status exported = exportOnnx(**session, settings.output);
+  std::string inputs(exportedInputs(**artifact));
+  if (exported.ok() && !inputs.empty())
+    llvm::outs() << printable(inputs) << "\n";
+  return exported;
+}
+
+Status exportModel(const Settings &settings) {
+  bool onnx = llvm::StringRef(settings.output).ends_with(".onnx");
+  if (!onnx && !llvm::StringRef(settings.output).ends_with(".safetensors"))
+    return Status(Code::usage, "expected an output that ends in .onnx or .safetensors, found " +
+                                   settings.output);
+  bool folder = llvm::sys::fs::is_directory(settings.file);
+  if (!folder && !isCheckpoint(settings.file))
+    return exportArtifact(settings, onnx);
+  if (onnx)
+    return Status(Code::usage, "a checkpoint holds no model: expected gradc export TRAINER "
+                               "--checkpoint " +
+                                   settings.file + " -o " + settings.output);
+  if (!settings.checkpoint.empty())
+    return Status(Code::usage,
+                  "expected a trainer beside --checkpoint, found the checkpoint " + settings.file);
+  auto checkpoint = openWeights(settings.file);
+  return checkpoint ? writeWeights(*checkpoint, settings.output) : checkpoint.status();
+}
+
+} // namespace
+
+void addExport(CLI::App &app, Runner &run) {
+  auto settings = std::make_shared<Settings>();
+  CLI::App *command =
+      app.add_subcommand("export", "write the trained model as ONNX, or its weights");
+  command->add_option("file", settings->file, "a compiled trainer or a checkpoint")->required();
+  command->add_option(
+      "--checkpoint", settings->checkpoint,
+      "whose weights to take: a checkpoint, or the best of a folder, else its newest; default: "
+      "the initial ones");
+  command->add_option("-o,--output", settings->output, "model.onnx or weights.safetensors")
+      ->required();
+  command->callback([=, &run] {
+    run = [=] {
+      if (int code = expectNoneOf(settings->output, {settings->file, settings->checkpoint}))
+        return code;
+      Status status = exportModel(*settings);
+      return status.ok() ? 0 : fail(status);
+    };
+  });
+}
+
+} // namespace gradc

@@ -1,0 +1,216 @@
+// gradc inspect: prints the content of a file that gradc reads or writes.
+#include "tools/gradc/inspect/Inspect.h"
+
+#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/spec/TrainingSpec.h"
+#include "compiler/import/support/Safetensors.h"
+#include "runtime/base/DataType.h"
+#include "runtime/data/source/CsvReader.h"
+#include "runtime/data/source/IdxHeader.h"
+#include "runtime/data/source/Inflate.h"
+#include "runtime/data/source/NpyHeader.h"
+#include "runtime/data/source/ZipArchive.h"
+#include "tools/gradc/Command.h"
+#include "tools/gradc/Compilation.h"
+#include "tools/gradc/Files.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+namespace gradc {
+namespace {
+
+int inspectModel(const std::string &path) {
+  auto context = createContext();
+  Console console(*context);
+  auto model = OnnxModel::read(*context, path);
+  if (failed(model))
+    return exitCode(Code::invalid);
+  const onnx::GraphProto &graph = (*model)->graph();
+  fmt::print("ONNX model, opset {}, {} nodes, {} initializers\n", (*model)->opset(),
+             graph.node_size(), graph.initializer_size());
+  auto printValues = [](const char *what, const auto &values, auto &&skip) {
+    for (const onnx::ValueInfoProto &value : values) {
+      if (skip(value.name()))
+        continue;
+      const auto &type = value.type().tensor_type();
+      std::vector<std::string> dims;
+      for (const auto &dim : type.shape().dim())
+        dims.push_back(dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                       : dim.dim_param().empty() ? "?"
+                                                 : dim.dim_param());
+      fmt::print("  {:6}  {}  {} [{}]\n", what, value.name(), dataTypeName(type.elem_type()),
+                 fmt::join(dims, ", "));
+    }
+  };
+  printValues("input", graph.input(),
+              [&](const std::string &name) { return (*model)->initializer(name) != nullptr; });
+  printValues("output", graph.output(), [](const std::string &) { return false; });
+
+  std::map<std::string, int> ops;
+  for (const onnx::NodeProto &node : graph.node())
+    ++ops[node.op_type()];
+  fmt::print("ops\n");
+  for (const auto &[op, count] : ops)
+    fmt::print("  {:>6}  {}\n", count, op);
+  std::vector<InspectedTensor> tensors;
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    tensors.push_back({tensor.name(),
+                       dataTypeName(tensor.data_type()),
+                       {tensor.dims().begin(), tensor.dims().end()},
+                       int64_t(tensor.raw_data().size())});
+  printTensors("initializers", tensors);
+  return exitCode(Code::ok);
+}
+
+int inspectSpec(const std::string &path) {
+  auto context = createContext();
+  Console console(*context);
+  auto spec = SpecFile::read(*context, path);
+  if (failed(spec) || failed((*spec)->check()))
+    return exitCode(Code::invalid);
+  fmt::print("training spec of the model {}\n{}", (*spec)->resolve((*spec)->get().model()),
+             (*spec)->get().DebugString());
+  return exitCode(Code::ok);
+}
+
+InspectedTensor inspected(std::string name, const runtime::NpyHeader &header) {
+  return {std::move(name), runtime::findDataType(header.dtype)->name, header.shape,
+          int64_t(header.dataBytes)};
+}
+
+int inspectNpy(const std::string &path, std::span<const std::byte> bytes) {
+  auto header = runtime::parseNpy(bytes, path);
+  if (!header)
+    return fail(header.status());
+  fmt::print(".npy array\n");
+  printTensors("arrays", inspected("array", *header));
+  return exitCode(Code::ok);
+}
+
+int inspectNpz(const std::string &path, std::span<const std::byte> bytes) {
+  auto members = runtime::listZip(bytes, path);
+  if (!members)
+    return fail(members.status());
+  std::vector<InspectedTensor> tensors;
+  for (const runtime::ZipMember &member : *members) {
+    auto start = runtime::startZip(bytes, member, path);
+    if (!start)
+      return fail(start.status());
+    auto header = runtime::parseNpy(start->bytes, path + ": " + member.name, member.size);
+    if (!header)
+      return fail(header.status());
+    llvm::StringRef name = member.name;
+    name.consume_back(".npy");
+    tensors.push_back(inspected(name.str(), *header));
+  }
+  llvm::sort(tensors, [](const auto &a, const auto &b) { return a.name < b.name; });
+  fmt::print(".npz archive\n");
+  printTensors("arrays", tensors);
+  return exitCode(Code::ok);
+}
+
+int inspectIdx(const std::string &path, std::span<const std::byte> bytes) {
+  auto header = runtime::readIdxHeader(bytes, path);
+  if (!header)
+    return fail(header.status());
+  InspectedTensor array = {"array", runtime::findDataType(header->dtype)->name, header->shape,
+                           int64_t(header->dataBytes)};
+  fmt::print(".idx array\n");
+  printTensors("arrays", array);
+  return exitCode(Code::ok);
+}
+
+int inspectTable(const std::string &path, std::span<const std::byte> bytes) {
+  runtime::Inflated inflated;
+  if (runtime::isGzip(bytes)) {
+    inflated = runtime::inflateAll(bytes, size_t(1) << 36, runtime::Deflated::gzip);
+    if (!inflated.bytes)
+      return fail(Code::error, path + " is a damaged gzip file");
+    bytes = {inflated.bytes.get(), inflated.size};
+  }
+  auto table = runtime::outlineCsv(bytes, path, {});
+  if (!table)
+    return fail(table.status());
+  fmt::print(".csv table of {} rows; columns, where they are separated by commas:\n  {}\n",
+             table->rows, fmt::join(table->columns, "\n  "));
+  return exitCode(Code::ok);
+}
+
+int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
+  auto entries = readSafetensors(bytes);
+  if (!entries)
+    return fail(Code::error, path + " is " + llvm::toString(entries.takeError()));
+  std::vector<InspectedTensor> tensors;
+  for (const SafetensorsEntry &entry : *entries)
+    tensors.push_back({entry.name, entry.dtype, entry.shape, int64_t(entry.bytes.size())});
+  fmt::print("safetensors\n");
+  printTensors("tensors", tensors);
+  return exitCode(Code::ok);
+}
+
+/// Recognizes a file by its beginning or end, then by its name; any other file is read as a spec.
+int inspect(const std::string &path) {
+  if (int code = expectFile(path))
+    return code;
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return fail(Code::error, "cannot read " + path + ": " + file.getError().message());
+  llvm::StringRef bytes = (*file)->getBuffer(), name = path;
+  auto raw = std::as_bytes(std::span(bytes.data(), bytes.size()));
+  if (isArtifact(path))
+    return inspectArtifact(path);
+  if (isCheckpoint(path))
+    return inspectCheckpoint(path);
+  if (bytes.starts_with("\x93NUMPY"))
+    return inspectNpy(path, raw);
+  if (bytes.starts_with("PK"))
+    return inspectNpz(path, raw);
+  if (name.ends_with(".csv") || name.ends_with(".csv.gz"))
+    return inspectTable(path, raw);
+  // MNIST's file names: train-images-idx3-ubyte, possibly followed by .gz.
+  if (name.contains("idx") &&
+      (bytes.starts_with(llvm::StringRef("\0\0", 2)) || name.ends_with(".gz")))
+    return inspectIdx(path, raw);
+  if (name.ends_with(".safetensors"))
+    return inspectSafetensors(bytes, path);
+  if (name.ends_with(".onnx"))
+    return inspectModel(path);
+  if (bytes.contains('\0'))
+    return fail(Code::invalid, path +
+                                   " is neither an artifact, a checkpoint, an ONNX model (.onnx), "
+                                   "a training spec, .npy, .npz, .csv, .idx nor safetensors");
+  return inspectSpec(path);
+}
+
+} // namespace
+
+void printTensors(const char *title, llvm::ArrayRef<InspectedTensor> tensors) {
+  int64_t bytes = 0;
+  size_t name = 0, type = 0;
+  std::vector<std::string> types;
+  for (const InspectedTensor &tensor : tensors) {
+    bytes += tensor.bytes;
+    types.push_back(fmt::format("{} [{}]", tensor.dtype, fmt::join(tensor.shape, ", ")));
+    name = std::max(name, tensor.name.size());
+    type = std::max(type, types.back().size());
+  }
+  fmt::print("{}: {}, {}\n", title, tensors.size(), bytesText(bytes));
+  for (auto [tensor, text] : llvm::zip(tensors, types))
+    fmt::print("  {:{}}  {:{}}  {:>10}\n", tensor.name, name, text, type, bytesText(tensor.bytes));
+}
+
+void addInspect(CLI::App &app, Runner &run) {
+  auto file = std::make_shared<std::string>();
+  CLI::App *command =
+      app.add_subcommand("inspect", "the content of a file that gradc reads or writes");
+  command
+      ->add_option("file", *file,
+                   "an artifact, checkpoint, ONNX model, training spec, .npy, .npz, .csv, .idx or "
+                   "safetensors")
+      ->required();
+  command->callback([=, &run] { run = [=] { return inspect(*file); }; });
+}
+
+} // namespace gradc
