@@ -1,6 +1,7 @@
 // Collects the figures of a planned module.
 #include "compiler/Plan.h"
 
+#include "compiler/artifact/CollectiveKind.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/HostTensor.h"
 #include "passes/entry/ModuleLevel.h"
@@ -168,10 +169,7 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
     node.what = "copy";
     node.bytes = 2 * grad::bytesOf(copy.getFrom().getType());
   } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
-    constexpr const char *names[] = {"sum over ranks", "scatter of sums over ranks",
-                                     "gather over ranks"};
-    node.what = collective->hasAttr(exec::ofShardsName) ? "sum over the ranks of a replica"
-                                                        : names[unsigned(collective.getKind())];
+    node.what = gradc_collective_title(collectiveKind(collective));
     node.bytes = payloadBytes(collective);
   } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
     node.what = (transfer.getSend() ? "send to rank " : "receive from rank ") +

@@ -17,6 +17,18 @@ namespace gradc {
 
 namespace {
 
+exec::CollectiveKind plannedKind(grad::CollectiveKind kind) {
+  switch (kind) {
+  case grad::CollectiveKind::sum:
+    return exec::CollectiveKind::sum;
+  case grad::CollectiveKind::scatter:
+    return exec::CollectiveKind::scatter;
+  case grad::CollectiveKind::gather:
+    return exec::CollectiveKind::gather;
+  }
+  llvm_unreachable("all kinds are above");
+}
+
 /// Emits the entry of a function.
 class Emitter {
 public:
@@ -84,9 +96,9 @@ private:
   void emitCollective(const PlacedNode &node, grad::CollectiveOpInterface collective,
                       ArrayAttr names) {
     auto planned = exec::CollectiveOp::create(
-        builder, node.location, exec::CollectiveKind(collective.getCollectiveKind()),
-        slices(node.writes), collective.travelsNarrow(),
-        collective->getAttrOfType<ArrayAttr>(cutsName), collective->hasAttr(zerosName), names);
+        builder, node.location, plannedKind(collective.getCollectiveKind()), slices(node.writes),
+        collective.travelsNarrow(), collective->getAttrOfType<ArrayAttr>(cutsName),
+        collective->hasAttr(zerosName), names);
     if (collective.holdsRows())
       planned->setAttr(exec::ofShardsName, builder.getUnitAttr());
   }

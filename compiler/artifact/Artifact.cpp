@@ -2,6 +2,7 @@
 #include "compiler/artifact/Artifact.h"
 
 #include "compiler/artifact/Blob.h"
+#include "compiler/artifact/CollectiveKind.h"
 #include "compiler/artifact/Job.h"
 #include "compiler/artifact/LibraryCall.h"
 #include "compiler/codegen/Codegen.h"
@@ -334,11 +335,9 @@ private:
       if (ArrayAttr names = collective.getCutsAttr())
         for (auto name : names.getAsRange<FlatSymbolRefAttr>())
           cuts.push_back(cutOf(name) - 1);
-      bool isOfShards = collective->hasAttr(exec::ofShardsName);
       node.as.collective = {collective.getBf16() ? uint32_t(GRADC_WIRE_BF16) : GRADC_WIRE_FULL,
-                            isOfShards ? GRADC_COLLECTIVE_SUM_SHARDS
-                                       : uint32_t(collective.getKind()),
-                            collective.getZeros(), blob.append(ArrayRef(cuts))};
+                            collectiveKind(collective), collective.getZeros(),
+                            blob.append(ArrayRef(cuts))};
     } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
       node.kind = GRADC_NODE_COLLECTIVE;
       node.as.collective.kind = transfer.getSend() ? GRADC_TRANSFER_SEND : GRADC_TRANSFER_RECEIVE;

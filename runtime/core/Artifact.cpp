@@ -111,24 +111,6 @@ std::span<const gradc_artifact_level> Artifact::levels() const {
   return elements<gradc_artifact_level>(header().levels);
 }
 
-static std::string_view titleOf(gradc_collective_kind kind) {
-  switch (kind) {
-  case GRADC_COLLECTIVE_SUM:
-    return "sum over ranks";
-  case GRADC_COLLECTIVE_SCATTER:
-    return "scatter of sums over ranks";
-  case GRADC_COLLECTIVE_GATHER:
-    return "gather over ranks";
-  case GRADC_TRANSFER_SEND:
-    return "send to a rank";
-  case GRADC_TRANSFER_RECEIVE:
-    return "receive from a rank";
-  case GRADC_COLLECTIVE_SUM_SHARDS:
-    return "sum over the ranks of a replica";
-  }
-  return "";
-}
-
 std::string_view gradc::runtime::nodeTitle(const Artifact &artifact,
                                            const gradc_artifact_node &node,
                                            std::span<const gradc_artifact_kernel> kernels) {
@@ -142,7 +124,7 @@ std::string_view gradc::runtime::nodeTitle(const Artifact &artifact,
   case GRADC_NODE_LOOP:
     return "loop";
   case GRADC_NODE_COLLECTIVE:
-    return titleOf(gradc_collective_kind(node.as.collective.kind));
+    return gradc_collective_title(gradc_collective_kind(node.as.collective.kind));
   }
   return "";
 }

@@ -6,6 +6,7 @@
 #include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace gradc::runtime;
 
@@ -17,6 +18,27 @@ constexpr uint64_t alignUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 int64_t sharesOf(const gradc_artifact_kernel &kernel, int64_t units) {
   return std::max<int64_t>(kernel.grain > 0 ? units / kernel.grain : units, 1);
+}
+
+/// What ranks do with their values, and which ranks.
+std::pair<Communicator::Kind, Communicator::Group> operationOf(gradc_collective_kind kind) {
+  using Kind = Communicator::Kind;
+  using Group = Communicator::Group;
+  switch (kind) {
+  case GRADC_COLLECTIVE_SUM:
+    return {Kind::sum, Group::data};
+  case GRADC_COLLECTIVE_SCATTER:
+    return {Kind::scatter, Group::data};
+  case GRADC_COLLECTIVE_GATHER:
+    return {Kind::gather, Group::data};
+  case GRADC_TRANSFER_SEND:
+    return {Kind::send, Group::model};
+  case GRADC_TRANSFER_RECEIVE:
+    return {Kind::receive, Group::model};
+  case GRADC_COLLECTIVE_SUM_SHARDS:
+    return {Kind::sum, Group::model};
+  }
+  return {}; // never: artifacts are checked when they are opened
 }
 
 } // namespace
@@ -160,17 +182,17 @@ void Program::takeOwnUnits(Launch &launch, const gradc_artifact_node &node) {
 const Collective *Program::addCollective(const gradc_artifact_node &node) {
   const auto &record = node.as.collective;
   bool isTransfer = record.kind == GRADC_TRANSFER_SEND || record.kind == GRADC_TRANSFER_RECEIVE;
-  bool isOfShards = record.kind == GRADC_COLLECTIVE_SUM_SHARDS;
+  bool isNarrow = record.wire == GRADC_WIRE_BF16;
   auto slices = artifact.elements<gradc_artifact_slice>(node.slices)
                     .first(isTransfer ? node.slices.count : node.operands);
   auto ofSlices = artifact.elements<uint32_t>(record.cuts);
   auto type = gradc_dtype(slices.front().dtype);
   uint64_t width = findDataType(type)->bytes;
   Collective &made = collectives.emplace_back();
-  made.exchange = {isOfShards ? Communicator::Kind::sum : Communicator::Kind(record.kind), type,
-                   Communicator::Wire(record.wire), !isTransfer && record.zeros != 0};
-  made.exchange.group =
-      isTransfer || isOfShards ? Communicator::Group::model : Communicator::Group::data;
+  auto [kind, group] = operationOf(gradc_collective_kind(record.kind));
+  made.exchange = {kind, type, isNarrow ? Communicator::Wire::bf16 : Communicator::Wire::full,
+                   !isTransfer && record.zeros != 0};
+  made.exchange.group = group;
   if (isTransfer) {
     made.exchange.peer = int(gradc_transfer_peer(record.zeros));
     made.exchange.number = int(gradc_transfer_number(record.zeros));

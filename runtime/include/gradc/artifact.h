@@ -198,6 +198,25 @@ typedef enum gradc_collective_kind {
   GRADC_COLLECTIVE_SUM_SHARDS /* as GRADC_COLLECTIVE_SUM, but only over the ranks of one replica of the model */
 } gradc_collective_kind;
 
+/* The title of a collective or transfer, in plans, traces and messages: "sum over ranks". */
+static inline const char *gradc_collective_title(gradc_collective_kind kind) {
+  switch (kind) {
+  case GRADC_COLLECTIVE_SUM:
+    return "sum over ranks";
+  case GRADC_COLLECTIVE_SCATTER:
+    return "scatter of sums over ranks";
+  case GRADC_COLLECTIVE_GATHER:
+    return "gather over ranks";
+  case GRADC_TRANSFER_SEND:
+    return "send to a rank";
+  case GRADC_TRANSFER_RECEIVE:
+    return "receive from a rank";
+  case GRADC_COLLECTIVE_SUM_SHARDS:
+    return "sum over the ranks of a replica";
+  }
+  return "";
+}
+
 #define GRADC_MAX_TRANSFERS 0x3fff /* the transfers of an entry have numbers below this one */
 
 /* The collective.zeros of a transfer: the other rank (by its number in the replica), the number that identifies both halves
