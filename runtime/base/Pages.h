@@ -16,8 +16,8 @@ public:
   virtual void *allocate(uint64_t bytes) = 0;
   /// Releases pages of `allocate`, with the same number of bytes.
   virtual void release(void *memory, uint64_t bytes) = 0;
-  /// Discards the values of all whole pages within a part of an allocation, which may be written
-  /// again.
+  /// Discards the values of all whole pages within a part of an allocation, as far as possible. The
+  /// part may be written again.
   virtual void discard(void *memory, uint64_t bytes) = 0;
 };
 

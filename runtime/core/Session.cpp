@@ -114,7 +114,7 @@ private:
   LibraryCalls libraries; // one call per kernel
   bool librariesAreMissing = false;
   StateMemory states;
-  DeviceMemory arena;
+  std::shared_ptr<std::byte> arena;
   uint64_t scratchAt = 0; ///< in the arena
   // Both are destroyed before `image`.
   std::map<const gradc_artifact_entry *, std::unique_ptr<BoundEntry>> programs;
@@ -251,9 +251,9 @@ Status DeviceSession::allocateArena() {
   uint64_t bytes = scratchAt + device->threads() * theLevel.scratch;
   uint64_t begin = (bytes + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
   if (libraries.workspace) {
-    arena = DeviceMemory(*device, begin + libraries.workspace);
-    if (arena.data()) {
-      device->setWorkspace(arena.data() + begin);
+    arena = device->allocateShared(begin + libraries.workspace);
+    if (arena) {
+      device->setWorkspace(arena.get() + begin);
       return {};
     }
     std::string missing = text("no memory for the ", libraries.workspace,
@@ -262,10 +262,9 @@ Status DeviceSession::allocateArena() {
       return Status(Code::doesNotFit, text(missing, "; ", prepared.message()));
     libraries.note = text(missing, "; ", libraries.note);
   }
-  arena = DeviceMemory(*device, bytes);
-  return arena.data()
-             ? Status()
-             : Status(Code::doesNotFit, text("no memory for the arena (", bytes, " bytes)"));
+  arena = device->allocateShared(bytes);
+  return arena ? Status()
+               : Status(Code::doesNotFit, text("no memory for the arena (", bytes, " bytes)"));
 }
 
 const gradc_artifact_entry *DeviceSession::findEntry(std::string_view name) const {
@@ -276,8 +275,8 @@ const gradc_artifact_entry *DeviceSession::findEntry(std::string_view name) cons
 }
 
 Spaces DeviceSession::spaces() const {
-  return {arena.data(),    states.buffers(),         kernels,
-          libraries.calls, arena.data() + scratchAt, states.division()};
+  return {arena.get(),     states.buffers(),        kernels,
+          libraries.calls, arena.get() + scratchAt, states.division()};
 }
 
 Result<BoundEntry *> DeviceSession::bind(const gradc_artifact_entry &entry) {

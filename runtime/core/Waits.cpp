@@ -40,7 +40,7 @@ void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_a
     if (launch.kind == Launch::Kind::collective) {
       ++sums;
       for (const Access &mine : own)
-        if (mine.writes) // what is sent is copied
+        if (mine.writes) // a transfer copies what it sends; all others write all of their slices
           summed.push_back({mine, sums});
     }
 

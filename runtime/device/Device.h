@@ -181,7 +181,8 @@ private:
 Status launchHere(const Schedule &schedule, Profile *profile = nullptr);
 
 /// The CPUs of this machine as a team of `threads` threads; 0 means one thread per CPU that this
-/// process may use. Its memory is in `pages`, which must outlive it; null: private ones.
+/// process may use. Memory of `allocateShared` is in `pages`, which must outlive all of it; null:
+/// private ones.
 Result<std::unique_ptr<Device>> createHostDevice(int threads, Pages *pages = nullptr);
 
 /// The first CUDA GPU. Fails with what is missing: a driver, a new enough one, or a device. Null in

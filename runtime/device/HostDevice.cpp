@@ -158,10 +158,10 @@ public:
   bool sharesHostMemory() const override { return true; }
   unsigned threads() const override { return unsigned(team->size()); }
 
-  void *allocate(uint64_t bytes) override { return pages.allocate(bytes); }
-  void release(void *memory, uint64_t bytes) override { pages.release(memory, bytes); }
+  void *allocate(uint64_t bytes) override { return privatePages().allocate(bytes); }
+  void release(void *memory, uint64_t bytes) override { privatePages().release(memory, bytes); }
   std::shared_ptr<std::byte> allocateShared(uint64_t bytes) override {
-    auto *memory = static_cast<std::byte *>(allocate(bytes));
+    auto *memory = static_cast<std::byte *>(pages.allocate(bytes));
     if (!memory)
       return nullptr;
     return {memory, [bytes, &pages = pages](std::byte *memory) { pages.release(memory, bytes); }};
@@ -195,7 +195,7 @@ private:
                 unsigned thread);
 
   std::unique_ptr<ThreadTeam> team;
-  Pages &pages;
+  Pages &pages; ///< of shared memory
   TeamChoice choice{preemptions};
   std::vector<WorkShare> shares;           ///< [launch][thread]
   std::vector<std::vector<void *>> copies; ///< [thread]: of slices, in schedules where some move

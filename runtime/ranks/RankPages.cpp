@@ -4,8 +4,12 @@
 
 #include "runtime/base/Text.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -18,35 +22,44 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Maps a file at an address that huge pages can have; null: no address space.
+/// Maps a file at an address that huge pages can have; null: no memory or address space for it.
+/// Private memory, which the system promises, reserves the addresses: a file's pages are promised
+/// to nobody.
 void *mapAligned(int file, uint64_t bytes, int protection) {
   constexpr uint64_t huge = Pages::hugePage;
-  void *reserved = mmap(nullptr, bytes + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *reserved = mmap(nullptr, bytes + huge, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (reserved == MAP_FAILED)
     return nullptr;
   auto from = uintptr_t(reserved), start = (from + huge - 1) / huge * huge;
-  uint64_t end = start + bytes, reservedEnd = from + bytes + huge;
   void *mapped =
       mmap(reinterpret_cast<void *>(start), bytes, protection, MAP_SHARED | MAP_FIXED, file, 0);
+  if (mapped == MAP_FAILED) {
+    munmap(reserved, bytes + huge);
+    return nullptr;
+  }
+  uint64_t end = start + bytes, reservedEnd = from + bytes + huge;
   if (start > from)
     munmap(reserved, start - from);
   if (reservedEnd > end)
     munmap(reinterpret_cast<void *>(end), reservedEnd - end);
-  return mapped == MAP_FAILED ? nullptr : mapped;
+  return mapped;
 }
 
-bool makeHuge(void *start) { return madvise(start, Pages::hugePage, MADV_COLLAPSE) == 0; }
+bool becomesHuge(void *start) { return madvise(start, Pages::hugePage, MADV_COLLAPSE) == 0; }
 
 /// Whether most pages of a huge page's range are in use.
 bool isInUse(void *start) {
-  constexpr size_t pages = Pages::hugePage >> 12;
-  unsigned char resident[pages];
-  if (mincore(start, Pages::hugePage, resident) != 0)
+  const auto pages = Pages::hugePage / uint64_t(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> resident(pages);
+  if (mincore(start, Pages::hugePage, resident.data()) != 0)
     return false;
-  size_t count = 0;
-  for (unsigned char page : resident)
-    count += page & 1;
-  return count > pages / 2;
+  auto count = std::ranges::count_if(resident, [](unsigned char page) { return page & 1; });
+  return uint64_t(count) > pages / 2;
+}
+
+bool hasLimitedAddresses() {
+  rlimit limit;
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 uint64_t roundedUp(uint64_t bytes) {
@@ -56,13 +69,15 @@ uint64_t roundedUp(uint64_t bytes) {
 } // namespace
 
 std::unique_ptr<RankPages> RankPages::create() {
+  if (hasLimitedAddresses())
+    return nullptr;
   std::unique_ptr<RankPages> pages(new RankPages);
   auto *sample = static_cast<volatile char *>(pages->allocate(hugePage));
   if (!sample)
     return nullptr;
   *sample = 0; // only pages in use become huge
   auto *range = const_cast<char *>(sample);
-  bool isHuge = pages->find(range, hugePage) && makeHuge(range);
+  bool isHuge = pages->find(range, hugePage) && becomesHuge(range);
   pages->release(range, hugePage);
   return isHuge ? std::move(pages) : nullptr;
 }
@@ -87,7 +102,7 @@ void *RankPages::allocate(uint64_t bytes) {
   }
   madvise(start, whole, MADV_HUGEPAGE);
   std::lock_guard lock(mutex);
-  allocations[uintptr_t(start)] = {file, ++allocated, whole, std::vector<bool>(whole / hugePage)};
+  allocations[uintptr_t(start)] = {file, ++allocated, whole, std::vector<Range>(whole / hugePage)};
   return start;
 }
 
@@ -111,18 +126,30 @@ void RankPages::discard(void *memory, uint64_t bytes) {
   const auto page = uint64_t(sysconf(_SC_PAGESIZE));
   uint64_t offset = uintptr_t(memory) - found->first;
   uint64_t begin = (offset + page - 1) / page * page, end = (offset + bytes) / page * page;
-  if (begin < end)
-    fallocate(found->second.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(begin),
-              off_t(end - begin));
+  if (begin >= end)
+    return;
+  fallocate(found->second.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(begin),
+            off_t(end - begin));
+  for (uint64_t i = begin / hugePage; i * hugePage < end; ++i)
+    found->second.ranges[i] = Range::torn;
 }
 
-void RankPages::settle() {
+bool RankPages::makeHuge(size_t most) {
   std::lock_guard lock(mutex);
   for (auto &[start, allocation] : allocations)
-    for (size_t i = 0; i < allocation.isHuge.size(); ++i)
-      if (auto *range = reinterpret_cast<void *>(start + i * hugePage);
-          !allocation.isHuge[i] && isInUse(range))
-        allocation.isHuge[i] = makeHuge(range);
+    for (size_t i = 0; i < allocation.ranges.size(); ++i) {
+      uintptr_t range = start + i * hugePage;
+      if (range < lookedAt)
+        continue;
+      if (most-- == 0)
+        return false;
+      auto *memory = reinterpret_cast<void *>(range);
+      if (allocation.ranges[i] == Range::small && isInUse(memory) && becomesHuge(memory))
+        allocation.ranges[i] = Range::huge;
+      lookedAt = range + hugePage;
+    }
+  lookedAt = 0;
+  return true;
 }
 
 std::map<uintptr_t, RankPages::Allocation>::iterator RankPages::allocationAt(const void *address) {
@@ -147,11 +174,10 @@ std::optional<RankPages::Place> RankPages::find(const void *values, uint64_t byt
 
 RankViews::~RankViews() {
   for (auto &[key, view] : views)
-    if (view.start)
-      munmap(view.start, view.bytes);
+    munmap(view.start, view.bytes);
 }
 
-const std::byte *RankViews::at(int rank, const RankPages::Place &place) {
+Result<const std::byte *> RankViews::at(int rank, const RankPages::Place &place) {
   auto [found, isNew] = views.try_emplace({rank, place.number}, View{nullptr, place.bytes});
   View &view = found->second;
   if (isNew) {
@@ -160,19 +186,25 @@ const std::byte *RankViews::at(int rank, const RankPages::Place &place) {
     struct stat status = {};
     if (file >= 0 && fstat(file, &status) == 0 && status.st_size == off_t(place.bytes))
       view.start = static_cast<std::byte *>(mapAligned(file, place.bytes, PROT_READ));
+    int reason = errno;
     if (file >= 0)
       close(file);
+    if (!view.start) {
+      views.erase(found);
+      return Status::error(text("cannot map the memory of rank ", rank, " (", place.bytes,
+                                " bytes): ", std::strerror(reason)));
+    }
   }
   view.isRead = true;
-  return view.start ? view.start + place.offset : nullptr;
+  return view.start + place.offset;
 }
 
-void RankViews::leave(uint64_t bytes, bool isAtEnd) {
+void RankViews::dropPages(uint64_t bytes, bool isAtEnd) {
   bytesRead += bytes;
   if (!isAtEnd && bytesRead < Pages::hugePage)
     return;
   for (auto &[key, view] : views)
-    if (std::exchange(view.isRead, false) && view.start)
+    if (std::exchange(view.isRead, false))
       madvise(view.start, view.bytes, MADV_DONTNEED);
   bytesRead = 0;
 }

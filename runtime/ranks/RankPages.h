@@ -3,6 +3,7 @@
 #define RUNTIME_RANKS_RANKPAGES_H
 
 #include "runtime/base/Pages.h"
+#include "runtime/base/Status.h"
 
 #include <map>
 #include <memory>
@@ -13,8 +14,8 @@
 
 namespace gradc::runtime {
 
-/// The pages of a process, each allocation an unnamed file. An allocation is private if there is no
-/// memory for such a file, or if it is small.
+/// The pages of a process, each allocation an unnamed file. An allocation is private if it is
+/// small, or if there can be no such file.
 class RankPages final : public Pages {
 public:
   /// Where another rank finds some values of this one.
@@ -25,7 +26,8 @@ public:
     uint64_t offset = 0; ///< of the values in it
   };
 
-  /// Null if shared memory has no huge pages here: kernels would pay for it at every access.
+  /// Null if shared memory has no huge pages here, for which kernels would pay at every access, or
+  /// if the address space is limited: every rank maps the memory of all.
   static std::unique_ptr<RankPages> create();
   ~RankPages() override;
 
@@ -33,17 +35,23 @@ public:
   void release(void *memory, uint64_t bytes) override;
   void discard(void *memory, uint64_t bytes) override;
 
-  /// Makes huge pages of all ranges of which most pages are in use by now.
-  void settle();
+  /// Looks at the next `most` ranges of a huge page's size, and makes huge pages of those of which
+  /// most pages are in use. Returns whether it has reached the end; the next call begins anew then.
+  bool makeHuge(size_t most);
   /// The place of values that lie within one allocation; none if it is private.
   std::optional<Place> find(const void *values, uint64_t bytes);
 
 private:
+  enum class Range : uint8_t {
+    small,
+    huge,
+    torn ///< some of its values were discarded; a huge page would take their memory again
+  };
   struct Allocation {
     int file;
     uint32_t number;
     uint64_t bytes;
-    std::vector<bool> isHuge; ///< of each huge page's range
+    std::vector<Range> ranges;
   };
   RankPages() = default;
   std::map<uintptr_t, Allocation>::iterator allocationAt(const void *address);
@@ -51,10 +59,11 @@ private:
   std::mutex mutex;
   std::map<uintptr_t, Allocation> allocations; ///< by first address
   uint32_t allocated = 0;
+  uintptr_t lookedAt = 0; ///< by `makeHuge`, all ranges below
 };
 
-/// Other ranks' allocations, mapped by this one when it first reads them. Few of their pages count
-/// as resident in this process at a time.
+/// Other ranks' allocations, mapped by this one when it first reads them. A view keeps an
+/// allocation in memory even if its owner releases it.
 class RankViews {
 public:
   /// `processes`: the process of each rank.
@@ -62,21 +71,21 @@ public:
   ~RankViews();
   RankViews(const RankViews &) = delete;
 
-  /// The values of another rank at a place; null if its memory cannot be mapped.
-  const std::byte *at(int rank, const RankPages::Place &place);
+  /// The values of another rank at a place. Fails if its memory cannot be mapped.
+  Result<const std::byte *> at(int rank, const RankPages::Place &place);
   /// Called after `bytes` more have been read: so that the others' pages do not count as resident
   /// in this process too, few of them stay mapped, or none at the end of an exchange.
-  void leave(uint64_t bytes, bool isAtEnd);
+  void dropPages(uint64_t bytes, bool isAtEnd);
 
 private:
   struct View {
     std::byte *start;
     uint64_t bytes;
-    bool isRead = false; ///< since the last `leave`
+    bool isRead = false; ///< since pages were last dropped
   };
   std::vector<int> processes;
   std::map<std::pair<int, uint32_t>, View> views; ///< by rank and number
-  uint64_t bytesRead = 0;                         ///< since pages were last left
+  uint64_t bytesRead = 0;                         ///< since pages were last dropped
 };
 
 } // namespace gradc::runtime

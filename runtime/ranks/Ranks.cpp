@@ -77,7 +77,9 @@ public:
            (groups ? groups->sentBytes() : 0);
   }
 
-  Pages *pages() override { return ownPages.get(); }
+  Pages *pages() override {
+    return stale ? nullptr : ownPages.get(); // independent workers send messages
+  }
 
   int cpus() const override { return ownCpus; }
   void setStall(double seconds) override { beats->setStall(seconds); }

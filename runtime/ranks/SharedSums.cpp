@@ -2,8 +2,6 @@
 // rank makes progress.
 #include "runtime/ranks/SharedSums.h"
 
-#include "runtime/base/Text.h"
-
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -101,8 +99,11 @@ Result<uint64_t> SharedSums::start(std::span<const Piece> pieces, const Exchange
   }
   sum->number = ++started;
   sum->lendsSums = false;
-  if (ownPages && std::has_single_bit(started)) // the first ones, and ever more rarely
-    ownPages->settle();
+  if (ownPages) {
+    constexpr size_t rangesAtOnce = 16;          // a few milliseconds
+    isUnsettled |= std::has_single_bit(started); // at the first sums, and ever more rarely
+    isUnsettled = isUnsettled && !ownPages->makeHuge(rangesAtOnce);
+  }
   sum->array.assign(pieces, exchange, size());
   sum->step = int64_t(partBytes / sum->array.width());
   int64_t most = 0, own = sum->array.partSize(rank());
@@ -119,7 +120,8 @@ Result<uint64_t> SharedSums::start(std::span<const Piece> pieces, const Exchange
   return started;
 }
 
-/// Whether other ranks can read the values in this rank's memory; then the slot says where.
+/// Makes the slot say where the values are in this rank's memory. Returns false if other ranks
+/// cannot read them there; the slot is then for encoded values.
 bool SharedSums::lend(const Sum &sum, int64_t from, int64_t to, Slot &out) {
   out.runs = 0;
   if (!ownPages || !sum.array.travelsAsIs())
@@ -133,8 +135,9 @@ bool SharedSums::lend(const Sum &sum, int64_t from, int64_t to, Slot &out) {
     if (place)
       out.places[runs++] = *place;
   });
-  out.runs = areAllFound ? runs : 0;
-  return out.runs;
+  if (areAllFound)
+    out.runs = runs;
+  return out.runs != 0;
 }
 
 void SharedSums::put(const Sum &sum, int64_t from, int64_t to, Slot &out) {
@@ -149,9 +152,11 @@ SumArray::Source SharedSums::source(int ofRank, uint64_t chunk, int part) {
     return found.values();
   SumArray::Source source;
   for (uint32_t run = 0; run < found.runs; ++run) {
-    source.runs[run] = views->at(ofRank, found.places[run]);
-    if (!source.runs[run])
-      failure = Status::error(text("cannot map the memory of rank ", ofRank));
+    auto values = views->at(ofRank, found.places[run]);
+    if (values)
+      source.runs[run] = *values;
+    else
+      failure = values.status();
   }
   return source;
 }
@@ -194,7 +199,7 @@ void SharedSums::take(const Sum &sum, uint64_t chunk) {
 /// The sum whose next chunk can pass the stage, or null.
 SharedSums::Sum *SharedSums::nextOf(Stage stage) {
   uint64_t chunk = done[stage];
-  if (chunk == chunks)
+  if (chunk == chunks || !failure.ok())
     return nullptr;
   if (stage != packing && chunk >= done[stage - 1])
     return nullptr;
@@ -220,8 +225,10 @@ void SharedSums::run(Stage stage, Sum &sum) {
     addUp(sum, chunk);
   else if (stage == taking && sum.array.kind() != Kind::scatter)
     take(sum, chunk);
+  if (!failure.ok())
+    return; // the other ranks wait for the chunk until they learn that this one has ended
   if (stage != packing)
-    views->leave(partBytes * size_t(size() - 1), /*isAtEnd=*/chunk + 1 == sum.end);
+    views->dropPages(partBytes * size_t(size() - 1), /*isAtEnd=*/chunk + 1 == sum.end);
   header(rank()).done[stage].chunks.store(++done[stage]);
 }
 

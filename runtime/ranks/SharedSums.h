@@ -19,11 +19,11 @@ namespace gradc::runtime {
 /// 1. Each rank packs the values of a chunk that other ranks own into its slot.
 /// 2. Once all ranks have packed, each adds up the values that it owns, in rank order, in place and
 ///    into its slot.
-/// 3. Once all ranks have added, each copies the other ranks' sums from their slots, which are then
+/// 3. Once all ranks have added, each takes the other ranks' sums from their slots, which are then
 ///    free.
 ///
-/// A scatter omits the work of step 3, a gather that of step 1. Values that lie in a rank's pages
-/// and travel as they are stay there: the slot says where, and a sum ends once nobody reads them.
+/// Values that lie in a rank's pages and travel as they are stay there: the slot says where, and a
+/// sum ends once nobody reads them. A scatter omits the work of step 3, a gather that of step 1.
 /// Transfers between two ranks are messages. Owners, and therefore bits, are the same as in
 /// MessageSums. Slots are read from the cache that ranks share, unless a rank is far behind.
 class SharedSums final : public PolledSums {
@@ -56,7 +56,7 @@ public:
   Status agree(const Status &mine, std::span<const Fact> facts) override {
     return agreements.agree(mine, facts);
   }
-  /// Bytes that other ranks have read from this rank's segment.
+  /// Bytes that other ranks have read from this rank's segment and pages.
   uint64_t sentBytes() const override { return sent + agreements.sentBytes(); }
 
 private:
@@ -87,9 +87,10 @@ private:
   MessageSums agreements;
   std::unique_ptr<HostSegments> segments;
   std::unique_ptr<RankViews> views;
-  uint64_t slots = 0;   ///< per rank
-  size_t partBytes = 0; ///< bytes per owner in a slot
-  Status failure;       ///< after which sums mean nothing
+  uint64_t slots = 0;       ///< per rank
+  size_t partBytes = 0;     ///< bytes per owner in a slot
+  Status failure;           ///< after which this rank takes no part in sums
+  bool isUnsettled = false; ///< pages may have to become huge
   std::deque<std::unique_ptr<Sum>> active;
   std::vector<std::unique_ptr<Sum>> spare;
   std::vector<SumArray::Source> others; ///< [rank], contributions to the chunk being added

@@ -57,7 +57,8 @@ public:
   void encode(int64_t from, int64_t to, std::byte *out) const;
   void decode(int64_t from, int64_t to, const Source &in) const;
   /// Replaces the values [from, to) by their sums over ranks, added in rank order, and encodes the
-  /// sums unless `out` is null. `others`: the values of each rank; this one's are not known.
+  /// sums unless `out` is null. `others`: the values of each rank; an unknown source stands for
+  /// this rank's, in memory.
   void addUp(int64_t from, int64_t to, std::span<const Source> others, std::byte *out) const;
   /// Ends a scatter with `leavesZeros`: zeroes everything but the part of `rank`.
   void clearOthers(int rank) const;

@@ -125,16 +125,18 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
     (void)ranks->leave(int(ready.code()));
     return sayingRank(*ranks, ready);
   }
-  line.options.ranks = ranks.get();
-  line.options.servers = servers;
   ranks->setServers(servers);
-  if (Status grouped = ranks->setModelRanks(modelRanksOf(Config::job(artifact))); !grouped.ok())
-    return grouped;
+  if (Status grouped = ranks->setModelRanks(modelRanksOf(Config::job(artifact))); !grouped.ok()) {
+    (void)ranks->leave(int(grouped.code()));
+    return sayingRank(*ranks, grouped);
+  }
   if (int64_t staleness = Config::job(artifact).child("distribution").integer("staleness", 0))
     ranks->setStaleness(staleness);
   ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));
   if (line.options.threads == 0)
     line.options.threads = ranks->cpus();
+  line.options.ranks = ranks.get();
+  line.options.servers = servers;
   return ranks;
 }
 

@@ -22,14 +22,17 @@ static uint64_t begin(GroupSums &groups, Group group, float &value, Kind kind = 
 }
 
 /// Three replicas of two ranks each: ranks 0 and 1 have the first one.
-TEST(GroupSums, AreOfAReplicaOrOfAPart) {
-  runRanks(6, [](Messages &messages) {
-    auto made = GroupSums::create(messages, nullptr, 2);
+void expectGroups(bool lend) {
+  runRanks(6, [lend](Messages &messages) {
+    auto pages = lend ? RankPages::create() : nullptr;
+    RankAllocator<float> allocator(pages.get());
+    auto made = GroupSums::create(messages, pages.get(), 2);
     ASSERT_TRUE(made) << made.status().message();
     GroupSums &groups = **made;
     int rank = messages.rank(), first = rank / 2 * 2;
     for (int step = 0; step < 3; ++step) {
-      float ofModel = float(1 << rank), ofData = ofModel;
+      RankValues<float> values(2, float(1 << rank), allocator);
+      float &ofModel = values[0], &ofData = values[1];
       uint64_t model = begin(groups, Group::model, ofModel);
       uint64_t data = begin(groups, Group::data, ofData);
       EXPECT_TRUE(GroupSums::isOne(model) && GroupSums::isOne(data));
@@ -41,6 +44,9 @@ TEST(GroupSums, AreOfAReplicaOrOfAPart) {
     EXPECT_GT(groups.sentBytes(), 0u);
   });
 }
+
+TEST(GroupSums, AreOfAReplicaOrOfAPart) { expectGroups(/*lend=*/false); }
+TEST(GroupSums, ReadEachOthersMemory) { expectGroups(/*lend=*/true); }
 
 /// A peer's number is the one that it has in its replica.
 TEST(GroupSums, TransferWithinAReplica) {

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <string>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -18,14 +20,18 @@ namespace {
 
 constexpr uint64_t large = 3 * Pages::hugePage + 5000;
 
-/// Skips the test where the system makes no huge pages of shared memory.
-#define EXPECT_PAGES(PAGES)                                                                        \
-  auto PAGES = RankPages::create();                                                                \
-  if (!PAGES)                                                                                      \
-  GTEST_SKIP() << "shared memory has no huge pages here"
+/// Skipped where the system makes no huge pages of shared memory.
+class RankPagesTest : public testing::Test {
+protected:
+  void SetUp() override {
+    pages = RankPages::create();
+    if (!pages)
+      GTEST_SKIP() << "shared memory has no huge pages here";
+  }
+  std::unique_ptr<RankPages> pages;
+};
 
-TEST(RankPages, AreZeroAndSeenByOthers) {
-  EXPECT_PAGES(pages);
+TEST_F(RankPagesTest, AreZeroAndSeenByOthers) {
   auto *values = static_cast<std::byte *>(pages->allocate(large));
   ASSERT_TRUE(values);
   EXPECT_EQ(std::count(values, values + large, std::byte(0)), std::ptrdiff_t(large));
@@ -33,8 +39,9 @@ TEST(RankPages, AreZeroAndSeenByOthers) {
   auto place = pages->find(values + 4000, large - 4000);
   ASSERT_TRUE(place);
   RankViews views({getpid()});
-  const std::byte *seen = views.at(0, *place);
-  ASSERT_TRUE(seen);
+  auto found = views.at(0, *place);
+  ASSERT_TRUE(found) << found.status().message();
+  const std::byte *seen = *found;
   EXPECT_NE(seen, values + 4000);
   EXPECT_EQ(std::memcmp(seen, values + 4000, large - 4000), 0);
   values[5000] = std::byte(9);
@@ -43,39 +50,39 @@ TEST(RankPages, AreZeroAndSeenByOthers) {
 }
 
 // Descriptors are used again, and so are addresses.
-TEST(RankPages, NewMemoryIsNotMistakenForOld) {
-  EXPECT_PAGES(pages);
+TEST_F(RankPagesTest, NewMemoryIsNotMistakenForOld) {
   RankViews views({getpid()});
   for (int value : {1, 2, 3}) {
     auto *values = static_cast<std::byte *>(pages->allocate(large));
     ASSERT_TRUE(values);
     std::memset(values, value, large);
-    const std::byte *seen = views.at(0, *pages->find(values, 1));
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(*seen, std::byte(value));
+    auto seen = views.at(0, *pages->find(values, 1));
+    ASSERT_TRUE(seen) << seen.status().message();
+    EXPECT_EQ(**seen, std::byte(value));
     pages->release(values, large);
   }
 }
 
-TEST(RankPages, KeepValuesWhenTheyBecomeHuge) {
-  EXPECT_PAGES(pages);
+TEST_F(RankPagesTest, KeepValuesWhenTheyBecomeHuge) {
   auto *values = static_cast<uint32_t *>(pages->allocate(large));
   ASSERT_TRUE(values);
   for (uint32_t i = 0; i < large / 4; ++i)
     values[i] = i;
-  for (int times = 0; times < 2; ++times)
-    pages->settle();
+  // In calls of one, two and more of its four ranges.
+  EXPECT_FALSE(pages->makeHuge(1));
+  EXPECT_FALSE(pages->makeHuge(2));
+  EXPECT_TRUE(pages->makeHuge(5));
+  EXPECT_TRUE(pages->makeHuge(5));
   for (uint32_t i = 0; i < large / 4; ++i)
     ASSERT_EQ(values[i], i);
   pages->release(values, large);
 }
 
-TEST(RankPages, DiscardOnlyWholePages) {
-  EXPECT_PAGES(pages);
+TEST_F(RankPagesTest, DiscardOnlyWholePages) {
   auto *values = static_cast<std::byte *>(pages->allocate(large));
   ASSERT_TRUE(values);
   std::memset(values, 1, large);
-  pages->settle();
+  EXPECT_TRUE(pages->makeHuge(10));
   pages->discard(values + 100, 3 * 4096);
   EXPECT_EQ(values[4095], std::byte(1));
   EXPECT_EQ(values[4096], std::byte(0));
@@ -86,8 +93,7 @@ TEST(RankPages, DiscardOnlyWholePages) {
   pages->release(values, large);
 }
 
-TEST(RankPages, PrivateMemoryHasNoPlace) {
-  EXPECT_PAGES(pages);
+TEST_F(RankPagesTest, PrivateMemoryHasNoPlace) {
   auto *small = static_cast<std::byte *>(pages->allocate(1000));
   auto *values = static_cast<std::byte *>(pages->allocate(large));
   ASSERT_TRUE(small && values);
@@ -110,11 +116,11 @@ int openFiles() {
   return count;
 }
 
-TEST(RankPages, CloseTheirFiles) {
-  EXPECT_PAGES(first);
+TEST_F(RankPagesTest, CloseTheirFiles) {
   int before = openFiles();
   {
     auto pages = RankPages::create();
+    ASSERT_TRUE(pages);
     void *released = pages->allocate(large), *kept = pages->allocate(large);
     ASSERT_TRUE(released && kept);
     EXPECT_EQ(openFiles(), before + 2);
@@ -127,15 +133,22 @@ TEST(RankPages, CloseTheirFiles) {
   EXPECT_EQ(openFiles(), before);
 }
 
-TEST(RankPages, OthersThatCannotBeReadAreNull) {
+TEST_F(RankPagesTest, MemoryThatCannotBeMappedIsAnError) {
   RankViews views({getpid()});
-  EXPECT_FALSE(views.at(0, {1 << 20, 1, Pages::hugePage, 0})) << "no such file";
-  EXPECT_FALSE(views.at(0, {0, 2, uint64_t(77) << 30, 0})) << "another size";
+  auto missing = views.at(0, {1 << 20, 1, Pages::hugePage, 0});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.status().message(),
+            "cannot map the memory of rank 0 (2097152 bytes): No such file or directory");
+  auto *values = static_cast<std::byte *>(pages->allocate(large));
+  auto place = pages->find(values, 1);
+  ASSERT_TRUE(place);
+  place->bytes += Pages::hugePage;
+  EXPECT_FALSE(views.at(0, *place)) << "another size";
+  pages->release(values, large);
 }
 
 // A rank that may open no more files ends with a message instead of a wrong sum.
-TEST(RankPages, SumsFailIfMemoryCannotBeMapped) {
-  EXPECT_PAGES(sample);
+TEST_F(RankPagesTest, SumsFailIfMemoryCannotBeMapped) {
   rlimit before;
   getrlimit(RLIMIT_NOFILE, &before);
   std::atomic<int> ready = 0;
@@ -153,10 +166,94 @@ TEST(RankPages, SumsFailIfMemoryCannotBeMapped) {
     ASSERT_TRUE(sum);
     Status ended = ranks.waitFor(*sum);
     EXPECT_FALSE(ended.ok());
-    EXPECT_EQ(ended.message(),
-              ranks.rank() ? "cannot map the memory of rank 0" : "cannot map the memory of rank 1");
+    int other = 1 - ranks.rank();
+    EXPECT_EQ(ended.message(), "cannot map the memory of rank " + std::to_string(other) +
+                                   " (2097152 bytes): Too many open files");
   });
   setrlimit(RLIMIT_NOFILE, &before);
+}
+
+// Kernels would pay for the pages of a limited address space in vain.
+TEST_F(RankPagesTest, AreNoneIfAddressesAreLimited) {
+  rlimit before;
+  getrlimit(RLIMIT_AS, &before);
+  rlimit limited = {before.rlim_max == RLIM_INFINITY ? rlim_t(1) << 46 : before.rlim_max,
+                    before.rlim_max};
+  setrlimit(RLIMIT_AS, &limited);
+  EXPECT_FALSE(RankPages::create());
+  setrlimit(RLIMIT_AS, &before);
+}
+
+/// Sums of `pieces`, some of whose values other ranks cannot read in place.
+void expectSums(Communicator &ranks, std::span<const Communicator::Piece> pieces) {
+  auto sum = ranks.startSum(pieces, GRADC_F32, Communicator::Wire::full);
+  ASSERT_TRUE(sum);
+  Status ended = ranks.waitFor(*sum);
+  ASSERT_TRUE(ended.ok()) << ended.message();
+}
+
+TEST_F(RankPagesTest, SumsTakeManyPieces) {
+  test::runLendingRanks(2, 1 << 20, [&](Communicator &ranks) {
+    test::RankValues<float> values(1000, float(ranks.rank() + 1),
+                                   test::RankAllocator<float>(ranks));
+    std::vector<Communicator::Piece> pieces;
+    for (size_t i = 0; i < 100; ++i) // more of a chunk than a slot has places for
+      pieces.push_back({values.data() + 10 * i, 10});
+    expectSums(ranks, pieces);
+    EXPECT_EQ(std::ranges::count(values, 3.0f), 1000);
+  });
+}
+
+// Pieces of one chunk, and ranks, that differ in where their memory is.
+TEST_F(RankPagesTest, SumsTakePrivateAndSharedMemory) {
+  test::runLendingRanks(3, 1 << 20, [&](Communicator &ranks) {
+    test::RankValues<float> shared(1000, float(ranks.rank() + 1),
+                                   test::RankAllocator<float>(ranks));
+    std::vector<float> own(1000, float(ranks.rank() + 1));
+    auto sumOf = [&](std::initializer_list<float *> arrays) {
+      std::vector<Communicator::Piece> pieces;
+      for (float *array : arrays)
+        pieces.push_back({array, 1000});
+      expectSums(ranks, pieces);
+    };
+    sumOf({shared.data(), own.data()});
+    EXPECT_EQ(std::ranges::count(shared, 6.0f), 1000);
+    EXPECT_EQ(std::ranges::count(own, 6.0f), 1000);
+    float *chosen = ranks.rank() == 1 ? own.data() : shared.data();
+    sumOf({chosen});
+    EXPECT_EQ(std::count(chosen, chosen + 1000, 18.0f), 1000);
+  });
+}
+
+// Rank 1 adds its part before rank 0 does, and is late to take rank 0's results, which it reads in
+// that rank's memory.
+TEST_F(RankPagesTest, SumsEndOnceNobodyReadsThem) {
+  constexpr size_t count = 200'000;
+  using Kind = Communicator::Kind;
+  for (Kind kind : {Kind::sum, Kind::gather}) {
+    std::atomic<int> stage = 0;
+    auto waitUntil = [&](int reached) {
+      while (stage < reached)
+        std::this_thread::yield();
+    };
+    test::runLendingRanks(2, 16 << 20, [&](Communicator &ranks) {
+      test::RankValues<float> values(count, 1, test::RankAllocator<float>(ranks));
+      Communicator::Piece piece = {values.data(), count};
+      bool isLate = ranks.rank() == 1;
+      waitUntil(isLate ? 1 : 0);
+      auto started = ranks.start({&piece, 1}, {kind, GRADC_F32});
+      ASSERT_TRUE(started);
+      ++stage;
+      waitUntil(2);
+      if (isLate)
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      ASSERT_TRUE(ranks.waitFor(*started).ok());
+      float expected = kind == Kind::sum ? 2 : 1;
+      EXPECT_EQ(std::ranges::count(values, expected), std::ptrdiff_t(count));
+      std::ranges::fill(values, -1.0f);
+      ASSERT_TRUE(ranks.share("done"));
+    });
+  }
 }
 
 } // namespace

@@ -23,8 +23,8 @@ void runLendingRanks(int count, size_t ringBytes, const std::function<void(Commu
 /// Allocates in a communicator's pages, if it has any, as much as those share.
 template <typename T> struct RankAllocator {
   using value_type = T;
-  explicit RankAllocator(Communicator &ranks)
-      : pages(ranks.pages() ? ranks.pages() : &privatePages()) {}
+  explicit RankAllocator(Pages *pages) : pages(pages ? pages : &privatePages()) {}
+  explicit RankAllocator(Communicator &ranks) : RankAllocator(ranks.pages()) {}
   template <typename U> RankAllocator(const RankAllocator<U> &other) : pages(other.pages) {}
 
   static uint64_t bytesOf(size_t count) { return std::max(count * sizeof(T), Pages::hugePage); }
