@@ -158,9 +158,9 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   }
   tiles.sumAlongLanes(gradc::laneSumChains(schedule, level));
   if (level.amxRows && kernel.readsPairs()) // their products are summed in tile registers
-    tiles.takeTileRegisters();
+    tiles.pairs.takeTileRegisters();
   auto finish = [&](LogicalResult emitted) {
-    tiles.releaseTileRegisters();
+    tiles.pairs.releaseTileRegisters();
     LLVM::ReturnOp::create(b, location, ValueRange());
     return failure(failed(emitted) || tiles.hasFailed());
   };

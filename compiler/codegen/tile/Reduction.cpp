@@ -126,10 +126,28 @@ std::optional<unsigned> TileEmitter::dimToVectorize(linalg::GenericOp op, OpResu
   return bestCost == 0 ? best : std::nullopt;
 }
 
+std::pair<LinearExpr, LinearExpr> TileEmitter::stepsOf(linalg::GenericOp op, unsigned dim) {
+  SmallVector<unsigned> dims = reducedDims(op);
+  size_t depth = llvm::find(dims, dim) - dims.begin();
+  if (op == accumulation.op && depth < accumulation.block.size())
+    return accumulation.block[depth];
+  return {LinearExpr(0), LinearExpr(op.getStaticLoopRanges()[dim])};
+}
+
+LinearExpr TileEmitter::firstStep(linalg::GenericOp op, unsigned dim) {
+  return stepsOf(op, dim).first;
+}
+
+Value TileEmitter::lastStep(linalg::GenericOp op, unsigned dim) {
+  auto [first, last] = stepsOf(op, dim);
+  int64_t size = op.getStaticLoopRanges()[dim];
+  return last == LinearExpr(size) ? nest.extent(size, perRow(op, dim)) : nest.index(last);
+}
+
 void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   if (!domainOf(result, points[0]))
     return fail(op, "expected an output map of plain dims");
-  if (reducePairs(op, result, points))
+  if (pairs.reduce(op, result, points))
     return;
   if (op == accumulation.op)
     return reduceInLanes(op, result, points);

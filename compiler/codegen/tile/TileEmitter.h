@@ -3,7 +3,7 @@
 #ifndef COMPILER_CODEGEN_TILE_TILEEMITTER_H
 #define COMPILER_CODEGEN_TILE_TILEEMITTER_H
 
-#include "compiler/codegen/tile/Amx.h"
+#include "compiler/codegen/tile/PairProducts.h"
 #include "compiler/codegen/tile/Prefetcher.h"
 #include "compiler/codegen/tile/Window.h"
 #include "passes/entry/Extents.h"
@@ -85,11 +85,6 @@ public:
   /// sums, for any number of rows in a tile. 0: lanes run along results.
   void sumAlongLanes(int64_t chains) { laneChains = chains; }
 
-  /// Between these, bf16 products whose rhs is in pairs are summed in AMX's tile registers. At
-  /// depth 0.
-  void takeTileRegisters();
-  void releaseTileRegisters();
-
   /// From now on the team shares every sum that all its members need; null ends this.
   void share(Team *team) { this->team = team; }
 
@@ -100,8 +95,10 @@ public:
   bool hasFailed() const { return failed; }
 
   Prefetcher prefetcher{*this};
+  PairProducts pairs{*this};
 
 private:
+  friend class PairProducts;
   friend class Prefetcher;
 
   void compute(mlir::Value value, const Point &point);
@@ -167,54 +164,11 @@ private:
   /// Reduces each point with vectors along `dim`, and prefetches the rows of `next`.
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
                     unsigned dim, mlir::Value combined, std::optional<Prefetcher::Rows> next = {});
-  /// A sum of bf16 products whose rhs is stored in pairs: two steps per instruction. False for
-  /// other reductions.
-  bool reducePairs(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
-  struct Stored {
-    const Memory *memory;
-    Point at;
-  };
-  /// Where the value's element, or vector, is in memory, perhaps moved by ops that do nothing else.
-  std::optional<Stored> storedAt(mlir::Value value, const Point &point);
-  /// Whether the rhs' pairs are along that summed dim, lanes run along the columns, and rows belong
-  /// to the lhs alone.
-  bool arePairs(mlir::linalg::GenericOp op, mlir::OpResult result, unsigned dim,
-                llvm::ArrayRef<Point> points);
-  /// Such a sum: its dim of pairs, its other summed dims from the outermost on, and a tile of its
-  /// result, each point with its place in the op's domain.
-  struct DotSum {
-    mlir::linalg::GenericOp op;
-    unsigned dim;
-    llvm::SmallVector<unsigned> outer;
-    llvm::ArrayRef<Point> points;
-    llvm::SmallVector<llvm::SmallVector<LinearExpr>> domains;
-  };
-  /// The point of the lhs, as stored, at a step of the sum.
-  Point rowOf(DotSum &sum, const WindowReads &windows, size_t point, const LinearExpr &step);
-  /// Adds the products of the pair that begins at `step`, or (without `both`) of its first
-  /// elements, to the sums of all points. `lhs`: where its elements are stored.
-  llvm::SmallVector<mlir::Value> multiplyPairs(DotSum &sum, const WindowReads &windows,
-                                               const Memory &lhs, const LinearExpr &step, bool both,
-                                               mlir::ValueRange sums);
-  /// Computes the sum by blocks, for `loadSummed`. False if the tile does not consist of blocks.
-  bool sumBlocks(DotSum &sum, mlir::OpResult result);
-  /// Loads a sum of the last tile of blocks when it is needed: together they exceed the registers.
-  bool loadSummed(mlir::Value value, const Point &point);
-  struct Blocks;
-  std::optional<Blocks> findBlocks(DotSum &sum);
-  LinearExpr factorAt(DotSum &sum, unsigned factor, size_t point, const LinearExpr &step);
-  void multiplySteps(DotSum &sum, const Blocks &blocks);
-  void multiplyStep(DotSum &sum, const Blocks &blocks, const LinearExpr &step, mlir::Value rest);
   /// The steps [first, last) of a summed dim that are taken now: a block of it, or all of a dim of
   /// constant size.
   std::pair<LinearExpr, LinearExpr> stepsOf(mlir::linalg::GenericOp op, unsigned dim);
   LinearExpr firstStep(mlir::linalg::GenericOp op, unsigned dim);
   mlir::Value lastStep(mlir::linalg::GenericOp op, unsigned dim);
-  /// The steps at `k` and (with `both`) `k + 1`.
-  using PairStep = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr k, bool both,
-                                                                     mlir::ValueRange carried)>;
-  llvm::SmallVector<mlir::Value> loopPairs(mlir::linalg::GenericOp op, unsigned dim,
-                                           mlir::ValueRange carried, PairStep step);
   /// One step of a sum by vectors: `valid` lanes at `first`, into a chain.
   using ReduceStep = llvm::function_ref<void(LinearExpr first, int64_t chain, int64_t valid,
                                              llvm::SmallVector<mlir::Value> &values)>;
@@ -252,9 +206,6 @@ private:
     int64_t steps = 0;
   };
   Accumulation accumulation;
-  std::optional<Amx> amx; ///< while tile registers are in use
-  /// Register and row of the last tile's sums, by value and point.
-  std::map<std::pair<const void *, Point>, std::pair<int64_t, int64_t>> summed;
   Team *team = nullptr;
   int64_t laneChains = 0; // of `sumAlongLanes`
   bool failed = false;

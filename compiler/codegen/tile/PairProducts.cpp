@@ -1,5 +1,4 @@
-// Contractions of bf16 whose rhs stores pairs along a summed dim. Each step consumes two elements,
-// by vdpbf16ps if the level has it, or by AMX.
+// Each step consumes two elements, by vdpbf16ps if the level has it, or by AMX.
 #include "compiler/codegen/tile/TileEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -69,31 +68,32 @@ static bool isDot(linalg::GenericOp op) {
   });
 }
 
-std::optional<TileEmitter::Stored> TileEmitter::storedAt(Value value, const Point &point) {
-  if (auto memory = memories.find(value); memory != memories.end())
+std::optional<PairProducts::Stored> PairProducts::storedAt(Value value, const Point &point) {
+  if (auto memory = tiles.memories.find(value); memory != tiles.memories.end())
     return Stored{&memory->second, point};
   auto op = value.getDefiningOp<linalg::GenericOp>();
   if (!op || op.getNumReductionLoops() > 0 || op.getNumDpsInputs() != 1 || isAssembly(op) ||
       op.getBody()->getTerminator()->getOperand(0) != op.getBody()->getArgument(0))
     return std::nullopt;
   OpOperand &moved = *op.getDpsInputOperand(0);
-  auto domain = domainOf(cast<OpResult>(value), point);
-  auto at = domain ? operandPoint(op, moved, *domain, point.valid) : std::optional<Point>();
+  auto domain = tiles.domainOf(cast<OpResult>(value), point);
+  auto at = domain ? tiles.operandPoint(op, moved, *domain, point.valid) : std::optional<Point>();
   return at ? storedAt(moved.get(), *at) : std::nullopt;
 }
 
-bool TileEmitter::arePairs(linalg::GenericOp op, OpResult result, unsigned dim,
-                           ArrayRef<Point> points) {
+bool PairProducts::arePairs(linalg::GenericOp op, OpResult result, unsigned dim,
+                            ArrayRef<Point> points) {
+  LoopNest &nest = tiles.nest;
   OpOperand &lhs = op->getOpOperand(0), &rhs = op->getOpOperand(1);
-  LinearExpr begin = firstStep(op, dim);
+  LinearExpr begin = tiles.firstStep(op, dim);
   if (begin.stride() % 2 != 0 || begin.constant % 2 != 0)
     return false;
   for (const Point &p : points) {
-    auto domain = *domainOf(result, p);
-    auto row = operandPoint(op, lhs, domain, p.valid);
+    auto domain = *tiles.domainOf(result, p);
+    auto row = tiles.operandPoint(op, lhs, domain, p.valid);
     auto pairsAt = [&](int64_t step) -> std::optional<LinearExpr> {
       domain[dim] = LinearExpr(step);
-      auto column = operandPoint(op, rhs, domain, p.valid);
+      auto column = tiles.operandPoint(op, rhs, domain, p.valid);
       auto stored = column ? storedAt(rhs.get(), *column) : std::nullopt;
       return stored ? stored->memory->pairsOffset(nest, stored->at) : std::nullopt;
     };
@@ -104,36 +104,19 @@ bool TileEmitter::arePairs(linalg::GenericOp op, OpResult result, unsigned dim,
   return true;
 }
 
-std::pair<LinearExpr, LinearExpr> TileEmitter::stepsOf(linalg::GenericOp op, unsigned dim) {
-  SmallVector<unsigned> dims = reducedDims(op);
-  size_t depth = llvm::find(dims, dim) - dims.begin();
-  if (op == accumulation.op && depth < accumulation.block.size())
-    return accumulation.block[depth];
-  return {LinearExpr(0), LinearExpr(op.getStaticLoopRanges()[dim])};
-}
-
-LinearExpr TileEmitter::firstStep(linalg::GenericOp op, unsigned dim) {
-  return stepsOf(op, dim).first;
-}
-
-Value TileEmitter::lastStep(linalg::GenericOp op, unsigned dim) {
-  auto [first, last] = stepsOf(op, dim);
-  int64_t size = op.getStaticLoopRanges()[dim];
-  return last == LinearExpr(size) ? nest.extent(size, perRow(op, dim)) : nest.index(last);
-}
-
-SmallVector<Value> TileEmitter::loopPairs(linalg::GenericOp op, unsigned dim, ValueRange carried,
-                                          PairStep step) {
+SmallVector<Value> PairProducts::loop(linalg::GenericOp op, unsigned dim, ValueRange carried,
+                                      PairStep step) {
+  LoopNest &nest = tiles.nest;
   OpBuilder &b = nest.builder;
-  LinearExpr first = firstStep(op, dim);
-  Value two = nest.constant(2), last = lastStep(op, dim);
+  LinearExpr first = tiles.firstStep(op, dim);
+  Value two = nest.constant(2), last = tiles.lastStep(op, dim);
   Value from = arith::DivUIOp::create(b, nest.location, nest.index(first), two);
   Value to = arith::DivUIOp::create(b, nest.location, last, two);
   SmallVector<Value> sums = nest.loop(from, to, carried, [&](LinearExpr i, ValueRange values) {
     return step(i * 2, /*both=*/true, values);
   });
   int64_t size = op.getStaticLoopRanges()[dim];
-  if (!perRow(op, dim) && size % 2 == 0) // blocks begin at even steps
+  if (!tiles.perRow(op, dim) && size % 2 == 0) // blocks begin at even steps
     return sums;
   return nest.loop(
       arith::MulIOp::create(b, nest.location, to, two), last, sums,
@@ -156,18 +139,18 @@ static Value loadPair(LoopNest &nest, const Memory &memory, const Point &first, 
   return arith::OrIOp::create(b, at, low, arith::ShLIOp::create(b, at, high, sixteen));
 }
 
-Point TileEmitter::rowOf(DotSum &sum, const WindowReads &windows, size_t point,
-                         const LinearExpr &step) {
+Point PairProducts::rowOf(Sum &sum, const WindowReads &windows, size_t point,
+                          const LinearExpr &step) {
   OpOperand &lhs = sum.op->getOpOperand(0);
   SmallVector<LinearExpr> &domain = sum.domains[point];
   domain[sum.dim] = step;
   return windows.has(lhs) ? windows.read(lhs, point, domain, 0).second
-                          : *operandPoint(sum.op, lhs, domain, 0);
+                          : *tiles.operandPoint(sum.op, lhs, domain, 0);
 }
 
-SmallVector<Value> TileEmitter::multiplyPairs(DotSum &sum, const WindowReads &windows,
-                                              const Memory &lhs, const LinearExpr &step, bool both,
-                                              ValueRange sums) {
+SmallVector<Value> PairProducts::multiply(Sum &sum, const WindowReads &windows, const Memory &lhs,
+                                          const LinearExpr &step, bool both, ValueRange sums) {
+  LoopNest &nest = tiles.nest;
   OpBuilder &b = nest.builder;
   Location at = nest.location;
   OpOperand &rhs = sum.op->getOpOperand(1);
@@ -175,7 +158,7 @@ SmallVector<Value> TileEmitter::multiplyPairs(DotSum &sum, const WindowReads &wi
   SmallVector<Value> next;
   for (auto [i, p, acc] : llvm::enumerate(sum.points, sums)) {
     Point row = rowOf(sum, windows, i, step);
-    Stored column = *storedAt(rhs.get(), *operandPoint(sum.op, rhs, sum.domains[i], p.valid));
+    Stored column = *storedAt(rhs.get(), *tiles.operandPoint(sum.op, rhs, sum.domains[i], p.valid));
     auto [right, isNewColumn] = columns.try_emplace(column.at);
     if (isNewColumn) {
       Value pairs = column.memory->loadPairs(nest, column.at);
@@ -199,19 +182,20 @@ SmallVector<Value> TileEmitter::multiplyPairs(DotSum &sum, const WindowReads &wi
   return next;
 }
 
-bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
+bool PairProducts::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
+  LoopNest &nest = tiles.nest;
   if (!isDot(op))
     return false;
   OpOperand &lhs = op->getOpOperand(0);
   SmallVector<unsigned> dims = reducedDims(op);
-  DotSum sum{op, 0, {}, points, {}};
+  Sum sum{op, 0, {}, points, {}};
   for (const Point &p : points)
-    sum.domains.push_back(*domainOf(result, p));
+    sum.domains.push_back(*tiles.domainOf(result, p));
   WindowReads windows(nest, op, sum.domains);
   auto *paired = llvm::find_if(
       dims, [&](unsigned d) { return !windows.walks(d) && arePairs(op, result, d, points); });
-  auto rows = memories.find(windows.has(lhs) ? windows.source(lhs) : lhs.get());
-  if (paired == dims.end() || rows == memories.end())
+  auto rows = tiles.memories.find(windows.has(lhs) ? windows.source(lhs) : lhs.get());
+  if (paired == dims.end() || rows == tiles.memories.end())
     return false;
   sum.dim = *paired;
   dims.erase(paired);
@@ -220,24 +204,24 @@ bool TileEmitter::reducePairs(linalg::GenericOp op, OpResult result, ArrayRef<Po
     return true;
 
   auto step = [&](LinearExpr k, bool both, ValueRange carried) {
-    return multiplyPairs(sum, windows, rows->second, k, both, carried);
+    return multiply(sum, windows, rows->second, k, both, carried);
   };
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == dims.size())
-      return loopPairs(op, sum.dim, carried, step);
+      return loop(op, sum.dim, carried, step);
     unsigned dim = dims[depth];
     auto body = [&](LinearExpr i, ValueRange values) {
       for (auto &domain : sum.domains)
         domain[dim] = i;
       return self(self, depth + 1, values);
     };
-    auto [begin, end] = stepsOf(op, dim);
+    auto [begin, end] = tiles.stepsOf(op, dim);
     if (windows.walks(dim))
       return windows.loop(dim, begin, end, carried, body);
-    return nest.loop(nest.index(begin), lastStep(op, dim), carried, body);
+    return nest.loop(nest.index(begin), tiles.lastStep(op, dim), carried, body);
   };
   SmallVector<Value> sums =
-      llvm::map_to_vector(points, [&](const Point &p) { return initial(op, 0, p); });
+      llvm::map_to_vector(points, [&](const Point &p) { return tiles.initial(op, 0, p); });
   for (auto [p, value] : llvm::zip(points, loops(loops, 0, sums)))
     nest.known(result, p) = value;
   return true;

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace gradc::tile;
 
 /// A register tile of a sum, as blocks. Points are numbered as in the tile.
-struct TileEmitter::Blocks {
+struct PairProducts::Blocks {
   struct Rows {
     size_t first;   ///< a point of the first row
     int64_t count;  ///< up to 16
@@ -18,9 +18,9 @@ struct TileEmitter::Blocks {
   int64_t pairStride;                           ///< elements of the rhs between pairs
 };
 
-void TileEmitter::takeTileRegisters() { amx.emplace(nest, module); }
+void PairProducts::takeTileRegisters() { amx.emplace(tiles.nest, tiles.module); }
 
-void TileEmitter::releaseTileRegisters() {
+void PairProducts::releaseTileRegisters() {
   if (amx)
     amx->release();
 }
@@ -41,20 +41,22 @@ static size_t numberOf(SmallVectorImpl<LinearExpr> &all, const LinearExpr &key) 
 }
 
 /// The place of a factor's element, or pairs, at a step of the sum.
-LinearExpr TileEmitter::factorAt(DotSum &sum, unsigned factor, size_t point,
-                                 const LinearExpr &step) {
+LinearExpr PairProducts::factorAt(Sum &sum, unsigned factor, size_t point, const LinearExpr &step) {
+  LoopNest &nest = tiles.nest;
   OpOperand &operand = sum.op->getOpOperand(factor);
-  const Memory &memory = memories.find(operand.get())->second;
+  const Memory &memory = tiles.memories.find(operand.get())->second;
   SmallVector<LinearExpr> domain = sum.domains[point];
   domain[sum.dim] = step;
-  Point at = *operandPoint(sum.op, operand, domain, factor == 0 ? 0 : sum.points[point].valid);
+  Point at =
+      *tiles.operandPoint(sum.op, operand, domain, factor == 0 ? 0 : sum.points[point].valid);
   return factor == 0 ? *memory.offset(nest, at) : memory.pairsOffset(nest, at)->inLane(0);
 }
 
-std::optional<TileEmitter::Blocks> TileEmitter::findBlocks(DotSum &sum) {
-  LinearExpr begin = firstStep(sum.op, sum.dim);
+std::optional<PairProducts::Blocks> PairProducts::findBlocks(Sum &sum) {
+  LoopNest &nest = tiles.nest;
+  LinearExpr begin = tiles.firstStep(sum.op, sum.dim);
   bool areStored =
-      llvm::all_of(sum.op.getDpsInputs(), [&](Value v) { return memories.contains(v); });
+      llvm::all_of(sum.op.getDpsInputs(), [&](Value v) { return tiles.memories.contains(v); });
   if (!amx || !areStored || nest.lanes != Amx::lanes || begin.stride() % Amx::steps != 0 ||
       begin.constant % Amx::steps != 0)
     return std::nullopt;
@@ -97,13 +99,13 @@ std::optional<TileEmitter::Blocks> TileEmitter::findBlocks(DotSum &sum) {
 }
 
 /// Adds the products of one block of steps, at `step`, or of its first `rest` steps.
-void TileEmitter::multiplyStep(DotSum &sum, const Blocks &blocks, const LinearExpr &step,
-                               Value rest) {
+void PairProducts::multiplyStep(Sum &sum, const Blocks &blocks, const LinearExpr &step,
+                                Value rest) {
   auto load = [&](int64_t tile, unsigned factor, size_t point, int64_t count, int64_t stride) {
-    const Memory &memory = memories.find(sum.op->getOperand(factor))->second;
+    const Memory &memory = tiles.memories.find(sum.op->getOperand(factor))->second;
     LinearExpr at = factorAt(sum, factor, point, step);
     if (!rest)
-      return amx->load(tile, memory.address(nest, at), 2 * stride);
+      return amx->load(tile, memory.address(tiles.nest, at), 2 * stride);
     amx->loadRest(tile, memory, at, rest, count, stride);
   };
   // Each factor is loaded as late as possible, since loads take longer than products.
@@ -118,24 +120,26 @@ void TileEmitter::multiplyStep(DotSum &sum, const Blocks &blocks, const LinearEx
 }
 
 /// Adds the products of all steps along the dim of pairs.
-void TileEmitter::multiplySteps(DotSum &sum, const Blocks &blocks) {
+void PairProducts::multiplySteps(Sum &sum, const Blocks &blocks) {
+  LoopNest &nest = tiles.nest;
   OpBuilder &b = nest.builder;
   Location loc = nest.location;
-  Value steps = nest.constant(Amx::steps), end = lastStep(sum.op, sum.dim);
-  Value from = arith::DivUIOp::create(b, loc, nest.index(firstStep(sum.op, sum.dim)), steps);
+  Value steps = nest.constant(Amx::steps), end = tiles.lastStep(sum.op, sum.dim);
+  Value from = arith::DivUIOp::create(b, loc, nest.index(tiles.firstStep(sum.op, sum.dim)), steps);
   Value to = arith::DivUIOp::create(b, loc, end, steps);
   nest.loop(from, to, {}, [&](LinearExpr i, ValueRange) {
     multiplyStep(sum, blocks, i * Amx::steps, nullptr);
     return SmallVector<Value>();
   });
-  if (!perRow(sum.op, sum.dim) && sum.op.getStaticLoopRanges()[sum.dim] % Amx::steps == 0)
+  if (!tiles.perRow(sum.op, sum.dim) && sum.op.getStaticLoopRanges()[sum.dim] % Amx::steps == 0)
     return;
   Value rest = arith::RemUIOp::create(b, loc, end, steps);
   Value remains = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, rest, nest.constant(0));
   nest.when(remains, [&] { multiplyStep(sum, blocks, nest.variable(to) * Amx::steps, rest); });
 }
 
-bool TileEmitter::sumBlocks(DotSum &sum, OpResult result) {
+bool PairProducts::sumBlocks(Sum &sum, OpResult result) {
+  LoopNest &nest = tiles.nest;
   std::optional<Blocks> blocks = findBlocks(sum);
   if (!blocks)
     return false;
@@ -151,7 +155,7 @@ bool TileEmitter::sumBlocks(DotSum &sum, OpResult result) {
     if (depth == sum.outer.size())
       return multiplySteps(sum, *blocks);
     unsigned dim = sum.outer[depth];
-    Value from = nest.index(firstStep(sum.op, dim)), to = lastStep(sum.op, dim);
+    Value from = nest.index(tiles.firstStep(sum.op, dim)), to = tiles.lastStep(sum.op, dim);
     nest.loop(from, to, {}, [&](LinearExpr i, ValueRange) {
       for (auto &domain : sum.domains)
         domain[dim] = i;
@@ -176,7 +180,8 @@ bool TileEmitter::sumBlocks(DotSum &sum, OpResult result) {
   return true;
 }
 
-bool TileEmitter::loadSummed(Value value, const Point &point) {
+bool PairProducts::load(Value value, const Point &point) {
+  LoopNest &nest = tiles.nest;
   auto found = summed.find({value.getAsOpaquePointer(), point});
   if (found == summed.end())
     return false;
@@ -187,9 +192,9 @@ bool TileEmitter::loadSummed(Value value, const Point &point) {
   auto op = value.getDefiningOp<linalg::GenericOp>();
   auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   bool startsAtZero =
-      op != accumulation.op && fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+      op != tiles.accumulation.op && fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
   if (!startsAtZero)
-    sum = arith::AddFOp::create(nest.builder, nest.location, initial(op, 0, point), sum);
+    sum = arith::AddFOp::create(nest.builder, nest.location, tiles.initial(op, 0, point), sum);
   nest.known(value, point) = sum;
   return true;
 }
