@@ -5,6 +5,7 @@
 #include "passes/entry/ModuleLevel.h"
 #include "passes/entry/PlannedEntry.h"
 #include "passes/entry/Ports.h"
+#include "passes/kernel/CostModel.h"
 #include "runtime/include/gradc/entries.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -24,7 +25,7 @@ public:
   /// `extents`: those of the entry's values, for a batch of `rows` rows.
   RowCosts(const SymbolTable &symbols, const exec::Level &level, const ExtentAnalysis &extents,
            int64_t rows)
-      : symbols(symbols), level(level), extents(extents), rows(rows) {}
+      : symbols(symbols), level(level), costs(level), extents(extents), rows(rows) {}
 
   /// Whether keeping the values of a row in the cache saves more than it costs to read the weights,
   /// and compute what all rows share, for every row.
@@ -80,20 +81,21 @@ private:
     }
     bool isShared = values == 0; // it depends on no row
     values += computed;
-    double reading = double(shared) / level.memoryBandwidth, trips = tripsAround(launch);
-    double seconds = double(kernel.getFlops().value_or(0)) / level.f32Flops;
+    double reading = costs.floor(0, shared), trips = tripsAround(launch);
+    double seconds = costs.floor(int64_t(kernel.getFlops().value_or(0)), 0);
     seconds /= isShared ? 1 : double(rows);
     if (isShared) {
-      lost += trips * std::max(reading + double(computed) / level.memoryBandwidth, seconds);
+      lost += trips * std::max(reading + costs.floor(0, computed), seconds);
       return;
     }
     lost += trips * std::max(reading - seconds, 0.0);
     if (values <= level.sharedCacheBytes() && values * rows > level.sharedCacheBytes())
-      saved += trips * double(passedOn) / level.memoryBandwidth;
+      saved += trips * costs.floor(0, passedOn);
   }
 
   const SymbolTable &symbols;
   const exec::Level &level;
+  CostModel costs;
   const ExtentAnalysis &extents;
   int64_t rows;
   double saved = 0;
