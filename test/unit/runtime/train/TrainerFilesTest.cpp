@@ -1,0 +1,128 @@
+// The files of a training: where data are looked for, and where outputs go.
+#include "test/unit/runtime/train/TrainModel.h"
+
+#include <filesystem>
+#include <numeric>
+#include <unistd.h>
+
+using namespace gradc::runtime;
+using namespace gradc::runtime::test;
+
+namespace {
+
+using TrainerFilesTest = TrainTest;
+
+TEST_F(TrainerFilesTest, DataFolder) {
+  TemporaryFolder other;
+  writeFile(other / "digits.npz", zip(digits(50)));
+  std::string job = digitsJob;
+  job.replace(job.find("begin: 43"), 9, "begin: 49");
+  make({.job = job});
+  TrainOptions options;
+  options.dataFolder = other.path;
+  EXPECT_TRUE(train(options).ok());
+  options.dataFolder = folder / "absent";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot find data file 'digits.npz', tried '" + options.dataFolder + "/digits.npz'");
+}
+
+/// All paths of a spec are relative to it, including outputs; options are relative to the current
+/// folder.
+TEST_F(TrainerFilesTest, PathsAreRelativeToTheSpec) {
+  std::string outputs = " checkpoint { directory: \"kept/here\" } export { onnx: \"out.onnx\" }";
+  make({.job = digitsJob + outputs});
+  auto summary = train({.steps = 1});
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(summary->checkpoint, folder / "kept/here/step-1.ckpt");
+  EXPECT_EQ(access((folder / "out.onnx").c_str(), F_OK), 0);
+
+  // Otherwise they would end up in an unrelated folder.
+  std::string job = digitsJob + outputs;
+  job.replace(job.find("\"{}\""), 4, "\"/absent\"");
+  make({.job = job});
+  EXPECT_EQ(train({.steps = 1, .dataFolder = folder.path}).status().message(),
+            "cannot write 'kept/here': the spec's folder '/absent' is not on this machine; name a "
+            "place with --checkpoint");
+
+  if (geteuid() == 0)
+    return; // nothing is closed to root
+  std::filesystem::create_directories(folder / "closed/job");
+  std::filesystem::permissions(folder / "closed", std::filesystem::perms::none);
+  job.replace(job.find("/absent"), 7, folder / "closed/job");
+  make({.job = job});
+  EXPECT_EQ(train({.steps = 1, .dataFolder = folder.path}).status().message(),
+            "cannot write 'kept/here': the spec's folder '" + (folder / "closed/job") +
+                "' cannot be entered: permission denied; name a place with --checkpoint");
+  std::filesystem::permissions(folder / "closed", std::filesystem::perms::owner_all);
+}
+
+/// The export of another model is not replaced silently.
+TEST_F(TrainerFilesTest, SaysThatTheExportReplacesAnotherModel) {
+  make({.job = digitsJob + std::string(" export { onnx: \"out.onnx\" }")});
+  auto said = [&](std::vector<std::string> arguments) {
+    testing::internal::CaptureStdout();
+    arguments.insert(arguments.end(), {"--threads=1", "--steps=1"});
+    EXPECT_EQ(main(std::move(arguments)), 0);
+    return testing::internal::GetCapturedStdout().find("replaces '" + (folder / "out.onnx") +
+                                                       "', which another job has written") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(said({}));
+  EXPECT_FALSE(said({})) << "it is this model's";
+  writeFile(folder / "out.onnx", Bytes(100));
+  EXPECT_TRUE(said({}));
+  writeFile(folder / "out.onnx", Bytes(100));
+  EXPECT_FALSE(said({"--export", folder / "out.onnx"})) << "it is named";
+}
+
+TEST_F(TrainerFilesTest, FieldsInMemoryTakeTheFilesPlace) {
+  TrainOptions options;
+  options.steps = 9;
+  auto fromFiles = train(options);
+  ASSERT_TRUE(fromFiles.ok()) << fromFiles.status().message();
+  // The content of digits.npz, of which the job selects the same rows.
+  std::vector<uint8_t> images(60 * 4);
+  std::iota(images.begin(), images.end(), uint8_t(0));
+  std::vector<int64_t> labels(60);
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = int64_t(i % 10);
+  auto bytes = [](const auto &values) {
+    return reinterpret_cast<const std::byte *>(values.data());
+  };
+  options.fields = {{{"images", GRADC_U8, {2, 2}}, 60, bytes(images), nullptr},
+                    {{"labels", GRADC_I64, {}}, 60, bytes(labels), nullptr}};
+  auto fromMemory = train(options);
+  ASSERT_TRUE(fromMemory.ok()) << fromMemory.status().message();
+  EXPECT_EQ(fromMemory->losses, fromFiles->losses);
+  options.fields.pop_back();
+  EXPECT_EQ(train(options).status().message(),
+            "model input 'y' is fed from field 'labels', but the memory that was given has "
+            "'images'");
+}
+
+TEST_F(TrainerFilesTest, FilesThatCannotBeWrittenStopItBeforeTheFirstStep) {
+  TrainOptions options;
+  options.onStep = [](const StepReport &) {
+    ADD_FAILURE() << "a step was made";
+    return true;
+  };
+  options.log = folder / "absent/log.jsonl";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write log '" + options.log + "': No such file or directory");
+  options.log.clear();
+  options.checkpoint = folder / "digits.npz";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write checkpoints to '" + options.checkpoint + "': not a folder");
+  options.checkpoint = folder / "digits.npz/run";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot make folder '" + options.checkpoint + "': Not a directory");
+}
+
+TEST_F(TrainerFilesTest, AFullDiskUnderTheLog) {
+  TrainOptions options;
+  options.log = "/dev/full";
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write log '/dev/full': No space left on device");
+}
+
+} // namespace
