@@ -183,6 +183,8 @@ Result<const std::byte *> RankViews::at(int rank, const RankPages::Place &place)
   if (isNew) {
     int file = open(text("/proc/", processes[size_t(rank)], "/fd/", place.file).c_str(),
                     O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file >= 0)
+      errno = ESTALE; // unless it is the allocation's
     struct stat status = {};
     if (file >= 0 && fstat(file, &status) == 0 && status.st_size == off_t(place.bytes))
       view.start = static_cast<std::byte *>(mapAligned(file, place.bytes, PROT_READ));
