@@ -32,7 +32,7 @@ public:
       gradc_artifact_level level = {};
       level.name = text(name);
       level.image = put(readFile(GRADC_TRAIN_KERNELS));
-      level.buffers = put(std::vector<gradc_artifact_buffer>{{0, GRADC_BUFFER_PLAIN, 16}});
+      level.buffers = put(std::vector<gradc_artifact_buffer>{{0, GRADC_BUFFER_PLAIN, 16, 0, 0}});
       level.kernels = put(std::vector<gradc_artifact_kernel>{
           kernel("train_8"), kernel("train_3"), kernel("evaluate_8"), kernel("evaluate_1")});
       std::vector<gradc_artifact_entry> entries = {entry("train", 8, train8),
@@ -101,17 +101,18 @@ private:
     inputs[0].field = text("images");
     inputs[1].field = text("labels");
     inputs[1].classes = 10;
-    std::vector<gradc_artifact_slice> slices = {{GRADC_SPACE_INPUT, 0, 0, size * 16, GRADC_F32, 0},
-                                                {GRADC_SPACE_INPUT, 1, 0, size * 8, GRADC_I64, 0}};
+    std::vector<gradc_artifact_slice> slices = {
+        {GRADC_SPACE_INPUT, 0, 0, size * 16, GRADC_F32, 0, {}},
+        {GRADC_SPACE_INPUT, 1, 0, size * 8, GRADC_I64, 0, {}}};
     if (trains) {
       inputs.push_back(port("lr", GRADC_F32, {}, GRADC_ROLE_LEARNING_RATE));
       inputs.push_back(port("step", GRADC_F32, {}, GRADC_ROLE_STEP));
       inputs.push_back(port("counter", GRADC_I32, {}, GRADC_ROLE_COUNTER));
       inputs.push_back(port("seed", GRADC_I32, {}, GRADC_ROLE_SEED));
       for (uint32_t i = 2; i < 6; ++i)
-        slices.push_back({GRADC_SPACE_INPUT, i, 0, 4, inputs[i].tensor.dtype, 0});
+        slices.push_back({GRADC_SPACE_INPUT, i, 0, 4, inputs[i].tensor.dtype, 0, {}});
     }
-    gradc_artifact_slice w = {GRADC_SPACE_BUFFER, 0, 0, 16, GRADC_F32, 0};
+    gradc_artifact_slice w = {GRADC_SPACE_BUFFER, 0, 0, 16, GRADC_F32, 0, {}};
     slices.push_back(w);
     gradc_artifact_node launch = {};
     launch.end = 1;
@@ -120,7 +121,8 @@ private:
     launch.node = text("dense");
 
     auto result = [&](uint64_t place, gradc_dtype dtype, uint64_t bytes) {
-      gradc_artifact_slice slice = {GRADC_SPACE_ARENA, 0, place * 64, bytes, uint32_t(dtype), 0};
+      gradc_artifact_slice slice = {GRADC_SPACE_ARENA, 0, place * 64, bytes,
+                                    uint32_t(dtype),   0, {}};
       slices.push_back(slice);
       return slice;
     };
