@@ -95,6 +95,8 @@ static std::optional<RankEnd> reportedEnd(const std::string &file) {
 /// use different variables, and each ignores those of the other.
 static void prepareEnvironment(const std::string &exitFile) {
   setenv(exitVariable, exitFile.c_str(), 1);
+  if (isatty(STDOUT_FILENO))
+    setenv(terminalVariable, "1", 1);
   constexpr std::pair<const char *, const char *> settings[] = {
       // Ranks may outnumber CPUs; our thread team decides on binding.
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},

@@ -43,6 +43,9 @@ struct RankProgram {
   bool isElastic = false;
 };
 constexpr const char *artifactVariable = "GRADC_RANKS_ARTIFACT";
+/// Set for ranks that `launchRanks` starts if its standard output is a terminal. mpirun gives the
+/// ranks a terminal of its own, whatever becomes of their output.
+constexpr const char *terminalVariable = "GRADC_RANKS_TERMINAL";
 
 /// Runs the program in several processes, on this host unless the environment says otherwise, and
 /// returns their exit code. The processes are told to stop once `interrupt` holds a signal number.

@@ -2,6 +2,8 @@
 #include "runtime/train/Progress.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/ranks/Ranks.h"
+#include "runtime/train/RankStart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,8 +34,13 @@ std::string shortCount(double value) {
   return digits;
 }
 
+/// Whether a person sees what is written.
+static bool isTerminal(int descriptor) {
+  return isatty(descriptor) && (launchedRanks() < 2 || std::getenv(terminalVariable));
+}
+
 Progress::Progress(int descriptor, bool quiet, int64_t totalSteps, int64_t batchSize)
-    : descriptor(descriptor), quiet(quiet), terminal(isatty(descriptor)),
+    : descriptor(descriptor), quiet(quiet), terminal(isTerminal(descriptor)),
       colours(terminal && !std::getenv("NO_COLOR")), totalSteps(totalSteps), batchSize(batchSize),
       interval(std::chrono::milliseconds(terminal ? 250 : 2000)), begin(Clock::now()),
       since(begin) {}

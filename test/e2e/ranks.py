@@ -299,6 +299,12 @@ def without_distribution():
     run(alone, "--ranks", 1, "--steps", 2, cwd=one)
 
 
+def output_is_plain():
+    """mpirun gives ranks a terminal; without one of the launcher's own, nobody sees a bar that is drawn again and again."""
+    said = end(start([trainer, "--ranks", "2", "--steps", "5000", "--checkpoint", "plain"], folder), 0, "by 2 ranks")
+    assert "\r" not in said and "\x1b" not in said, said
+
+
 def by_gradc():
     """The spec is compiled once; the run's messages name the spec."""
     said = gradc("train", "ranks.textproto", "--ranks", 2, "--steps", 20, "--checkpoint", "by-gradc", "--log", path("gradc.jsonl"),
@@ -308,6 +314,6 @@ def by_gradc():
 
 
 for check in (too_few_rows_are_refused, same_losses, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
-              a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, by_gradc):
+              a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, output_is_plain, by_gradc):
     check()
     print(check.__name__)
