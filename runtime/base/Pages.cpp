@@ -23,15 +23,18 @@ public:
     munmap(memory, std::max<uint64_t>(bytes, 1));
   }
   void discard(void *memory, uint64_t bytes) override {
-    const auto page = uintptr_t(sysconf(_SC_PAGESIZE));
-    uintptr_t begin = (uintptr_t(memory) + page - 1) / page * page;
-    uintptr_t end = (uintptr_t(memory) + bytes) / page * page;
+    auto [begin, end] = wholePages(uintptr_t(memory), bytes);
     if (begin < end)
       madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
   }
 };
 
 } // namespace
+
+std::pair<uint64_t, uint64_t> wholePages(uint64_t begin, uint64_t bytes) {
+  const auto page = uint64_t(sysconf(_SC_PAGESIZE));
+  return {(begin + page - 1) / page * page, (begin + bytes) / page * page};
+}
 
 Pages &privatePages() {
   static PrivatePages pages;

@@ -3,6 +3,7 @@
 #define RUNTIME_BASE_PAGES_H
 
 #include <cstdint>
+#include <utility>
 
 namespace gradc::runtime {
 
@@ -20,6 +21,10 @@ public:
   /// part may be written again.
   virtual void discard(void *memory, uint64_t bytes) = 0;
 };
+
+/// The whole pages within the `bytes` bytes from `begin` on: the first one's begin, and the last
+/// one's end. Empty, perhaps with an end before the begin, if there are none.
+std::pair<uint64_t, uint64_t> wholePages(uint64_t begin, uint64_t bytes);
 
 /// Pages that only this process sees.
 Pages &privatePages();

@@ -20,7 +20,7 @@ int64_t sharesOf(const gradc_artifact_kernel &kernel, int64_t units) {
   return std::max<int64_t>(kernel.grain > 0 ? units / kernel.grain : units, 1);
 }
 
-/// What ranks do with their values, and which ranks.
+/// The communicator's name for a collective of the artifact, and the ranks that take part in it.
 std::pair<Communicator::Kind, Communicator::Group> operationOf(gradc_collective_kind kind) {
   using Kind = Communicator::Kind;
   using Group = Communicator::Group;

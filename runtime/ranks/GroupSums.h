@@ -15,7 +15,8 @@ namespace gradc::runtime {
 class GroupSums {
 public:
   /// Collective call. Each `modelRanks` successive ranks have a replica; there are at least two
-  /// replicas. `messages` are those of all ranks; `pages` are as of SharedSums.
+  /// replicas. `messages` are those of all ranks. The arguments must outlive the result; `pages`
+  /// may be null, as in SharedSums::create.
   static Result<std::unique_ptr<GroupSums>> create(Messages &messages, RankPages *pages,
                                                    int modelRanks);
 

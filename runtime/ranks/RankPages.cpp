@@ -22,9 +22,8 @@ namespace gradc::runtime {
 
 namespace {
 
-/// Maps a file at an address that huge pages can have; null: no memory or address space for it.
-/// Private memory, which the system promises, reserves the addresses: a file's pages are promised
-/// to nobody.
+/// Maps a file at an address that huge pages can have. Private memory reserves the addresses, so
+/// that the system refuses more than it has: it would map a file of any size. Null: it has refused.
 void *mapAligned(int file, uint64_t bytes, int protection) {
   constexpr uint64_t huge = Pages::hugePage;
   void *reserved = mmap(nullptr, bytes + huge, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -72,13 +71,12 @@ std::unique_ptr<RankPages> RankPages::create() {
   if (hasLimitedAddresses())
     return nullptr;
   std::unique_ptr<RankPages> pages(new RankPages);
-  auto *sample = static_cast<volatile char *>(pages->allocate(hugePage));
+  void *sample = pages->allocate(hugePage);
   if (!sample)
     return nullptr;
-  *sample = 0; // only pages in use become huge
-  auto *range = const_cast<char *>(sample);
-  bool isHuge = pages->find(range, hugePage) && becomesHuge(range);
-  pages->release(range, hugePage);
+  std::memset(sample, 0, 1); // only ranges in use become huge
+  bool isHuge = pages->find(sample, hugePage) && becomesHuge(sample);
+  pages->release(sample, hugePage);
   return isHuge ? std::move(pages) : nullptr;
 }
 
@@ -123,9 +121,7 @@ void RankPages::discard(void *memory, uint64_t bytes) {
     lock.unlock();
     return privatePages().discard(memory, bytes);
   }
-  const auto page = uint64_t(sysconf(_SC_PAGESIZE));
-  uint64_t offset = uintptr_t(memory) - found->first;
-  uint64_t begin = (offset + page - 1) / page * page, end = (offset + bytes) / page * page;
+  auto [begin, end] = wholePages(uintptr_t(memory) - found->first, bytes);
   if (begin >= end)
     return;
   fallocate(found->second.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(begin),

@@ -25,7 +25,8 @@ struct SharedSums::Header {
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
               sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
 
-/// What a rank contributes to a chunk of one owner, or the owner's sums.
+/// A slot of a ring. It holds the values of one chunk that one rank owns: another rank's
+/// contribution to them, or the owner's sums.
 struct alignas(64) SharedSums::Slot {
   uint32_t runs; ///< whose values are in the rank's own memory; 0: encoded values follow the slot
   RankPages::Place places[SumArray::Source::maxRuns];
@@ -145,7 +146,7 @@ void SharedSums::put(const Sum &sum, int64_t from, int64_t to, Slot &out) {
     sum.array.encode(from, to, out.values());
 }
 
-/// What a rank has put into a slot.
+/// The values that a slot holds, or whose places it names.
 SumArray::Source SharedSums::source(int ofRank, uint64_t chunk, int part) {
   Slot &found = slot(ofRank, chunk, part);
   if (!found.runs)

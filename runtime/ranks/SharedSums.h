@@ -22,8 +22,9 @@ namespace gradc::runtime {
 /// 3. Once all ranks have added, each takes the other ranks' sums from their slots, which are then
 ///    free.
 ///
-/// Values that lie in a rank's pages and travel as they are stay there: the slot says where, and a
-/// sum ends once nobody reads them. A scatter omits the work of step 3, a gather that of step 1.
+/// A scatter omits the work of step 3, a gather that of step 1. Values in a rank's pages that need
+/// no conversion are not copied to the slot: the slot names their place, and other ranks read them
+/// there. The sum ends on that rank when all of them have done so.
 /// Transfers between two ranks are messages. Owners, and therefore bits, are the same as in
 /// MessageSums. Slots are read from the cache that ranks share, unless a rank is far behind.
 class SharedSums final : public PolledSums {
