@@ -24,7 +24,7 @@ namespace {
 ///    a rule takes whole tensors or a writer's units are no runs of elements. Elements are counted
 ///    as they are stored, the padding of panels included.
 /// 3. Where one rank has all of a state, launches that only writers read are theirs, too.
-/// 4. A scatter leaves zeros where others than these launches read it.
+/// 4. A scatter leaves zeros in the results that others than these launches read.
 class Cutter {
 public:
   explicit Cutter(ModuleOp module) : module(module), symbols(module) {}
@@ -215,10 +215,14 @@ private:
     if (names.empty())
       return;
     collective->setAttr(cutsName, ArrayAttr::get(module.getContext(), names));
-    for (auto [result, name] : llvm::zip_equal(collective->getResults(), names))
-      if (collective.getCollectiveKind() == CollectiveKind::scatter &&
-          !isReadBy(result, [&](Operation *reader) { return cutBy.lookup(reader) == name; }))
-        collective->setAttr(zerosName, UnitAttr::get(module.getContext()));
+    if (collective.getCollectiveKind() != CollectiveKind::scatter)
+      return;
+    SmallVector<int64_t> zeros;
+    for (auto [i, result, name] : llvm::enumerate(collective->getResults(), names))
+      if (!isReadBy(result, [&](Operation *reader) { return cutBy.lookup(reader) == name; }))
+        zeros.push_back(int64_t(i));
+    if (!zeros.empty())
+      collective->setAttr(zerosName, DenseI64ArrayAttr::get(module.getContext(), zeros));
   }
 
   ModuleOp module;

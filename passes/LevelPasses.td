@@ -262,8 +262,8 @@ def CutStates : Pass<"gradc-cut-states", "::mlir::ModuleOp"> {
     exec.cut @w.cut of @w : 96 by 32
     %w1 = exec.launch @update(%w, %g1, %lr) {exec.cut = @w.cut, exec.units_per_piece = 1} : (...) -> tensor<96xf32>
     ```
-    A launch whose result is needed in whole, such as a norm, runs unchanged on all ranks. A scatter that it reads is marked to leave zeros
-    (`exec.zeros`) where the rank owns nothing.
+    A launch whose result is needed in whole, such as a norm, runs unchanged on all ranks. `exec.zeros` of a scatter
+    numbers the results that it reads, which are then zero where the rank owns nothing.
   }];
 }
 

@@ -95,10 +95,11 @@ private:
 
   void emitCollective(const PlacedNode &node, grad::CollectiveOpInterface collective,
                       ArrayAttr names) {
+    auto zeros = collective->getAttrOfType<DenseI64ArrayAttr>(zerosName);
     auto planned = exec::CollectiveOp::create(
         builder, node.location, plannedKind(collective.getCollectiveKind()), slices(node.writes),
         collective.travelsNarrow(), collective->getAttrOfType<ArrayAttr>(cutsName),
-        collective->hasAttr(zerosName), names);
+        zeros ? zeros.asArrayRef() : ArrayRef<int64_t>(), names);
     if (collective.holdsRows())
       planned->setAttr(exec::ofShardsName, builder.getUnitAttr());
   }

@@ -335,14 +335,15 @@ private:
       if (ArrayAttr names = collective.getCutsAttr())
         for (auto name : names.getAsRange<FlatSymbolRefAttr>())
           cuts.push_back(cutOf(name) - 1);
+      std::vector<uint32_t> zeros(collective.getZeros().begin(), collective.getZeros().end());
       node.as.collective = {collective.getBf16() ? uint32_t(GRADC_WIRE_BF16) : GRADC_WIRE_FULL,
-                            collectiveKind(collective), collective.getZeros(),
-                            blob.append(ArrayRef(cuts))};
+                            collectiveKind(collective), /*transfer=*/0, blob.append(ArrayRef(cuts)),
+                            blob.append(ArrayRef(zeros))};
     } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
       node.kind = GRADC_NODE_COLLECTIVE;
       node.as.collective.kind = transfer.getSend() ? GRADC_TRANSFER_SEND : GRADC_TRANSFER_RECEIVE;
-      node.as.collective.zeros =
-          gradc_transfer_zeros(transfer.getPeer(), transfer.getNumber(), transfer.getRows());
+      node.as.collective.transfer =
+          gradc_transfer(transfer.getPeer(), transfer.getNumber(), transfer.getRows());
     } else {
       node.kind = isa<exec::CopyOp>(op) ? GRADC_NODE_COPY : GRADC_NODE_IF;
     }

@@ -188,6 +188,9 @@ LogicalResult CollectiveOp::verify() {
   size_t cuts = getCuts() ? getCuts()->size() : 0;
   if (cuts != (isCut ? getSlices().size() : 0))
     return emitOpError("expected ") << (isCut ? getSlices().size() : 0) << " cuts, found " << cuts;
+  for (int64_t slice : getZeros())
+    if (getKind() != CollectiveKind::scatter || slice < 0 || slice >= int64_t(getSlices().size()))
+      return emitOpError("expected zeros in a slice of a scatter, found slice ") << slice;
   return success();
 }
 

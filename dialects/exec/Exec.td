@@ -384,17 +384,17 @@ def Exec_CollectiveKindEnum : I32EnumAttr<"CollectiveKind", "what ranks do with 
 def Exec_CollectiveOp : Exec_Node<"collective", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "planned form: an in-place collective over all ranks";
   let description = [{
-    `sum` replaces slices by their sums over all ranks (all-reduce). `scatter` does so only on the rank that owns a piece (reduce-scatter); with
-    `zeros` it leaves 0 elsewhere, otherwise unspecified values. `gather` copies each piece from the rank that owns it to all ranks (all-gather).
+    `sum` replaces slices by their sums over all ranks (all-reduce). `scatter` does so only on the rank that owns a piece (reduce-scatter); elsewhere it leaves
+    0 in the slices numbered in `zeros`, and unspecified values in others. `gather` copies each piece from the rank that owns it to all ranks (all-gather).
     A collective is asynchronous: it starts in node order and runs alongside the nodes after it. Nodes that touch one of its slices wait for it,
     as does the end of the enclosing body. C1: all slices have one element type: f32, f64, i32 or i64. C2: `bf16` on the wire
-    requires f32 values and is not allowed on a gather. C3: unless it is a sum, it has one cut per slice, with the slice's number of elements.
+    requires f32 values and is not allowed on a gather. C3: unless it is a sum, it has one cut per slice, with the slice's number of elements. C4: only a scatter has `zeros`.
 
     Examples: `exec.collective sum [#exec.slice<arena 0 at 0 : tensor<64x10xf32>>] bf16`,
     `exec.collective gather [#exec.slice<buffer 0 at 0 of @w.primary : tensor<640xf32>>] cuts [@w.cut]`
   }];
   let arguments = (ins DefaultValuedAttr<Exec_CollectiveKindEnum, "CollectiveKind::sum">:$kind, ArrayAttr:$slices, UnitAttr:$bf16,
-      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "cuts">>:$cuts, UnitAttr:$zeros, OptionalAttr<ArrayAttr>:$nodes);
+      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "cuts">>:$cuts, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$zeros, OptionalAttr<ArrayAttr>:$nodes);
   let assemblyFormat = "$kind $slices (`bf16` $bf16^)? (`cuts` $cuts^)? (`zeros` $zeros^)? attr-dict";
   let hasVerifier = 1;
 }

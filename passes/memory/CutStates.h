@@ -12,7 +12,8 @@ inline constexpr llvm::StringLiteral launchCutName = "exec.cut";
 inline constexpr llvm::StringLiteral unitsPerPieceName = "exec.units_per_piece";
 /// On a scatter or gather: the symbols of its operands' exec.cuts.
 inline constexpr llvm::StringLiteral cutsName = "exec.cuts";
-/// On a scatter: a reader needs the whole result, with zeros where the rank owns nothing.
+/// On a scatter: the numbers of the results that a reader needs whole, with zeros where the rank
+/// owns nothing.
 inline constexpr llvm::StringLiteral zerosName = "exec.zeros";
 
 } // namespace gradc

@@ -190,15 +190,17 @@ const Collective *Program::addCollective(const gradc_artifact_node &node) {
   uint64_t width = findDataType(type)->bytes;
   Collective &made = collectives.emplace_back();
   auto [kind, group] = operationOf(gradc_collective_kind(record.kind));
-  made.exchange = {kind, type, isNarrow ? Communicator::Wire::bf16 : Communicator::Wire::full,
-                   !isTransfer && record.zeros != 0};
+  made.exchange = {kind, type, isNarrow ? Communicator::Wire::bf16 : Communicator::Wire::full};
   made.exchange.group = group;
   if (isTransfer) {
-    made.exchange.peer = int(gradc_transfer_peer(record.zeros));
-    made.exchange.number = int(gradc_transfer_number(record.zeros));
-    if (gradc_transfer_rows(record.zeros) && mostRows > 0)
+    made.exchange.peer = int(gradc_transfer_peer(record.transfer));
+    made.exchange.number = int(gradc_transfer_number(record.transfer));
+    if (gradc_transfer_rows(record.transfer) && mostRows > 0)
       rowTransfers.push_back(collectives.size() - 1);
   }
+  std::vector<bool> leavesZeros(slices.size());
+  for (uint32_t operand : artifact.elements<uint32_t>(record.zeros))
+    leavesZeros[operand] = true;
   bool isDivided = made.exchange.kind != Communicator::Kind::sum && !isTransfer && spaces.division;
   int64_t total = 0;
   for (int rank = 0; rank < (isDivided ? spaces.division->ranks : 1); ++rank) {
@@ -210,7 +212,7 @@ const Collective *Program::addCollective(const gradc_artifact_node &node) {
         end = spaces.division->begin(ofSlices[i], rank + 1);
       }
       if (begin < end)
-        made.pieces.push_back({i, uint64_t(begin) * width, end - begin});
+        made.pieces.push_back({i, uint64_t(begin) * width, end - begin, leavesZeros[i]});
       total += end - begin;
     }
   }

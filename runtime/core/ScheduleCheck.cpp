@@ -145,9 +145,10 @@ bool ScheduleChecker::checkTransfer(const Node &node, Slices slices) {
   if (slices.size() != 1 || node.operands != uint32_t(isSend))
     return view.fail("expected a transfer of one slice, found ", node.operands, " and ",
                      slices.size() - node.operands);
-  if (record.wire != GRADC_WIRE_FULL || record.cuts.count)
-    return view.fail("a transfer of cuts or on wire ", record.wire);
-  uint32_t peer = gradc_transfer_peer(record.zeros), number = gradc_transfer_number(record.zeros);
+  if (record.wire != GRADC_WIRE_FULL || record.cuts.count || record.zeros.count)
+    return view.fail("a transfer of cuts, with zeros or on wire ", record.wire);
+  uint32_t peer = gradc_transfer_peer(record.transfer),
+           number = gradc_transfer_number(record.transfer);
   return (peer < GRADC_MAX_RANKS && number < GRADC_MAX_TRANSFERS) ||
          view.fail("transfer ", number, " with rank ", peer);
 }
@@ -180,8 +181,9 @@ bool ScheduleChecker::checkCollective(const Node &node, const Loops &loops) {
 
 /// Whether every operand of a scatter or gather has a cut that says which elements each rank owns.
 bool ScheduleChecker::checkCuts(const Node &node, Slices slices) {
-  std::span<const uint32_t> cuts;
-  if (!view.view(node.as.collective.cuts, "cuts", cuts))
+  std::span<const uint32_t> cuts, zeros;
+  if (!view.view(node.as.collective.cuts, "cuts", cuts) ||
+      !view.view(node.as.collective.zeros, "zeros", zeros))
     return false;
   uint32_t kind = node.as.collective.kind;
   bool isSum = kind == GRADC_COLLECTIVE_SUM || kind == GRADC_COLLECTIVE_SUM_SHARDS;
@@ -196,6 +198,9 @@ bool ScheduleChecker::checkCuts(const Node &node, Slices slices) {
       return view.fail("expected cut ", cuts[i],
                        " of a collective to have as many elements as its "
                        "operand");
+  for (uint32_t operand : zeros)
+    if (kind != GRADC_COLLECTIVE_SCATTER || operand >= node.operands)
+      return view.fail("zeros in operand ", operand, " of a collective");
   return true;
 }
 

@@ -21,7 +21,8 @@ public:
       return;
     pieces.clear();
     for (const Collective::Piece &piece : launch.collective->pieces)
-      pieces.push_back({static_cast<std::byte *>(slices[piece.slice]) + piece.offset, piece.count});
+      pieces.push_back({static_cast<std::byte *>(slices[piece.slice]) + piece.offset, piece.count,
+                        piece.leavesZeros});
     auto started = ranks->start(pieces, launch.collective->exchange);
     if (started)
       numbers.push_back(*started);

@@ -22,6 +22,7 @@ struct Collective {
     size_t slice;
     uint64_t offset; ///< bytes
     int64_t count;
+    bool leavesZeros; ///< as in Communicator::Piece
   };
   std::vector<Piece> pieces;   ///< ordered by the rank that owns them
   std::vector<int64_t> begins; ///< storage for `exchange.begins`

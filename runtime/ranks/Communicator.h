@@ -22,6 +22,7 @@ public:
   struct Piece {
     void *values;
     int64_t count;
+    bool leavesZeros = false; ///< scatter: values of other owners become 0; else unspecified
   };
   enum class Wire : uint8_t {
     full, ///< values travel as they are
@@ -47,7 +48,6 @@ public:
     Kind kind = Kind::sum;
     gradc_dtype type = GRADC_F32; ///< f32, f64, i32 or i64
     Wire wire = Wire::full;
-    bool leavesZeros = false; ///< scatter: values of other owners become 0; else unspecified
     /// Offsets at which each rank's values begin, in rank order, then the end of the last rank's.
     /// Empty: equal parts.
     std::span<const int64_t> begins = {};

@@ -67,7 +67,6 @@ void SumArray::assign(std::span<const Piece> all, const Exchange &exchange, int 
   theKind = exchange.kind;
   type = exchange.type;
   wire = exchange.wire;
-  leavesZeros = exchange.leavesZeros;
   total = 0;
   for (const Piece &piece : pieces)
     total += piece.count;
@@ -132,12 +131,16 @@ void SumArray::addUp(int64_t from, int64_t to, std::span<const Source> others,
 }
 
 void SumArray::clearOthers(int rank) const {
-  if (theKind == Kind::scatter && leavesZeros)
-    withTypes(type, wire, [&]<typename T, typename W>(T, W) {
-      auto clear = [](T *values, Run run) { std::fill_n(values, run.count, T()); };
-      runsOf<T>(0, begin(rank), clear);
-      runsOf<T>(begin(rank + 1), total, clear);
-    });
+  if (theKind != Kind::scatter)
+    return;
+  withTypes(type, wire, [&]<typename T, typename W>(T, W) {
+    auto clear = [](const Piece &piece, int64_t begin, Run run) {
+      if (piece.leavesZeros)
+        std::fill_n(static_cast<T *>(piece.values) + begin, run.count, T());
+    };
+    eachRun(0, begin(rank), clear);
+    eachRun(begin(rank + 1), total, clear);
+  });
 }
 
 } // namespace gradc::runtime

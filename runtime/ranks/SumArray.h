@@ -60,7 +60,7 @@ public:
   /// sums unless `out` is null. `others`: the values of each rank; an unknown source stands for
   /// this rank's, in memory.
   void addUp(int64_t from, int64_t to, std::span<const Source> others, std::byte *out) const;
-  /// Ends a scatter with `leavesZeros`: zeroes everything but the part of `rank`.
+  /// Ends a scatter: zeroes what `rank` does not own of the pieces that leave zeros.
   void clearOthers(int rank) const;
 
 private:
@@ -93,7 +93,6 @@ private:
   Kind theKind = Kind::sum;
   gradc_dtype type = GRADC_F32;
   Wire wire = Wire::full;
-  bool leavesZeros = false;
   int64_t total = 0;
   size_t wireWidth = 0;
 };

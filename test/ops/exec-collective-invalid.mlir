@@ -94,3 +94,21 @@ exec.entry @e arena 128 inputs [] outputs [] {
   // expected-error @+1 {{expected 2 pieces of 1 units, found 4 units}}
   exec.dispatch @k [#exec.slice<arena 0 at 0 : tensor<16xf32>>] -> [#exec.slice<arena 0 at 0 : tensor<16xf32>>] cut @w.cut by 1
 }
+
+// -----
+
+grad.state parameter @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
+exec.cut @w.cut of @w : 16 by 4
+exec.entry @zeros_elsewhere arena 64 inputs [] outputs [] {
+  // expected-error @+1 {{expected zeros in a slice of a scatter, found slice 1}}
+  exec.collective scatter [#exec.slice<arena 0 at 0 : tensor<16xf32>>] cuts [@w.cut] zeros [1]
+}
+
+// -----
+
+grad.state parameter @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
+exec.cut @w.cut of @w : 16 by 4
+exec.entry @zeros_of_a_gather arena 64 inputs [] outputs [] {
+  // expected-error @+1 {{expected zeros in a slice of a scatter, found slice 0}}
+  exec.collective gather [#exec.slice<arena 0 at 0 : tensor<16xf32>>] cuts [@w.cut] zeros [0]
+}

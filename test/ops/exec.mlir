@@ -109,7 +109,7 @@ exec.entry @sums arena 128 inputs [] outputs [{name = "y", type = tensor<16xf32>
 // CHECK: exec.cut @divided.cut of @divided : 100 by 32
 // CHECK: exec.buffer primary @divided.first.primary of @divided.first : 400 cut @divided.cut
 // CHECK-LABEL: exec.entry @cut
-// CHECK-NEXT: exec.collective scatter [#exec.slice<arena 0 at 0 : tensor<100xf32>>] bf16 cuts [@divided.cut] zeros
+// CHECK-NEXT: exec.collective scatter [#exec.slice<arena 0 at 0 : tensor<100xf32>>] bf16 cuts [@divided.cut] zeros [0]
 // CHECK-NEXT: exec.dispatch @halves {{.*}} cut @divided.cut by 2
 // CHECK-NEXT: exec.collective gather [#exec.slice<arena 0 at 0 : tensor<100xf32>>] cuts [@divided.cut]
 grad.state parameter @divided : tensor<100xf32> = dense<0.0> : tensor<100xf32>
@@ -121,7 +121,7 @@ exec.kernel @halves(%x: tensor<100xf32>) attributes {schedule = #exec.schedule<l
   exec.yield %0 : tensor<100xf32>
 }
 exec.entry @cut arena 512 inputs [] outputs [] {
-  exec.collective scatter [#exec.slice<arena 0 at 0 : tensor<100xf32>>] bf16 cuts [@divided.cut] zeros
+  exec.collective scatter [#exec.slice<arena 0 at 0 : tensor<100xf32>>] bf16 cuts [@divided.cut] zeros [0]
   exec.dispatch @halves [#exec.slice<arena 0 at 0 : tensor<100xf32>>] -> [#exec.slice<arena 0 at 0 : tensor<100xf32>>] cut @divided.cut by 2
   exec.collective gather [#exec.slice<arena 0 at 0 : tensor<100xf32>>] cuts [@divided.cut]
 }

@@ -44,7 +44,7 @@ func.func @train(%g: tensor<96xf32>) {
 
 // Here, a norm reads all sums.
 // CHECK-LABEL: @clipped
-// CHECK: grad.reduce_scatter %{{.*}} of [@w] {exec.cuts = [@w.cut], exec.zeros} : tensor<96xf32>
+// CHECK: grad.reduce_scatter %{{.*}} of [@w] {exec.cuts = [@w.cut], exec.zeros = array<i64: 0>} : tensor<96xf32>
 // CHECK: exec.launch @norm(%{{[a-z0-9]*}}) : (
 // CHECK: exec.launch @decay({{.*}}) {exec.cut = @w.cut, exec.units_per_piece = 2 : i64}
 func.func @clipped(%g: tensor<96xf32>) -> tensor<f32> {
@@ -56,6 +56,19 @@ func.func @clipped(%g: tensor<96xf32>) -> tensor<f32> {
   %1 = grad.all_gather %0 of [@w] : tensor<96xf32>
   exec.store @w.primary, %1 : tensor<96xf32>
   return %a : tensor<f32>
+}
+
+// Of two gradients in one scatter, only the one that a norm reads is zero elsewhere.
+// CHECK-LABEL: @partly
+// CHECK: grad.reduce_scatter {{.*}} {exec.cuts = [@w.cut, @w.cut], exec.zeros = array<i64: 1>}
+func.func @partly(%g: tensor<96xf32>, %h: tensor<96xf32>) -> tensor<f32> {
+  %w = exec.load @w.primary : tensor<96xf32>
+  %s:2 = grad.reduce_scatter %g, %h of [@w, @w] : tensor<96xf32>, tensor<96xf32>
+  %n = exec.launch @norm(%s#1) : (tensor<96xf32>) -> tensor<f32>
+  %0 = exec.launch @decay(%w, %s#0) : (tensor<96xf32>, tensor<96xf32>) -> tensor<96xf32>
+  %1 = grad.all_gather %0 of [@w] : tensor<96xf32>
+  exec.store @w.primary, %1 : tensor<96xf32>
+  return %n : tensor<f32>
 }
 
 // -----

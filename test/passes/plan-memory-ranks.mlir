@@ -61,14 +61,14 @@ exec.kernel @unpack(%x: tensor<24x40xf32>) attributes {layouts = [#exec.panel<di
 // CHECK-LABEL: exec.entry @panels arena {{9216|9280}}
 // CHECK: exec.dispatch @pack [{{.*}}] -> [#exec.slice<arena 0 at [[G:.*]] : tensor<24x40xf32>>]
 // CHECK-NEXT: exec.copy <arena 0 at [[G]] : tensor<1152xf32>> -> <arena 0 at [[S:.*]] : tensor<1152xf32>>
-// CHECK-NEXT: exec.collective scatter [#exec.slice<arena 0 at [[S]] : tensor<1152xf32>>] cuts [@w.cut]
+// CHECK-NEXT: exec.collective scatter [#exec.slice<arena 0 at [[S]] : tensor<1152xf32>>] cuts [@w.cut] zeros [0]
 // CHECK-NEXT: exec.dispatch @update [{{.*}}, #exec.slice<arena 0 at [[S]] : tensor<24x40xf32>>] -> [#exec.slice<buffer 0 at 0 of @w.primary : tensor<24x40xf32>>]
 // CHECK-NEXT: exec.collective gather [#exec.slice<buffer 0 at 0 of @w.primary : tensor<1152xf32>>] cuts [@w.cut]
 // CHECK: exec.dispatch @unpack [#exec.slice<arena 0 at [[G]] :
 func.func @panels(%x: tensor<24x40xf32>) -> tensor<24x40xf32> {
   %w = exec.load @w.primary : tensor<24x40xf32>
   %g = exec.launch @pack(%x) : (tensor<24x40xf32>) -> tensor<24x40xf32>
-  %s = grad.reduce_scatter %g of [@w] {exec.cuts = [@w.cut]} : tensor<24x40xf32>
+  %s = grad.reduce_scatter %g of [@w] {exec.cuts = [@w.cut], exec.zeros = array<i64: 0>} : tensor<24x40xf32>
   %new = exec.launch @update(%w, %s) : (tensor<24x40xf32>, tensor<24x40xf32>) -> tensor<24x40xf32>
   %all = grad.all_gather %new of [@w] {exec.cuts = [@w.cut]} : tensor<24x40xf32>
   exec.store @w.primary, %all : tensor<24x40xf32>

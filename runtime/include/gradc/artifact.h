@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 18u
+#define GRADC_ARTIFACT_VERSION 19u
 #define GRADC_NONE 0xffffffffu
 
 /* The maximum number of ranks of a run, and so of the shards of a state. */
@@ -219,12 +219,12 @@ static inline const char *gradc_collective_title(gradc_collective_kind kind) {
 
 #define GRADC_MAX_TRANSFERS 0x3fff /* the transfers of an entry have numbers below this one */
 
-/* The collective.zeros of a transfer: the other rank (by its number in the replica), the number that identifies both halves
+/* The collective.transfer of a transfer: the other rank (by its number in the replica), the number that identifies both halves
  * in the entry, and whether rows are the slice's outermost dim, so that only the rows of the run are transferred. */
-#define gradc_transfer_zeros(peer, number, rows) ((uint64_t)(rows) << 63 | (uint64_t)(number) << 32 | (uint32_t)(peer))
-#define gradc_transfer_peer(zeros) ((uint32_t)(zeros))
-#define gradc_transfer_number(zeros) ((uint32_t)((zeros) >> 32) & 0x7fffffffu)
-#define gradc_transfer_rows(zeros) ((uint32_t)((zeros) >> 63))
+#define gradc_transfer(peer, number, rows) ((uint64_t)(rows) << 63 | (uint64_t)(number) << 32 | (uint32_t)(peer))
+#define gradc_transfer_peer(transfer) ((uint32_t)(transfer))
+#define gradc_transfer_number(transfer) ((uint32_t)((transfer) >> 32) & 0x7fffffffu)
+#define gradc_transfer_rows(transfer) ((uint32_t)((transfer) >> 63))
 
 typedef enum gradc_wire { /* the type in which values travel between ranks */
   GRADC_WIRE_FULL, /* their own */
@@ -252,11 +252,12 @@ typedef struct gradc_artifact_node {
     struct { uint32_t otherwise; } branch; /* the first node of the else body, which ends at `end` */
     struct { int64_t trips; } loop;        /* iterations; their maximum if the loop reads its count */
     struct {
-      uint32_t wire;    /* gradc_wire */
-      uint32_t kind;    /* gradc_collective_kind */
-      uint64_t zeros;   /* scatter: 1 if elements that the rank does not own become 0; transfers: gradc_transfer_zeros */
-      gradc_range cuts; /* uint32_t: an index into level.cuts per operand; none for sums */
-    } collective;       /* ends before the first later node that accesses its slices, and before the end of the enclosing body */
+      uint32_t wire;     /* gradc_wire */
+      uint32_t kind;     /* gradc_collective_kind */
+      uint64_t transfer; /* transfers: gradc_transfer */
+      gradc_range cuts;  /* uint32_t: an index into level.cuts per operand; none for sums */
+      gradc_range zeros; /* uint32_t: the operands of a scatter whose elements become 0 where the rank does not own them */
+    } collective;        /* ends before the first later node that accesses its slices, and before the end of the enclosing body */
   } as;
 } gradc_artifact_node;
 

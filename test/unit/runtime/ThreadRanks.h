@@ -115,9 +115,10 @@ private:
       int64_t at = 0;
       for (const Piece &piece : mine.pieces)
         for (int64_t i = 0; i < piece.count; ++i, ++at)
-          static_cast<T *>(piece.values)[i] = valueAt<T>(sum, mine, at);
+          static_cast<T *>(piece.values)[i] = valueAt<T>(sum, mine, piece, at);
     }
-    template <typename T> T valueAt(uint64_t sum, const Given &mine, int64_t at) {
+    template <typename T>
+    T valueAt(uint64_t sum, const Given &mine, const Piece &piece, int64_t at) {
       auto from = [&](const std::vector<Given> &given) {
         T value;
         std::memcpy(&value, &given[sum].bytes[size_t(at) * sizeof(T)], sizeof value);
@@ -129,7 +130,7 @@ private:
       if (mine.exchange.kind == Kind::gather)
         return from(all.given[owner]);
       if (mine.exchange.kind == Kind::scatter && owner != size_t(number))
-        return mine.exchange.leavesZeros ? T() : std::numeric_limits<T>::quiet_NaN();
+        return piece.leavesZeros ? T() : std::numeric_limits<T>::quiet_NaN();
       T total = 0;
       for (int other = 0; other < size(); ++other)
         if (isInGroup(mine.exchange.group, other))

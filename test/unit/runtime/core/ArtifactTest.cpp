@@ -96,10 +96,10 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
 TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   Bytes blob = makeTestModel();
   Bytes newer = blob;
-  newer[offsetof(gradc_artifact_header, version)] = std::byte{19};
+  newer[offsetof(gradc_artifact_header, version)] = std::byte{GRADC_ARTIFACT_VERSION + 1};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 18, found 19: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 19, found 20: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");

@@ -4,6 +4,7 @@
 #include "test/unit/runtime/ArtifactBuilder.h"
 #include "test/unit/runtime/ThreadRanks.h"
 
+#include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -68,6 +69,7 @@ public:
   gradc_range cuts(size_t operands, uint32_t cut = 0) {
     return put(std::vector<uint32_t>(operands, cut));
   }
+  gradc_range zerosIn(uint32_t operand) { return put(std::vector<uint32_t>{operand}); }
 
 private:
   static gradc_artifact_slice at(gradc_space space, uint32_t index, uint64_t offset = 0) {
@@ -225,10 +227,10 @@ TEST(RankSums, ALostRankEndsTheRun) {
 Bytes dividedSums(const std::function<void(Writer &, Writer::Nodes &)> &change = {}) {
   Writer writer;
   return writer.write([&](Writer::Nodes &nodes, Writer::Slices &slices) {
-    nodes[2].as.collective = {GRADC_WIRE_FULL, GRADC_COLLECTIVE_SCATTER, 0, writer.cuts(2)};
+    nodes[2].as.collective = {GRADC_WIRE_FULL, GRADC_COLLECTIVE_SCATTER, 0, writer.cuts(2), {}};
     nodes[4].as.launch = {0, 1, 3};
     slices[5] = {slices[4][2], slices[4][2]};
-    nodes[5].as.collective = {GRADC_WIRE_FULL, GRADC_COLLECTIVE_GATHER, 0, writer.cuts(1)};
+    nodes[5].as.collective = {GRADC_WIRE_FULL, GRADC_COLLECTIVE_GATHER, 0, writer.cuts(1), {}};
     slices[6][0] = slices[4][2];
     if (change)
       change(writer, nodes);
@@ -264,6 +266,35 @@ TEST(RankSums, LaunchesRunTheUnitsOfTheirRank) {
     }
 }
 
+// ThreadRanks makes all other values NaN that a rank does not own.
+TEST(RankSums, AScatterLeavesZerosInTheOperandsThatAreReadWhole) {
+  for (uint32_t operand : {0u, 1u}) {
+    Writer writer;
+    const Bytes blob = writer.write([&](Writer::Nodes &nodes, Writer::Slices &slices) {
+      nodes[2].as.collective = {GRADC_WIRE_FULL, GRADC_COLLECTIVE_SCATTER, 0, writer.cuts(2),
+                                writer.zerosIn(operand)};
+      nodes[5].kind = GRADC_NODE_COPY;
+      slices[5] = {slices[2][0], slices[4][2]};
+      slices[6][0] = slices[2][1];
+    });
+    ThreadRanks world(2);
+    std::vector<Call> calls = {Call(0), Call(1)};
+    world.run([&](int rank) {
+      auto session = open(blob, 1);
+      EXPECT_TRUE(session->setRanks(world.communicator(rank)).ok());
+      EXPECT_TRUE(calls[size_t(rank)].run(*session, 1).ok());
+    });
+    constexpr int middle = 9; // after three of six pieces
+    for (int c = 0; c < columns; ++c) {
+      const Call &other = calls[c < middle ? 1 : 0]; // than the owner
+      const float *zeros = operand == 0 ? other.y : other.z;
+      const float *unspecified = operand == 0 ? other.z : other.y;
+      EXPECT_EQ(zeros[c], 0) << c;
+      EXPECT_TRUE(std::isnan(unspecified[c])) << c;
+    }
+  }
+}
+
 TEST(RankSums, BrokenCutsAreRefused) {
   auto errorOf = [](const std::function<void(Writer &, Writer::Nodes &)> &change) {
     std::string message = Artifact::fromMemory(dividedSums(change)).status().message();
@@ -287,6 +318,12 @@ TEST(RankSums, BrokenCutsAreRefused) {
   EXPECT_EQ(
       errorOf([](auto &writer, auto &nodes) { nodes[2].as.collective.cuts = writer.cuts(2, 2); }),
       "expected cut 2 of a collective to have as many elements as its operand");
+  EXPECT_EQ(
+      errorOf([](auto &writer, auto &nodes) { nodes[2].as.collective.zeros = writer.zerosIn(2); }),
+      "zeros in operand 2 of a collective");
+  EXPECT_EQ(
+      errorOf([](auto &writer, auto &nodes) { nodes[5].as.collective.zeros = writer.zerosIn(0); }),
+      "zeros in operand 0 of a collective");
   for (auto [elements, unit] : {std::pair(4, 5), {4, 0}, {0, 0}}) {
     std::string message = Artifact::fromMemory(dividedSums([&](Writer &writer, auto &) {
                             writer.first = {uint64_t(elements), uint64_t(unit)};
@@ -303,7 +340,7 @@ TEST(RankSums, BrokenTransfersAreRefused) {
     Writer writer;
     auto broken = writer.write([&](Writer::Nodes &nodes, Writer::Slices &slices) {
       nodes[5].as.collective = {
-          GRADC_WIRE_FULL, GRADC_TRANSFER_SEND, gradc_transfer_zeros(1, 7, 0), {}};
+          GRADC_WIRE_FULL, GRADC_TRANSFER_SEND, gradc_transfer(1, 7, 0), {}, {}};
       slices[5].pop_back();
       change(nodes, slices);
     });
@@ -323,13 +360,13 @@ TEST(RankSums, BrokenTransfersAreRefused) {
   EXPECT_EQ(errorOf([](auto &, auto &slices) { slices[5].push_back(slices[5][0]); }),
             "expected a transfer of one slice, found 1 and 1");
   EXPECT_EQ(errorOf([](auto &nodes, auto &) { nodes[5].as.collective.wire = GRADC_WIRE_BF16; }),
-            "a transfer of cuts or on wire 1");
+            "a transfer of cuts, with zeros or on wire 1");
   EXPECT_EQ(errorOf([](auto &nodes, auto &) {
-              nodes[5].as.collective.zeros = gradc_transfer_zeros(4096, 7, 0);
+              nodes[5].as.collective.transfer = gradc_transfer(4096, 7, 0);
             }),
             "transfer 7 with rank 4096");
   EXPECT_EQ(errorOf([](auto &nodes, auto &) {
-              nodes[5].as.collective.zeros = gradc_transfer_zeros(1, GRADC_MAX_TRANSFERS, 0);
+              nodes[5].as.collective.transfer = gradc_transfer(1, GRADC_MAX_TRANSFERS, 0);
             }),
             "transfer 16383 with rank 1");
 }

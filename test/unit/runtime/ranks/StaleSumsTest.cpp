@@ -26,10 +26,10 @@ struct Trainee {
   }
 
   void exchange(Kind kind, float *data, int64_t count, Wire wire = Wire::full) {
-    Communicator::Piece piece = {data, count};
+    Communicator::Piece piece = {data, count, /*leavesZeros=*/true};
     bool isSum = kind == Kind::sum;
     auto started = sums.start(
-        {&piece, 1}, {kind, GRADC_F32, wire, /*leavesZeros=*/true,
+        {&piece, 1}, {kind, GRADC_F32, wire,
                       isSum ? std::span<const int64_t>() : std::span<const int64_t>(begins)});
     ASSERT_TRUE(started) << started.status().message();
     ASSERT_TRUE(sums.progress().ok());

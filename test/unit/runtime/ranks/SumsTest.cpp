@@ -199,10 +199,11 @@ TEST_P(SumsTest, ScattersSumsToTheirOwnersAndGathersWhatTheyMake) {
       };
       for (int64_t i = 0; i < values; ++i)
         array[size_t(i)] = valueOf(ranks.rank(), i);
-      std::vector<Piece> pieces = {{array.data(), 3}, {array.data() + 3, values - 3}};
+      constexpr int64_t few = 3;
+      std::vector<Piece> pieces = {{array.data(), few, !leavesZeros},
+                                   {array.data() + few, values - few, leavesZeros}};
       auto exchange = [&](Communicator::Kind kind) {
-        auto started =
-            ranks.start(pieces, {kind, GRADC_F32, Wire::full, leavesZeros, std::span(begins)});
+        auto started = ranks.start(pieces, {kind, GRADC_F32, Wire::full, std::span(begins)});
         ASSERT_TRUE(started) << started.status().message();
         ASSERT_TRUE(ranks.waitFor(*started).ok());
       };
@@ -212,7 +213,7 @@ TEST_P(SumsTest, ScattersSumsToTheirOwnersAndGathersWhatTheyMake) {
         float &value = array[size_t(i)];
         if (i >= begin && i < end)
           ASSERT_EQ(value, expected(i)) << "rank " << ranks.rank() << " element " << i;
-        else if (leavesZeros)
+        else if (leavesZeros == (i >= few))
           ASSERT_EQ(value, 0) << "rank " << ranks.rank() << " element " << i;
         value = i >= begin && i < end ? value + 1 : -1;
       }
@@ -222,6 +223,16 @@ TEST_P(SumsTest, ScattersSumsToTheirOwnersAndGathersWhatTheyMake) {
       EXPECT_EQ(ranks.sentBytes(),
                 4 * uint64_t(values - (end - begin) + (end - begin) * (count - 1)));
     });
+}
+
+TEST(SumArray, ClearsOnlyPiecesThatLeaveZeros) {
+  std::vector<float> whole(10, 1), other(10, 1);
+  std::vector<Piece> pieces = {{whole.data(), 10, /*leavesZeros=*/true}, {other.data(), 10}};
+  SumArray array;
+  array.assign(pieces, {Communicator::Kind::scatter, GRADC_F32}, 4); // 5 values each
+  array.clearOthers(1);
+  EXPECT_EQ(whole, (std::vector<float>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(other, std::vector<float>(10, 1));
 }
 
 /// An owner uses unrounded sums, which no other rank receives.
