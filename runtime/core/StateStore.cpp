@@ -24,14 +24,21 @@ void StateStore::layOut() {
     blockBytes += (size + 63) / 64 * 64;
     return offset;
   };
-  for (const gradc_artifact_buffer &record : records) {
-    offsets.push_back(place(record.bytes));
+  offsets.resize(records.size());
+  // Those with a cut come last: ranks release parts of them, and a huge page with a hole stays
+  // small.
+  for (bool isCut : {false, true})
+    for (size_t i = 0; i < records.size(); ++i)
+      if ((records[i].cut != 0) == isCut)
+        offsets[i] = place(records[i].bytes);
+  for (size_t i = 0; i < records.size(); ++i) {
+    const gradc_artifact_buffer &record = records[i];
     stored[record.state] = true;
     Storage &kept = storage[record.state];
     if (record.kind == GRADC_BUFFER_MIRROR) {
-      kept.mirrors.emplace_back(offsets.back(), record.bytes);
+      kept.mirrors.emplace_back(offsets[i], record.bytes);
     } else {
-      kept.offset = offsets.back();
+      kept.offset = offsets[i];
       kept.bytes = record.bytes;
       kept.cut = record.cut;
     }

@@ -192,19 +192,25 @@ Result<const std::byte *> RankViews::at(int rank, const RankPages::Place &place)
       return Status::error(text("cannot map the memory of rank ", rank, " (", place.bytes,
                                 " bytes): ", std::strerror(reason)));
     }
+    view.isRead.resize(place.bytes / Pages::hugePage);
   }
-  view.isRead = true;
+  if (uint64_t page = place.offset / Pages::hugePage; !view.isRead[page]) {
+    view.isRead[page] = true;
+    ++pagesRead;
+  }
   return view.start + place.offset;
 }
 
-void RankViews::dropPages(uint64_t bytes, bool isAtEnd) {
-  bytesRead += bytes;
-  if (!isAtEnd && bytesRead < Pages::hugePage)
+void RankViews::dropPages() {
+  constexpr uint64_t few = 2;
+  if (pagesRead <= few * views.size())
     return;
   for (auto &[key, view] : views)
-    if (std::exchange(view.isRead, false))
+    if (std::ranges::find(view.isRead, true) != view.isRead.end()) {
       madvise(view.start, view.bytes, MADV_DONTNEED);
-  bytesRead = 0;
+      view.isRead.assign(view.isRead.size(), false);
+    }
+  pagesRead = 0;
 }
 
 } // namespace gradc::runtime

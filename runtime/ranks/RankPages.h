@@ -73,19 +73,19 @@ public:
 
   /// The values of another rank at a place. Fails if its memory cannot be mapped.
   Result<const std::byte *> at(int rank, const RankPages::Place &place);
-  /// Called after `bytes` more have been read: so that the others' pages do not count as resident
-  /// in this process too, few of them stay mapped, or none at the end of an exchange.
-  void dropPages(uint64_t bytes, bool isAtEnd);
+  /// Called after values have been read: unmaps the others' pages once there are more than a few
+  /// per view, since they count as resident in this process too.
+  void dropPages();
 
 private:
   struct View {
     std::byte *start;
     uint64_t bytes;
-    bool isRead = false; ///< since pages were last dropped
+    std::vector<bool> isRead = {}; ///< [huge page], since pages were last dropped
   };
   std::vector<int> processes;
   std::map<std::pair<int, uint32_t>, View> views; ///< by rank and number
-  uint64_t bytesRead = 0;                         ///< since pages were last dropped
+  uint64_t pagesRead = 0;                         ///< of all views
 };
 
 } // namespace gradc::runtime

@@ -229,7 +229,7 @@ void SharedSums::run(Stage stage, Sum &sum) {
   if (!failure.ok())
     return; // the other ranks wait for the chunk until they learn that this one has ended
   if (stage != packing)
-    views->dropPages(partBytes * size_t(size() - 1), /*isAtEnd=*/chunk + 1 == sum.end);
+    views->dropPages();
   header(rank()).done[stage].chunks.store(++done[stage]);
 }
 

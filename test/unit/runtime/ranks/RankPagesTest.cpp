@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <dirent.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/resource.h>
@@ -131,6 +132,51 @@ TEST_F(RankPagesTest, CloseTheirFiles) {
     EXPECT_EQ(openFiles(), before + 1);
   }
   EXPECT_EQ(openFiles(), before);
+}
+
+/// Memory of the views that counts as resident in this process.
+uint64_t residentInViews() {
+  std::ifstream maps("/proc/self/smaps");
+  uint64_t kilobytes = 0;
+  bool isView = false;
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(" r--s ") != std::string::npos)
+      isView = line.find("gradc-pages") != std::string::npos;
+    else if (line.starts_with("VmFlags:"))
+      isView = false;
+    else if (isView && line.starts_with("Rss:"))
+      kilobytes += std::stoull(line.substr(4));
+  return kilobytes << 10;
+}
+
+TEST_F(RankPagesTest, FewPagesOfOthersStayMapped) {
+  constexpr uint64_t size = 32 * Pages::hugePage;
+  auto *values = static_cast<std::byte *>(pages->allocate(size));
+  ASSERT_TRUE(values);
+  std::memset(values, 1, size);
+  while (!pages->makeHuge(32))
+    ;
+  RankViews views({getpid()});
+  uint64_t most = 0, drops = 0, before = 0;
+  unsigned sum = 0;
+  auto read = [&](uint64_t at) {
+    sum += unsigned(**views.at(0, *pages->find(values + at, 1)));
+    uint64_t resident = residentInViews();
+    most = std::max(most, resident);
+    drops += resident < before;
+    before = resident;
+    views.dropPages();
+  };
+  constexpr uint64_t step = Pages::hugePage / 4, half = size / 2;
+  for (uint64_t at = 0; at < half; at += step) { // as a sum reads two parts in turn
+    read(at);
+    read(half + at);
+  }
+  EXPECT_EQ(sum, size / step);
+  EXPECT_LE(most, 4 * Pages::hugePage);
+  EXPECT_GT(most, Pages::hugePage);
+  EXPECT_LE(drops, size / Pages::hugePage / 2);
+  pages->release(values, size);
 }
 
 TEST_F(RankPagesTest, MemoryThatCannotBeMappedIsAnError) {
