@@ -32,6 +32,26 @@ FailureOr<std::unique_ptr<SpecFile>> SpecFile::read(MLIRContext &context, String
 }
 
 namespace {
+/// Reads a spec's text token by token. The parser reports what is wrong with the tokens.
+class Tokens : google::protobuf::io::ErrorCollector {
+public:
+  using Token = google::protobuf::io::Tokenizer::Token;
+
+  explicit Tokens(StringRef text) : stream(text.data(), int(text.size())), tokens(&stream, this) {
+    tokens.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
+  }
+  bool next() { return tokens.Next(); }
+  const Token &current() { return tokens.current(); }
+  bool opensBlock() { return current().text == "{" || current().text == "<"; }
+  bool closesBlock() { return current().text == "}" || current().text == ">"; }
+
+private:
+  void AddError(int, int, const std::string &) override {}
+
+  google::protobuf::io::ArrayInputStream stream;
+  google::protobuf::io::Tokenizer tokens;
+};
+
 /// Turns the parser's messages into diagnostics. The parser reports an unknown field as a warning.
 class Collector : public google::protobuf::io::ErrorCollector {
 public:
@@ -56,8 +76,11 @@ public:
                            << ", found the end of the file; a block is not closed";
       return;
     }
-    if (text.starts_with("Unknown enumeration value"))
-      std::tie(line, column) = before(line, column, text.split('"').second.split('"').first);
+    // Example: Unknown enumeration value of "FP8" for field "precision"
+    SmallVector<StringRef> parts;
+    text.split(parts, '"');
+    if (parts.size() == 5 && text.starts_with("Unknown enumeration value"))
+      return addUnknownValue(line, column, parts[1], parts[3]);
     report(line, column) << "in the training spec: " << decapitalize(text);
   }
   void AddWarning(int line, int column, const std::string &message) override {
@@ -96,6 +119,43 @@ public:
   bool failed = false;
 
 private:
+  void addUnknownValue(int line, int column, StringRef value, StringRef ofField) {
+    const google::protobuf::Descriptor *type = blockAround(line, column);
+    auto *field = type ? type->FindFieldByName(ofField.str()) : nullptr;
+    std::tie(line, column) = before(line, column, value);
+    auto error = report(line, column);
+    error << "unknown value \"" << value << "\" of \"" << ofField << "\"";
+    if (!field || !field->enum_type())
+      return;
+    error << "; expected one of ";
+    for (int i = 0; i < field->enum_type()->value_count(); ++i)
+      error << (i ? ", " : "") << field->enum_type()->value(i)->name();
+  }
+  /// The message of the innermost block that is open in front of a place of the tokenizer; null if
+  /// it is in no known field.
+  const google::protobuf::Descriptor *blockAround(int line, int column) const {
+    struct Block {
+      std::string name; // of its field
+      const google::protobuf::Descriptor *type;
+    };
+    SmallVector<Block> blocks = {{"", spec::Training::descriptor()}};
+    std::string name; // the last one, which a block belongs to
+    for (Tokens tokens(content); tokens.next();) {
+      const Tokens::Token &token = tokens.current();
+      if (std::pair(token.line, token.column) >= std::pair(line, column))
+        break;
+      if (token.type == google::protobuf::io::Tokenizer::TYPE_IDENTIFIER)
+        name = token.text;
+      if (tokens.opensBlock()) {
+        auto *type = blocks.back().type;
+        auto *field = type ? type->FindFieldByName(name) : nullptr;
+        blocks.push_back({name, field ? field->message_type() : nullptr});
+      } else if (tokens.closesBlock() && blocks.size() > 1) {
+        name = blocks.pop_back_val().name; // the next block may be of the same field: [{}, {}]
+      }
+    }
+    return blocks.back().type;
+  }
   static std::vector<std::string> namesIn(const google::protobuf::Descriptor *type) {
     std::vector<std::string> names;
     for (int i = 0; i < type->field_count(); ++i)
@@ -129,17 +189,10 @@ private:
 /// parser's stack; nullopt if there is none.
 static std::optional<std::pair<int, int>> tooDeep(StringRef text) {
   constexpr int deepest = 64;
-  google::protobuf::io::ArrayInputStream stream(text.data(), int(text.size()));
-  struct Silent : google::protobuf::io::ErrorCollector {
-    void AddError(int, int, const std::string &) override {} // the parser reports it
-  } silent;
-  google::protobuf::io::Tokenizer tokens(&stream, &silent);
-  tokens.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
   int depth = 0;
-  while (tokens.Next()) {
+  for (Tokens tokens(text); tokens.next();) {
     StringRef token = tokens.current().text;
-    depth += (token == "{" || token == "<" || token == "[") -
-             (token == "}" || token == ">" || token == "]");
+    depth += (tokens.opensBlock() || token == "[") - (tokens.closesBlock() || token == "]");
     if (depth > deepest)
       return std::pair(tokens.current().line, tokens.current().column);
   }
