@@ -117,7 +117,7 @@ static void prepareEnvironment(const std::string &exitFile) {
       setenv(name, "1", 0);
 }
 
-static Result<std::string> findMpirun() {
+Result<std::string> findMpirun() {
   const char *named = std::getenv("GRADC_MPIRUN"), *path = std::getenv("PATH");
   if (named && *named && access(named, X_OK) == 0)
     return std::string(named);

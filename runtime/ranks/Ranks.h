@@ -47,6 +47,9 @@ constexpr const char *artifactVariable = "GRADC_RANKS_ARTIFACT";
 /// ranks a terminal of its own, whatever becomes of their output.
 constexpr const char *terminalVariable = "GRADC_RANKS_TERMINAL";
 
+/// The mpirun that `launchRanks` starts: the one named by GRADC_MPIRUN, or else the first in PATH.
+Result<std::string> findMpirun();
+
 /// Runs the program in several processes, on this host unless the environment says otherwise, and
 /// returns their exit code. The processes are told to stop once `interrupt` holds a signal number.
 Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt);

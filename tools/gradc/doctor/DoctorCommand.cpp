@@ -6,6 +6,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/device/cuda/Cudnn.h"
+#include "runtime/ranks/Ranks.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/doctor/MeasureLevel.h"
@@ -52,7 +53,7 @@ constexpr Library libraries[] = {
     {"CUDA driver", "libcuda.so.1", "runs kernels on an NVIDIA GPU",
      "comes with NVIDIA's driver: apt-get install nvidia-driver, or the vendor's installer"},
     {"NCCL", "libnccl.so.2", "several GPUs", "is a package beside the CUDA toolkit: libnccl2"},
-    {"MPI", "libmpi.so.40", "several machines", "apt-get install libopenmpi3"},
+    {"MPI", "libmpi.so.40", "several processes that train together", "apt-get install libopenmpi3"},
 };
 
 void printLibrary(const Library &library) {
@@ -61,6 +62,13 @@ void printLibrary(const Library &library) {
              handle ? "found" : fmt::format("not found; {}; {}", library.what, library.howToGet));
   if (handle)
     dlclose(handle);
+}
+
+/// Prints the program that `--ranks` starts. Its package is not that of the library.
+void printMpirun() {
+  auto mpirun = findMpirun();
+  fmt::print("  {:12} {}\n", "mpirun",
+             mpirun ? fmt::format("{:18} found", *mpirun) : mpirun.status().message());
 }
 
 /// Prints the version of a CUDA library that an artifact may call, and the required version.
@@ -132,6 +140,7 @@ int doctor() {
   fmt::print("optional libraries, loaded where a target uses them\n");
   for (const Library &library : libraries)
     printLibrary(library);
+  printMpirun();
   printCudaLibrary(
       runtime::cuda::CublasLt(),
       "it comes with the CUDA toolkit 13: developer.nvidia.com/cuda-downloads; where it is "
