@@ -10,7 +10,7 @@
 #include "tools/gradc/export/Safetensors.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
+#include <fmt/core.h>
 
 namespace gradc {
 using namespace runtime;
@@ -19,6 +19,11 @@ namespace {
 struct Settings {
   std::string file, checkpoint, output;
 };
+
+/// Prints the file, and what the inputs of an exported model take; "": fields as they are.
+void sayWritten(const std::string &output, std::string_view inputs = "") {
+  fmt::print("wrote {}{}{}\n", output, inputs.empty() ? "" : "; ", printable(std::string(inputs)));
+}
 
 /// Writes the model's own tensors in a session, without optimizer state.
 Status writeWeights(Session &session, const std::string &output) {
@@ -69,13 +74,11 @@ Status exportArtifact(const Settings &settings, bool onnx) {
     if (Status restored = checkpoint->restore(**session); !restored.ok())
       return restored;
   }
-  if (!onnx)
-    return writeWeights(**session, settings.output);
-  Status exported = exportOnnx(**session, settings.output);
-  std::string inputs(exportedInputs(**artifact));
-  if (exported.ok() && !inputs.empty())
-    llvm::outs() << printable(inputs) << "\n";
-  return exported;
+  Status written =
+      onnx ? exportOnnx(**session, settings.output) : writeWeights(**session, settings.output);
+  if (written.ok())
+    sayWritten(settings.output, onnx ? exportedInputs(**artifact) : "");
+  return written;
 }
 
 Status exportModel(const Settings &settings) {
@@ -94,7 +97,10 @@ Status exportModel(const Settings &settings) {
     return Status(Code::usage,
                   "expected a trainer beside --checkpoint, found the checkpoint " + settings.file);
   auto checkpoint = openWeights(settings.file);
-  return checkpoint ? writeWeights(*checkpoint, settings.output) : checkpoint.status();
+  Status written = checkpoint ? writeWeights(*checkpoint, settings.output) : checkpoint.status();
+  if (written.ok())
+    sayWritten(settings.output);
+  return written;
 }
 
 } // namespace
