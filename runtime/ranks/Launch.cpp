@@ -60,15 +60,6 @@ void reportCheckpoint(const std::string &name) {
   (void)report.commit(); // without the report, restarted ranks begin anew
 }
 
-namespace {
-/// How ranks have ended.
-struct RankEnd {
-  int code = 1;
-  int lost = 0;                ///< number of lost ranks
-  std::string checkpoint = {}; ///< the last checkpoint; "": none
-};
-} // namespace
-
 static std::string reportedCheckpoint(const std::string &exitFile) {
   char name[4096];
   int descriptor = open(checkpointFile(exitFile).c_str(), O_RDONLY | O_CLOEXEC);
@@ -287,11 +278,13 @@ static Result<RankEnd> launchOnce(const RankProgram &program, const std::string 
     return RankEnd{128 + interrupt};
   // Crashed ranks have reported nothing, whatever mpirun's exit code is.
   RankEnd end = reported.value_or(RankEnd());
+  end.areAllLost = access(folder.exitFile().c_str(), F_OK) != 0 &&
+                   access(meetingFile(folder.exitFile()).c_str(), F_OK) == 0;
   end.checkpoint = reportedCheckpoint(folder.exitFile());
   return end;
 }
 
-Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt) {
+Result<RankEnd> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt) {
   auto mpirun = findMpirun();
   if (!mpirun)
     return mpirun.status();
@@ -302,12 +295,13 @@ Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &inte
   for (RankProgram left = program;;) {
     auto end = launchOnce(left, *mpirun, *file, interrupt);
     if (!end)
-      return end.status();
+      return end;
+    if (end->checkpoint.empty())
+      end->checkpoint = checkpoint; // of the ranks before
+    checkpoint = end->checkpoint;
     left.count -= end->lost;
     if (!program.isElastic || end->lost == 0 || left.count < 1 || interrupt)
-      return end->code;
-    if (!end->checkpoint.empty())
-      checkpoint = end->checkpoint;
+      return end;
     std::fprintf(stderr, "%s with %d rank%s\n",
                  checkpoint.empty() ? "no checkpoint was written: beginning again"
                                     : "going on from the last checkpoint",

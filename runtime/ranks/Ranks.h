@@ -50,9 +50,17 @@ constexpr const char *terminalVariable = "GRADC_RANKS_TERMINAL";
 /// The mpirun that `launchRanks` starts: the one named by GRADC_MPIRUN, or else the first in PATH.
 Result<std::string> findMpirun();
 
-/// Runs the program in several processes, on this host unless the environment says otherwise, and
-/// returns their exit code. The processes are told to stop once `interrupt` holds a signal number.
-Result<int> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt);
+/// How ranks have ended.
+struct RankEnd {
+  int code = 1;                ///< the exit code
+  int lost = 0;                ///< number of lost ranks
+  bool areAllLost = false;     ///< no rank is left that could have reported it
+  std::string checkpoint = {}; ///< the newest that they have written; "": none
+};
+
+/// Runs the program in several processes, on this host unless the environment says otherwise. The
+/// processes are told to stop once `interrupt` holds a signal number.
+Result<RankEnd> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt);
 
 /// Whether this process is a rank that `launchRanks` has started, not the user's own mpirun.
 bool isStartedByLauncher();

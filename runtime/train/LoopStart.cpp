@@ -110,6 +110,8 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
       return status;
     done = checkpointedAt = int64_t(position.step);
     lastCheckpoint = resume->file();
+    if (options.ranks && options.ranks->rank() == 0)
+      options.ranks->atCheckpoint(lastCheckpoint);
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include "runtime/train/Job.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 namespace gradc::runtime {
@@ -65,6 +66,19 @@ static Status expectWorkers(const Artifact &artifact, int ranks) {
                                         "servers } says, and at least one trains"));
 }
 
+/// After a loss of ranks, prints the command that continues from the newest checkpoint. The ranks
+/// that are left have printed which ones are lost.
+static void sayHowToGoOn(const RankEnd &end, const Artifact &artifact, const CommandLine &line) {
+  if (end.areAllLost)
+    std::fprintf(stderr, "error: all ranks have ended unexpectedly\n");
+  if ((end.lost == 0 && !end.areAllLost) || end.checkpoint.empty())
+    return;
+  std::fprintf(stderr, "go on from the newest checkpoint with: %s --resume %s\n",
+               line.options.trainCommand.c_str(), forShell(end.checkpoint).c_str());
+  if (!end.areAllLost && !line.isElastic && modelRanksOf(Config::job(artifact)) == 1)
+    std::fprintf(stderr, "with --elastic, the ranks that are left go on from it by themselves\n");
+}
+
 Result<std::optional<int>> startRanks(const Artifact &artifact, const std::string &file,
                                       const CommandLine &line, std::span<char *const> arguments) {
   int launched = launchedRanks();
@@ -98,10 +112,11 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
     program.arguments.insert(program.arguments.begin() + 1, file); // after `train`
     program.artifact = artifact.bytes();
   }
-  auto code = launchRanks(program, *line.options.interrupt);
-  if (!code)
-    return code.status();
-  return std::optional(*code);
+  auto end = launchRanks(program, *line.options.interrupt);
+  if (!end)
+    return end.status();
+  sayHowToGoOn(*end, artifact, line);
+  return std::optional(end->code);
 }
 
 Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLine &line) {

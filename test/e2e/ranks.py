@@ -119,11 +119,14 @@ def a_rank_is_lost():
         seconds = time.monotonic() - began
         assert seconds < STALL + 10, f"it took {seconds} s to end"
         assert said.count("error: ") == 1, said
+        start_again = f"go on from the newest checkpoint with: {trainer} --ranks 3 {' '.join(endless)} --resume "
+        assert start_again in said and "with --elastic, the ranks that are left go on from it by themselves" in said, said
+        newest = said.split(start_again)[1].splitlines()[0]
         deadline = time.monotonic() + 10
         while is_running(process):
             assert time.monotonic() < deadline, "a stopped rank is left over"
             time.sleep(0.1)
-        run(trainer, "--ranks", 2, "--steps", 3, "--epochs", 1, "--checkpoint", "run", "--resume", cwd=folder)
+        run(trainer, "--ranks", 2, "--steps", 3, "--epochs", 1, "--checkpoint", "run", "--resume", newest, cwd=folder)
 
 
 def fewer_go_on():
@@ -149,7 +152,7 @@ def fewer_go_on():
     os.kill(training.pid, signal.SIGTERM)
     said = end(training, 128 + signal.SIGTERM, "going on from the last checkpoint with 2 ranks", "going on from the last checkpoint with 1 rank\n",
                "stopped after step")
-    assert said.count("error: rank ") == 2, said
+    assert said.count("error: rank ") == 2 and "newest checkpoint" not in said, said
     end(start([trainer, "--elastic"], folder), 2, "option '--elastic' goes with '--ranks', found one process")
     end(start(["mpirun", "-n", "2", trainer, "--elastic"], folder, env=mpi_environment()), 2,
         "option '--elastic' goes with '--ranks', which starts ranks again; mpirun does not")
@@ -208,13 +211,13 @@ def the_disk_is_full():
 def all_ranks_are_lost():
     fresh()
     training = start([trainer, "--ranks", "2", *endless], folder)
-    wait_for_steps(training, checkpoints, 1)
+    wait_for_steps(training, checkpoints, 2)
     ranks = ranks_of(training.pid)
     for process in ranks.values():
         os.kill(process, signal.SIGSTOP)
     for process in ranks.values():
         os.kill(process, signal.SIGKILL)
-    end(training, 1)
+    end(training, 1, "error: all ranks have ended unexpectedly\n", "go on from the newest checkpoint with: ", " --resume run/step-")
 
 
 def a_signal_stops_all():
