@@ -48,7 +48,7 @@ def tokens(text):
 
 
 def read(text):
-    """The file's own comment, messages in order, and enumerations by name."""
+    """The file's own comment, messages in order, and enumerations by name: the comment of each value."""
     messages, enums, stack, comment, opening = [], {}, [], [], None
     for statement, line in tokens(text):
         if statement is None:
@@ -65,7 +65,7 @@ def read(text):
             stack.append(messages[-1])
         elif word in ("enum", "oneof"):
             stack.append((word, statement.split()[1]))
-            enums |= {statement.split()[1]: []} if word == "enum" else {}
+            enums |= {statement.split()[1]: {}} if word == "enum" else {}
         elif statement == "}":
             stack.pop()
         elif stack:
@@ -73,7 +73,7 @@ def read(text):
             owner = next(entry for entry in reversed(stack) if isinstance(entry, Message)) if not (
                 isinstance(where, tuple) and where[0] == "enum") else None
             if owner is None:
-                enums[where[1]].append(statement.split(" =")[0])
+                enums[where[1]][statement.split(" =")[0]] = comment
             elif match := FIELD.match(statement.rstrip(";").strip()):
                 label, kind, name, default = match.groups()
                 choice = where[1] if isinstance(where, tuple) else ""
@@ -112,12 +112,24 @@ def escape(text):
                    for i, part in enumerate(re.split(r"(`[^`]*`)", text)))
 
 
+def cell(comment):
+    return escape(" ".join(line.strip() for line in comment)).replace("|", "\\|")
+
+
 def row(entry, names, enums):
     kind = f"[{entry.type}](#{entry.type.lower()})" if entry.type in names else (
         ", ".join(f"`{value}`" for value in enums[entry.type]) if entry.type in enums else entry.type)
-    text = escape(" ".join(line.strip() for line in entry.comment)).replace("|", "\\|")
     return (f"| `{entry.name}`{' (one of)' if entry.choice else ''} | {kind}{', repeated' if entry.repeated else ''} | "
-            f"{f'`{entry.default}`' if entry.default else ''} | {text} |\n")
+            f"{f'`{entry.default}`' if entry.default else ''} | {cell(entry.comment)} |\n")
+
+
+def values(entry, enums):
+    """A table of what the values of a field mean, if comments say so."""
+    comments = enums.get(entry.type, {})
+    if not any(comments.values()):
+        return ""
+    rows = (f"| `{entry.name}: {value}` | {cell(comment)} |\n" for value, comment in comments.items())
+    return "\n| value | |\n|---|---|\n" + "".join(rows)
 
 
 def page(text):
@@ -131,6 +143,7 @@ def page(text):
         if message.fields:
             out += "\n| field | type | default | |\n|---|---|---|---|\n"
             out += "".join(row(entry, names, enums) for entry in message.fields)
+            out += "".join(values(entry, enums) for entry in message.fields)
     return out
 
 
@@ -141,8 +154,9 @@ def main():
         text = file.read()
     expected = page(text)
     fields = len(re.findall(r"\b[a-z]\w* = \d+(?= \[|;)", re.sub(r"//.*", "", text)))
-    if fields != expected.count("\n| `"):
-        sys.exit(f"{PROTO}: {fields} fields, of which the page has {expected.count(chr(10) + '| `')}")
+    rows = len(re.findall(r"^\| `\w+`", expected, re.M))
+    if fields != rows:
+        sys.exit(f"{PROTO}: {fields} fields, of which the page has {rows}")
     if "--write" in sys.argv:
         with open(path, "w") as file:
             file.write(expected)
