@@ -146,12 +146,13 @@ constexpr Option options[] = {
      "write a trace of steps and kernels, for ui.perfetto.dev",
      [](CommandLine &line, std::string_view value) { return setText(line.options.trace, value); }},
     {trains, "--checkpoint", Takes::value, "DIR",
-     "write checkpoints to this folder, which holds none but those of a --resume",
+     "write checkpoints to this folder, not the spec's; if it holds some, only with --resume",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.checkpoint, value);
      }},
     {trains, "--resume", Takes::optionalValue, "PATH",
-     "go on from a checkpoint, or the newest of a folder (default: latest, of the run's folder)",
+     "go on from this checkpoint, or the newest of this folder (default: of --checkpoint, else of "
+     "the spec's newest run)",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.resume, value.empty() ? "latest" : value);
      }},
@@ -307,13 +308,23 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
   return line;
 }
 
+/// A sentence per line: in a man page each is a paragraph.
+static constexpr std::string_view aboutCheckpoints =
+    "If the spec or --checkpoint names a folder, checkpoints are written as often as the spec "
+    "says, "
+    "at the end, and when Ctrl-C stops the training.\n"
+    "Without --resume, training starts anew; if the spec's folder holds checkpoints of an earlier "
+    "run, this one writes to a new folder beside it, such as run-2.\n"
+    "With --resume, it goes on from the newest checkpoint of the newest run.\n";
+
 std::string helpText(std::string_view program, Command command) {
   std::string out =
       command == trains
           ? text("usage: ", program, " [options]\n       ", program,
                  " predict --data FILE [options]\n       ", program,
                  " evaluate [options]\n\nTrains the model that this program was compiled from, "
-                 "predicts with it, or measures it.\n\noptions:\n")
+                 "predicts with it, or measures it.\n\n",
+                 aboutCheckpoints, "\noptions:\n")
       : command == predicts ? text("usage: ", program,
                                    " predict --data FILE [options]\n\nPredicts for each row of "
                                    "a file.\n\noptions:\n")
