@@ -10,10 +10,12 @@
 #include "runtime/data/source/Inflate.h"
 #include "runtime/data/source/NpyHeader.h"
 #include "runtime/data/source/ZipArchive.h"
+#include "runtime/train/CheckpointFolder.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -150,8 +152,21 @@ int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
   return exitCode(Code::ok);
 }
 
+/// The newest checkpoint of a training's folder, or its best if there is no other.
+int inspectFolder(const std::string &path) {
+  runtime::CheckpointFolder folder(path);
+  if (!folder.holdsAny())
+    return fail(Code::invalid, path + " is a folder without checkpoints");
+  auto newest = folder.latest();
+  std::string file = newest ? *newest : folder.best();
+  fmt::print("{}\n", file);
+  return inspectCheckpoint(file);
+}
+
 /// Recognizes a file by its beginning or end, then by its name; any other file is read as a spec.
 int inspect(const std::string &path) {
+  if (llvm::sys::fs::is_directory(path))
+    return inspectFolder(path);
   if (int code = expectFile(path))
     return code;
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
@@ -206,9 +221,10 @@ void addInspect(CLI::App &app, Runner &run) {
   CLI::App *command =
       app.add_subcommand("inspect", "the content of a file that gradc reads or writes");
   command
-      ->add_option("file", *file,
-                   "an artifact, checkpoint, ONNX model, training spec, .npy, .npz, .csv, .idx or "
-                   "safetensors")
+      ->add_option(
+          "file", *file,
+          "an artifact, checkpoint or folder of checkpoints, ONNX model, training spec, .npy, "
+          ".npz, .csv, .idx or safetensors")
       ->required();
   command->callback([=, &run] { run = [=] { return inspect(*file); }; });
 }
