@@ -2,8 +2,12 @@
 #include "runtime/device/TeamChoice.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace gradc::runtime;
+
+/// A switch needs a clear gain, so that equal choices do not alternate.
+static bool isGain(int64_t mean, int64_t former) { return mean < former - former / 16; }
 
 void TeamChoice::ran(const void *schedule, int64_t runTime) {
   if (schedule != watched) {
@@ -12,46 +16,58 @@ void TeamChoice::ran(const void *schedule, int64_t runTime) {
       return;
     watched = schedule;
     isTogether = true;
-    isTrial = false;
+    phase = Phase::settled;
+    pauseLeft = 2; // the trial begins after the second window at the earliest
     time = runs = 0;
     seenPreemptions = preemptions();
   }
   othersTime = 0;
   time += runTime;
   ++runs;
-  // A single long run may be an outlier. A trial that looks bad ends after it.
-  bool isBad = isTrial && time / runs > settledMean - settledMean / 16;
-  if (time < window || (runs < minRuns && !isBad))
+  // A single long run may be an outlier.
+  if (time < window || (runs < minRuns && !isFutile(time / runs)))
     return;
   int64_t mean = time / runs;
   time = runs = 0;
   endWindow(mean);
 }
 
+/// Whether a trial has failed if the window that runs has this mean. It then ends at once.
+bool TeamChoice::isFutile(int64_t mean) const {
+  return phase == Phase::trial   ? !isGain(mean, settledMean)
+         : phase == Phase::check ? !isGain(trialMean, mean)
+                                 : false;
+}
+
 void TeamChoice::endWindow(int64_t mean) {
-  if (isTrial) {
-    isTrial = false;
-    // A switch needs a clear gain, so that equal choices do not alternate.
-    if (mean < settledMean - settledMean / 16) {
-      pause = shortestPause;
-    } else {
-      isTogether = !isTogether;
-      pause = std::min(2 * pause, longestPause);
-    }
-    pauseLeft = pause;
-    seenPreemptions = preemptions();
+  if (phase == Phase::trial) {
+    isTogether = !isTogether;
+    trialMean = mean;
+    if (isFutile(mean))
+      endTrial(/*isWon=*/false);
+    else
+      phase = Phase::check;
     return;
   }
+  if (phase == Phase::check)
+    return endTrial(!isFutile(mean));
   settledMean = mean;
   if (pauseLeft > 0)
     --pauseLeft;
-  int64_t now = preemptions();
-  bool disturbed = now != seenPreemptions;
-  seenPreemptions = now;
+  int64_t seenBefore = std::exchange(seenPreemptions, preemptions());
+  bool isDisturbed = seenPreemptions != seenBefore;
   // On a machine with idle CPUs a single thread is never preempted, so the team is tried
   // regardless.
-  if (pauseLeft == 0 && (disturbed || !isTogether)) {
+  if (pauseLeft == 0 && (isDisturbed || !isTogether)) {
     isTogether = !isTogether;
-    isTrial = true;
+    phase = Phase::trial;
   }
+}
+
+void TeamChoice::endTrial(bool isWon) {
+  phase = Phase::settled;
+  isTogether ^= isWon;
+  pause = isWon ? shortestPause : std::min(2 * pause, longestPause);
+  pauseLeft = pause;
+  seenPreemptions = preemptions();
 }

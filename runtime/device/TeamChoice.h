@@ -13,10 +13,12 @@ namespace gradc::runtime {
 /// Results do not depend on it.
 ///
 /// 1. Runs on the team are timed over a window, of several runs if they are long. If threads were
-///    preempted in it, the next window tries one thread.
-/// 2. The faster of both stays. After a failed trial the next one comes later, so trials cost a few
-///    percent at most.
-/// 3. While one thread is faster, the team is tried again from time to time in the same way.
+///    preempted in it, the next window tries one thread. The first window is exempt: its runs touch
+///    memory and code for the first time.
+/// 2. If one thread was faster, a window on the team follows. One thread is taken if it was faster
+///    than this one, too: what slows a single window down decides nothing.
+/// 3. After a failed trial the next one comes later, so trials cost a few percent at most.
+/// 4. While one thread is faster, the team is tried again from time to time in the same way.
 class TeamChoice {
 public:
   /// `preemptions` counts how often threads of this process lost their CPU involuntarily.
@@ -28,18 +30,25 @@ public:
   void ran(const void *schedule, int64_t time);
 
 private:
+  /// A window of the settled choice, of the other one, and of the settled one after it.
+  enum class Phase : uint8_t { settled, trial, check };
+
+  bool isFutile(int64_t mean) const;
   void endWindow(int64_t mean);
+  void endTrial(bool isWon);
 
   static constexpr int64_t window = 30'000'000, minRuns = 4;
   /// Windows between two trials.
   static constexpr int64_t shortestPause = 8, longestPause = 128;
 
   int64_t (*preemptions)();
-  bool isTogether = true, isTrial = false;
+  bool isTogether = true;
+  Phase phase = Phase::settled;
   const void *watched = nullptr; ///< the schedule that is timed
   int64_t time = 0, runs = 0;    ///< of the watched schedule in this window
   int64_t othersTime = 0;        ///< of other schedules since then
   int64_t settledMean = 0;       ///< of the last window before the trial
+  int64_t trialMean = 0;
   int64_t seenPreemptions = 0;
   int64_t pause = shortestPause, pauseLeft = 0;
 };

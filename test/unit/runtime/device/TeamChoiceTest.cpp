@@ -66,6 +66,30 @@ TEST(TeamChoice, OneSlowRunDecidesNothing) {
   EXPECT_LT(machine.timeAlone, 100 * millisecond);
 }
 
+// The first runs touch memory and code for the first time.
+TEST(TeamChoice, ASlowBeginningDecidesNothing) {
+  for (int64_t slow : {80, 500, 2000}) {
+    Machine machine{slow * millisecond, 70 * millisecond, true};
+    machine.run(slow * millisecond);
+    machine.onTeam = 40 * millisecond;
+    machine.run(2 * second);
+    EXPECT_LT(machine.timeAlone, 100 * millisecond);
+    EXPECT_TRUE(machine.choice.together());
+  }
+}
+
+TEST(TeamChoice, ASlowWindowBeforeATrialDecidesNothing) {
+  Machine machine{40 * millisecond, 70 * millisecond, true};
+  machine.run(40 * 5 * millisecond);
+  machine.onTeam = 300 * millisecond;
+  machine.run(300 * 3 * millisecond);
+  machine.onTeam = 40 * millisecond;
+  machine.run(3 * second);
+  EXPECT_GT(machine.timeAlone, 0);
+  EXPECT_LT(machine.timeAlone, 6 * 70 * millisecond);
+  EXPECT_TRUE(machine.choice.together());
+}
+
 TEST(TeamChoice, TheTeamComesBackWhenTheOtherWorkHasEnded) {
   Machine machine{2 * millisecond, millisecond, true};
   machine.run(10 * second);
