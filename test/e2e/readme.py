@@ -1,4 +1,4 @@
-"""Runs the commands of the README's journey in a folder that only contains the examples.
+"""Runs the marked commands of the README in a folder that only contains the examples.
 
     readme.py ROOT FOLDER
 """
@@ -7,20 +7,24 @@ import shutil
 import subprocess
 import sys
 
+GIVEN = dict(os.environ)  # bars compile without a cache of kernels
+sys.path.insert(0, os.path.join(sys.argv[1], "test/bars"))
+from rank_runs import mpi_environment
+
 MARK = "<!-- These commands are a test: test/e2e/readme.test runs them. -->\n```sh\n"
 
 
 def main():
     root, folder = sys.argv[1:]
     with open(os.path.join(root, "README.md")) as file:
-        _, mark, rest = file.read().partition(MARK)
-    commands = rest.partition("```")[0]
-    if not mark or "gradc compile" not in commands:
-        sys.exit("expected README.md to have a marked block with the journey's commands")
+        _, *blocks = file.read().split(MARK)
+    if not blocks:
+        sys.exit("expected README.md to have marked blocks of commands")
+    commands = "".join(block.partition("```")[0] for block in blocks)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     os.symlink(os.path.join(root, "examples"), os.path.join(folder, "examples"))
-    return subprocess.run(["bash", "-euxc", commands], cwd=folder).returncode
+    return subprocess.run(["bash", "-euxc", commands], cwd=folder, env={**mpi_environment(), **GIVEN}).returncode
 
 
 if __name__ == "__main__":
