@@ -388,7 +388,8 @@ def Exec_CollectiveOp : Exec_Node<"collective", [DeclareOpInterfaceMethods<Symbo
     0 in the slices numbered in `zeros`, and unspecified values in others. `gather` copies each piece from the rank that owns it to all ranks (all-gather).
     A collective is asynchronous: it starts in node order and runs alongside the nodes after it. Nodes that touch one of its slices wait for it,
     as does the end of the enclosing body. C1: all slices have one element type: f32, f64, i32 or i64. C2: `bf16` on the wire
-    requires f32 values and is not allowed on a gather. C3: unless it is a sum, it has one cut per slice, with the slice's number of elements. C4: only a scatter has `zeros`.
+    requires f32 values and is not allowed on a gather. C3: unless it is a sum, it has one cut per slice, with the slice's number of elements. C4: only a
+    scatter has `zeros`; they number its slices.
 
     Examples: `exec.collective sum [#exec.slice<arena 0 at 0 : tensor<64x10xf32>>] bf16`,
     `exec.collective gather [#exec.slice<buffer 0 at 0 of @w.primary : tensor<640xf32>>] cuts [@w.cut]`

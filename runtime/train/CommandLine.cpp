@@ -146,7 +146,8 @@ constexpr Option options[] = {
      "write a trace of steps and kernels, for ui.perfetto.dev",
      [](CommandLine &line, std::string_view value) { return setText(line.options.trace, value); }},
     {trains, "--checkpoint", Takes::value, "DIR",
-     "write checkpoints to this folder, not the spec's; if it holds some, only with --resume",
+     "write checkpoints to this folder instead of the spec's; it may already hold some only with "
+     "--resume",
      [](CommandLine &line, std::string_view value) {
        return setText(line.options.checkpoint, value);
      }},
@@ -315,7 +316,7 @@ static constexpr std::string_view aboutCheckpoints =
     "at the end, and when Ctrl-C stops the training.\n"
     "Without --resume, training starts anew; if the spec's folder holds checkpoints of an earlier "
     "run, this one writes to a new folder beside it, such as run-2.\n"
-    "With --resume, it goes on from the newest checkpoint of the newest run.\n";
+    "With --resume alone, training goes on from the newest checkpoint of the newest run.\n";
 
 std::string helpText(std::string_view program, Command command) {
   std::string out =

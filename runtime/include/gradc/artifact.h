@@ -219,8 +219,8 @@ static inline const char *gradc_collective_title(gradc_collective_kind kind) {
 
 #define GRADC_MAX_TRANSFERS 0x3fff /* the transfers of an entry have numbers below this one */
 
-/* The collective.transfer of a transfer: the other rank (by its number in the replica), the number that identifies both halves
- * in the entry, and whether rows are the slice's outermost dim, so that only the rows of the run are transferred. */
+/* The `transfer` field of a send or receive: the other rank (by its number in the replica), the number that the send and its
+ * receive have in common, and whether rows are the slice's outermost dim, so that only the rows of the run are transferred. */
 #define gradc_transfer(peer, number, rows) ((uint64_t)(rows) << 63 | (uint64_t)(number) << 32 | (uint32_t)(peer))
 #define gradc_transfer_peer(transfer) ((uint32_t)(transfer))
 #define gradc_transfer_number(transfer) ((uint32_t)((transfer) >> 32) & 0x7fffffffu)
@@ -254,7 +254,7 @@ typedef struct gradc_artifact_node {
     struct {
       uint32_t wire;     /* gradc_wire */
       uint32_t kind;     /* gradc_collective_kind */
-      uint64_t transfer; /* transfers: gradc_transfer */
+      uint64_t transfer; /* of a send or receive: its peer, number and rows, packed by gradc_transfer; else 0 */
       gradc_range cuts;  /* uint32_t: an index into level.cuts per operand; none for sums */
       gradc_range zeros; /* uint32_t: the operands of a scatter whose elements become 0 where the rank does not own them */
     } collective;        /* ends before the first later node that accesses its slices, and before the end of the enclosing body */

@@ -20,7 +20,8 @@ struct Settings {
   std::string file, checkpoint, output;
 };
 
-/// Prints the file, and what the inputs of an exported model take; "": fields as they are.
+/// Prints the file, and what the inputs of an exported model take. `inputs` is empty if they take
+/// fields unchanged.
 void sayWritten(const std::string &output, std::string_view inputs = "") {
   fmt::print("wrote {}{}{}\n", output, inputs.empty() ? "" : "; ", printable(std::string(inputs)));
 }
