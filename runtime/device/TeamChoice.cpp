@@ -12,16 +12,18 @@ static bool isGain(int64_t mean, int64_t former) { return mean < former - former
 void TeamChoice::ran(const void *schedule, int64_t runTime) {
   if (schedule != watched) {
     othersTime += runTime;
-    if (watched && othersTime < 8 * window)
+    ++othersRuns;
+    if (watched && (othersTime < 8 * window || othersRuns < 2 * minRuns))
       return;
     watched = schedule;
-    isTogether = true;
+    if (phase == Phase::trial)
+      isTogether = !isTogether;
     phase = Phase::settled;
-    pauseLeft = 2; // the trial begins after the second window at the earliest
+    pauseLeft = std::max<int64_t>(pauseLeft, 2); // no trial before the second window has ended
     time = runs = 0;
     seenPreemptions = preemptions();
   }
-  othersTime = 0;
+  othersTime = othersRuns = 0;
   time += runTime;
   ++runs;
   // A single long run may be an outlier.
@@ -49,9 +51,9 @@ void TeamChoice::endWindow(int64_t mean) {
       phase = Phase::check;
     return;
   }
+  settledMean = mean;
   if (phase == Phase::check)
     return endTrial(!isFutile(mean));
-  settledMean = mean;
   if (pauseLeft > 0)
     --pauseLeft;
   int64_t seenBefore = std::exchange(seenPreemptions, preemptions());
@@ -67,7 +69,13 @@ void TeamChoice::endWindow(int64_t mean) {
 void TeamChoice::endTrial(bool isWon) {
   phase = Phase::settled;
   isTogether ^= isWon;
-  pause = isWon ? shortestPause : std::min(2 * pause, longestPause);
-  pauseLeft = pause;
+  int64_t windowTime = std::max(window, minRuns * settledMean);
+  int64_t longest = isTogether
+                        ? longestPause
+                        : std::clamp(mostTimeAlone / windowTime, leastPauseAlone, longestPause);
+  pause = isWon ? shortestPause : std::min(2 * pause, longest);
+  // A trial of a large team's work on one thread may take as long as many runs.
+  int64_t lost = std::max<int64_t>(trialMean - settledMean, 0);
+  pauseLeft = std::max(pause, 32 * lost / windowTime);
   seenPreemptions = preemptions();
 }

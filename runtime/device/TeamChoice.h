@@ -17,7 +17,8 @@ namespace gradc::runtime {
 ///    memory and code for the first time.
 /// 2. If one thread was faster, a window on the team follows. One thread is taken if it was faster
 ///    than this one, too: what slows a single window down decides nothing.
-/// 3. After a failed trial the next one comes later, so trials cost a few percent at most.
+/// 3. After a failed trial the next one comes later, and the later the more it has cost, so trials
+///    cost a few percent at most.
 /// 4. While one thread is faster, the team is tried again from time to time in the same way.
 class TeamChoice {
 public:
@@ -40,14 +41,17 @@ private:
   static constexpr int64_t window = 30'000'000, minRuns = 4;
   /// Windows between two trials.
   static constexpr int64_t shortestPause = 8, longestPause = 128;
+  /// While one thread is faster, pauses end after 4 s or 16 windows: the other work may have ended.
+  static constexpr int64_t mostTimeAlone = 4'000'000'000, leastPauseAlone = 16;
 
   int64_t (*preemptions)();
   bool isTogether = true;
   Phase phase = Phase::settled;
   const void *watched = nullptr; ///< the schedule that is timed
   int64_t time = 0, runs = 0;    ///< of the watched schedule in this window
-  int64_t othersTime = 0;        ///< of other schedules since then
-  int64_t settledMean = 0;       ///< of the last window before the trial
+  int64_t othersTime = 0;        ///< of other schedules since it ran last
+  int64_t othersRuns = 0;
+  int64_t settledMean = 0; ///< of the last window before the trial
   int64_t trialMean = 0;
   int64_t seenPreemptions = 0;
   int64_t pause = shortestPause, pauseLeft = 0;

@@ -51,6 +51,13 @@ TEST(TeamChoice, TrialsThatFailCostLittle) {
   EXPECT_LT(machine.timeAlone, machine.timeOnTeam / 40);
 }
 
+TEST(TeamChoice, TrialsOfALargeTeamsWorkAreRare) {
+  Machine machine{30 * millisecond, 16 * 30 * millisecond, true};
+  machine.run(600 * second);
+  EXPECT_GT(machine.timeAlone, 0);
+  EXPECT_LT(machine.timeAlone, machine.timeOnTeam / 20);
+}
+
 TEST(TeamChoice, LongRunsAreTriedOneAtATime) {
   Machine machine{300 * millisecond, 600 * millisecond, true};
   machine.run(60 * second);
@@ -98,6 +105,37 @@ TEST(TeamChoice, TheTeamComesBackWhenTheOtherWorkHasEnded) {
   machine.onTeam = millisecond / 2;
   machine.run(5 * second);
   EXPECT_TRUE(machine.choice.together());
+}
+
+TEST(TeamChoice, TheTeamOfLongRunsComesBack) {
+  Machine machine{900 * millisecond, 600 * millisecond, true};
+  machine.run(600 * second);
+  ASSERT_FALSE(machine.choice.together());
+  machine.isBusy = false;
+  machine.onTeam = 300 * millisecond;
+  machine.run(60 * second);
+  EXPECT_TRUE(machine.choice.together());
+}
+
+TEST(TeamChoice, AnotherScheduleKeepsTheChoiceAndThePause) {
+  for (bool isTeamFaster : {true, false}) {
+    Machine machine{300 * millisecond, (isTeamFaster ? 600 : 150) * millisecond, true};
+    for (int epoch = 0; epoch < 30; ++epoch) {
+      machine.run(6 * second, "training");
+      machine.run(3 * second, "evaluation");
+    }
+    EXPECT_EQ(machine.choice.together(), isTeamFaster);
+    EXPECT_LT(isTeamFaster ? machine.timeAlone : machine.timeOnTeam, 270 * second / 20);
+  }
+}
+
+TEST(TeamChoice, OneOfTwoSchedulesInTurnIsWatched) {
+  Machine machine{300 * millisecond, 150 * millisecond, true};
+  for (int i = 0; i < 100; ++i) {
+    machine.run(1, "one");
+    machine.run(1, "other");
+  }
+  EXPECT_FALSE(machine.choice.together());
 }
 
 TEST(TeamChoice, EqualTimesDoNotSwitch) {
