@@ -312,8 +312,7 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
 /// A sentence per line: in a man page each is a paragraph.
 static constexpr std::string_view aboutCheckpoints =
     "If the spec or --checkpoint names a folder, checkpoints are written as often as the spec "
-    "says, "
-    "at the end, and when Ctrl-C stops the training.\n"
+    "says, at the end, and when Ctrl-C stops the training.\n"
     "Without --resume, training starts anew; if the spec's folder holds checkpoints of an earlier "
     "run, this one writes to a new folder beside it, such as run-2.\n"
     "With --resume alone, training goes on from the newest checkpoint of the newest run.\n";
