@@ -109,6 +109,11 @@ Result<std::string> CheckpointFolder::latest() const {
   return file(found.back());
 }
 
+std::string CheckpointFolder::latestOrBest() const {
+  auto found = latest();
+  return found ? *found : best();
+}
+
 bool CheckpointFolder::holds(const std::string &file) const {
   size_t slash = file.rfind('/');
   std::string parent = slash == file.npos ? "." : slash ? file.substr(0, slash) : "/";

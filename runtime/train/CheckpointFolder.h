@@ -31,6 +31,8 @@ public:
   bool holdsAny() const;
   /// The path of the newest checkpoint.
   Result<std::string> latest() const;
+  /// The same, or that of the best evaluation if there is no other, whether or not that exists.
+  std::string latestOrBest() const;
   /// Whether a checkpoint file is in this folder.
   bool holds(const std::string &file) const;
   /// Fails if checkpoints exist: a training that does not resume from one of them would replace

@@ -110,7 +110,7 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
       return status;
     done = checkpointedAt = int64_t(position.step);
     lastCheckpoint = resume->file();
-    if (options.ranks && options.ranks->rank() == 0)
+    if (options.ranks && isFirst(options))
       options.ranks->atCheckpoint(lastCheckpoint);
   }
   return {};

@@ -57,8 +57,7 @@ Result<std::string> newRun(const std::string &folder) {
 /// Whether a run's last checkpoint is of another model. One that cannot be read is reported by its
 /// reader.
 static bool isOfOtherModel(const CheckpointFolder &run, const Artifact &artifact) {
-  auto latest = run.latest();
-  auto checkpoint = Checkpoint::open(latest ? *latest : run.best());
+  auto checkpoint = Checkpoint::open(run.latestOrBest());
   return checkpoint && !checkpoint->match(artifact, /*withSlots=*/false);
 }
 

@@ -125,11 +125,8 @@ private:
     std::tie(line, column) = before(line, column, value);
     auto error = report(line, column);
     error << "unknown value \"" << value << "\" of \"" << ofField << "\"";
-    if (!field || !field->enum_type())
-      return;
-    error << "; expected one of ";
-    for (int i = 0; i < field->enum_type()->value_count(); ++i)
-      error << (i ? ", " : "") << field->enum_type()->value(i)->name();
+    if (field && field->enum_type())
+      error << "; expected one of " << llvm::join(namesIn(field->enum_type()), ", ");
   }
   /// The message of the innermost block that is open in front of a place of the tokenizer; null if
   /// it is in no known field.
@@ -160,6 +157,12 @@ private:
     std::vector<std::string> names;
     for (int i = 0; i < type->field_count(); ++i)
       names.push_back(type->field(i)->name());
+    return names;
+  }
+  static std::vector<std::string> namesIn(const google::protobuf::EnumDescriptor *type) {
+    std::vector<std::string> names;
+    for (int i = 0; i < type->value_count(); ++i)
+      names.push_back(type->value(i)->name());
     return names;
   }
   /// Where `token` stands last before a place. The parser reports an unknown value at the token

@@ -157,8 +157,7 @@ int inspectFolder(const std::string &path) {
   runtime::CheckpointFolder folder(path);
   if (!folder.holdsAny())
     return fail(Code::invalid, path + " is a folder without checkpoints");
-  auto newest = folder.latest();
-  std::string file = newest ? *newest : folder.best();
+  std::string file = folder.latestOrBest();
   fmt::print("{}\n", file);
   return inspectCheckpoint(file);
 }

@@ -30,8 +30,7 @@ TEST(StateStore, BuffersWithACutFollowAllOthers) {
   StateStore store(**artifact, level, **device, {});
   store.layOut();
   ASSERT_GE(store.bytes(), 800u);
-  std::shared_ptr<std::byte> block(new std::byte[store.bytes()],
-                                   std::default_delete<std::byte[]>());
+  std::shared_ptr<std::byte> block = (*device)->allocateShared(store.bytes());
   store.bind(block);
   EXPECT_EQ(store.buffers()[1], block.get());
   EXPECT_GE(store.buffers()[0], block.get() + 400);
