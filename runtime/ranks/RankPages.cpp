@@ -195,6 +195,9 @@ Result<const std::byte *> RankViews::at(int rank, const RankPages::Place &place)
     view.isRead.resize(place.bytes / Pages::hugePage);
   }
   if (uint64_t page = place.offset / Pages::hugePage; !view.isRead[page]) {
+    constexpr uint64_t mostRead = 2;
+    if (pagesRead == mostRead)
+      dropPages();
     view.isRead[page] = true;
     ++pagesRead;
   }
@@ -202,9 +205,6 @@ Result<const std::byte *> RankViews::at(int rank, const RankPages::Place &place)
 }
 
 void RankViews::dropPages() {
-  constexpr uint64_t few = 2;
-  if (pagesRead <= few * views.size())
-    return;
   for (auto &[key, view] : views)
     if (std::ranges::find(view.isRead, true) != view.isRead.end()) {
       madvise(view.start, view.bytes, MADV_DONTNEED);

@@ -71,11 +71,10 @@ public:
   ~RankViews();
   RankViews(const RankViews &) = delete;
 
-  /// The values of another rank at a place. Fails if its memory cannot be mapped.
+  /// The values of another rank at a place. Fails if its memory cannot be mapped. Unmaps the pages
+  /// of earlier calls from time to time, since they count as resident in this process too; reading
+  /// them maps them again.
   Result<const std::byte *> at(int rank, const RankPages::Place &place);
-  /// Called after values have been read: unmaps the others' pages once there are more than a few
-  /// per view, since they count as resident in this process too.
-  void dropPages();
 
 private:
   struct View {
@@ -83,6 +82,8 @@ private:
     uint64_t bytes;
     std::vector<bool> isRead = {}; ///< [huge page], since pages were last dropped
   };
+  void dropPages();
+
   std::vector<int> processes;
   std::map<std::pair<int, uint32_t>, View> views; ///< by rank and number
   uint64_t pagesRead = 0;                         ///< of all views

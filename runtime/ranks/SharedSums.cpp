@@ -228,8 +228,6 @@ void SharedSums::run(Stage stage, Sum &sum) {
     take(sum, chunk);
   if (!failure.ok())
     return; // the other ranks wait for the chunk until they learn that this one has ended
-  if (stage != packing)
-    views->dropPages();
   header(rank()).done[stage].chunks.store(++done[stage]);
 }
 
