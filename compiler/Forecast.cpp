@@ -57,7 +57,8 @@ private:
       int64_t rounds = llvm::divideCeil(units, result.threads) * result.threads;
       bytes = double(kernel.getBytes().value_or(0));
       notHidden = streamsWeights(kernel) ? 0.4 : 0.2;
-      computing = computingSeconds(kernel, machine.core) * share * double(rounds) / double(units);
+      computing = computingSeconds(kernel, machine.core, machine.inFlight) * share *
+                  double(rounds) / double(units);
     }
     SmallVector<exec::Access> accesses = exec::accessesOf(node, tables);
     double all = 0, waiting = 0;

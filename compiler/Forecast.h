@@ -19,6 +19,7 @@ struct Machine {
   int threads = 1;               ///< of a run
   double flops = 0;              ///< per second, f32 multiply-adds of all threads, two flops each
   std::vector<MemoryTier> tiers; ///< the smallest first; the last is memory
+  double inFlight = 8;           ///< independent multiply-adds of a core that reach its peak
 };
 
 struct NodeForecast {

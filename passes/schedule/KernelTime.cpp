@@ -14,9 +14,9 @@ namespace {
 
 class KernelTime {
 public:
-  KernelTime(exec::KernelOp kernel, const exec::Level &core)
-      : kernel(kernel), core(core), schedule(kernel.getScheduleAttr()), lanes(schedule.getLanes()) {
-  }
+  KernelTime(exec::KernelOp kernel, const exec::Level &core, double inFlight)
+      : kernel(kernel), core(core), inFlight(inFlight), schedule(kernel.getScheduleAttr()),
+        lanes(schedule.getLanes()) {}
 
   double run() {
     double seconds = turningSeconds();
@@ -109,12 +109,16 @@ private:
     return 1 + (letters.isSummed(letters.lhs.back()) ? perVector / columns : 0);
   }
 
-  /// The part of the peak that a product with a full tile reaches, between what Zen 4 and Zen 5
-  /// cores reach.
+  /// Relative to two units. At the same peak, one unit takes twice the cycles, in which a core does
+  /// more beside multiply-adds.
+  double units() const { return inFlight / 8; }
+
+  /// The part of the peak that a product with a full tile reaches.
   double streamShare(ContractionOpInterface op) {
-    if (!schedule.getBlock().empty())
-      return op.getLetters().window ? 0.74 : 0.8;
-    return op.getLetters().window ? 0.87 : 0.94;
+    bool isWindow = bool(op.getLetters().window);
+    double others =
+        schedule.getBlock().empty() ? (isWindow ? 0.15 : 0.06) : (isWindow ? 0.35 : 0.25);
+    return 1 / (1 + others * units());
   }
 
   /// Products and exponentials of whole register tiles. Vectors are along queries, or along keys in
@@ -150,23 +154,24 @@ private:
     ContractionLetters letters = op.getLetters();
     bool sums = llvm::any_of(letters.lhs, [&](char letter) { return letters.isSummed(letter); });
     double products = double(rows * columns);
-    double loads = sums ? double(rows + columns) : double(rows * columns) * 0.5 + double(columns);
-    constexpr double chains = 8; // two units, four cycles
-    return std::min(1.0, products / std::max({products, loads, chains}));
+    double loads = sums ? double(rows) * units() + double(columns)
+                        : double(rows * columns) * 0.5 + double(columns);
+    return std::min(1.0, products / std::max({products, loads, inFlight}));
   }
 
   static constexpr double attentionShare = 0.8;
 
   exec::KernelOp kernel;
   const exec::Level &core;
+  double inFlight;
   exec::ScheduleAttr schedule;
   int64_t lanes;
 };
 
 } // namespace
 
-double gradc::computingSeconds(exec::KernelOp kernel, const exec::Level &core) {
-  return KernelTime(kernel, core).run();
+double gradc::computingSeconds(exec::KernelOp kernel, const exec::Level &core, double inFlight) {
+  return KernelTime(kernel, core, inFlight).run();
 }
 
 bool gradc::streamsWeights(exec::KernelOp kernel) {

@@ -8,8 +8,10 @@
 namespace gradc {
 
 /// Seconds that one thread takes for a scheduled kernel's arithmetic, if all operands are in
-/// cache. `core`: the level with the rates of the machine's core.
-double computingSeconds(mlir::exec::KernelOp kernel, const mlir::exec::Level &core);
+/// cache. `core`: the level with the rates of the machine's core. `inFlight`: the independent
+/// multiply-adds that reach its peak, four per unit.
+double computingSeconds(mlir::exec::KernelOp kernel, const mlir::exec::Level &core,
+                        double inFlight);
 
 /// Whether a kernel is a product of so few rows that it waits for its weights.
 bool streamsWeights(mlir::exec::KernelOp kernel);

@@ -14,8 +14,8 @@ constexpr int64_t MB = 1 << 20;
 
 /// 100 GFLOP/s; 100 GB/s within 1 MB, and 10 GB/s beyond. Two threads compute twice as much and
 /// read as fast as one.
-Machine makeMachine(int threads) {
-  Machine machine{*exec::findLevel("x86-64-v3"), threads, 100e9 * threads, {}};
+Machine makeMachine(int threads, double inFlight) {
+  Machine machine{*exec::findLevel("x86-64-v3"), threads, 100e9 * threads, {}, inFlight};
   machine.core.f32Flops = 100e9;
   machine.core.launch = 0;
   machine.tiers = {{MB, 100e9, 100e9}, {INT64_MAX, 10e9, 10e9}};
@@ -31,11 +31,11 @@ protected:
     context.loadAllAvailableDialects();
   }
 
-  std::vector<NodeForecast> of(const std::string &text, int threads = 1) {
+  std::vector<NodeForecast> of(const std::string &text, int threads = 1, double inFlight = 8) {
     module = parseSourceString<ModuleOp>(text, &context);
     if (!module)
       return {};
-    return forecast(*module->getOps<exec::EntryOp>().begin(), makeMachine(threads));
+    return forecast(*module->getOps<exec::EntryOp>().begin(), makeMachine(threads, inFlight));
   }
 
   MLIRContext context;
@@ -67,6 +67,15 @@ TEST_F(Forecast, AProductTakesItsMultiplyAdds) {
   EXPECT_FALSE(found[0].waits);
   EXPECT_GT(found[0].seconds, 268435456 / 100e9);
   EXPECT_LT(found[0].seconds, 1.25 * 268435456 / 100e9);
+}
+
+// At the same peak, a core with one unit has twice the cycles for loads and addresses.
+TEST_F(Forecast, FewerUnitsWaitLessForOtherInstructions) {
+  auto one = of(products(product(0, 1, 2)), 1, 4), two = of(products(product(0, 1, 2)), 1, 8);
+  ASSERT_EQ(one.size(), 1u);
+  double least = 268435456 / 100e9;
+  EXPECT_GT(one[0].seconds, least);
+  EXPECT_LT(one[0].seconds, two[0].seconds - 0.02 * least);
 }
 
 TEST_F(Forecast, ThreadsShareUnits) {

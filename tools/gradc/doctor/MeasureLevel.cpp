@@ -188,7 +188,9 @@ Level measureLevel(const Level &row) {
 
 Machine measureMachine(const Level &level, int threads) {
   Machine machine{measureLevel(level), threads, 0, {}};
-  machine.flops = measureFlops(level.vectorBytes == 64, threads);
+  bool wide = level.vectorBytes == 64;
+  machine.flops = measureFlops(wide, threads);
+  machine.inFlight = machine.core.f32Flops / measureChain(wide);
   auto add = [&](int64_t bytes, int64_t one, int64_t all) { // sizes of triads
     machine.tiers.push_back({bytes, measureTriad(1, one), measureTriad(threads, all)});
   };

@@ -14,9 +14,6 @@
 namespace gradc {
 namespace {
 
-// Two units with a latency of four cycles need eight chains; more chains hide the surrounding loop.
-constexpr int chains = 12;
-
 /// `value`, unknown to the compiler: it would drop the chain of 1, whose every sum rounds to 1.
 __attribute__((target("avx2"))) inline __m256 hidden(__m256 value) {
   asm("" : "+x"(value));
@@ -27,7 +24,7 @@ __attribute__((target("avx512f"))) inline __m512 hidden(__m512 value) {
   return value;
 }
 
-__attribute__((target("avx2,fma"))) float multiplyAdd256(int64_t rounds) {
+template <int chains> __attribute__((target("avx2,fma"))) float multiplyAdd256(int64_t rounds) {
   const __m256 factor = _mm256_set1_ps(0.999f), addend = _mm256_set1_ps(0.001f);
   __m256 sums[chains];
   for (int i = 0; i < chains; ++i)
@@ -40,7 +37,7 @@ __attribute__((target("avx2,fma"))) float multiplyAdd256(int64_t rounds) {
   return _mm256_cvtss_f32(sums[0]);
 }
 
-__attribute__((target("avx512f"))) float multiplyAdd512(int64_t rounds) {
+template <int chains> __attribute__((target("avx512f"))) float multiplyAdd512(int64_t rounds) {
   const __m512 factor = _mm512_set1_ps(0.999f), addend = _mm512_set1_ps(0.001f);
   __m512 sums[chains];
   for (int i = 0; i < chains; ++i)
@@ -94,16 +91,27 @@ double fastest(int threads, const std::function<void(int)> &work) {
   return best;
 }
 
-double measureFlops(bool wide, int threads) {
+namespace {
+
+template <int chains> double flopsOfChains(bool wide, int threads) {
   constexpr int64_t rounds = 400'000; // a few milliseconds
-  volatile float sink = 0;
+  [[maybe_unused]] volatile float sink = 0;
   double seconds = fastest(threads, [&](int) {
-    float sum = wide ? multiplyAdd512(rounds) : multiplyAdd256(rounds);
+    float sum = wide ? multiplyAdd512<chains>(rounds) : multiplyAdd256<chains>(rounds);
     if (sum < 0) // never happens, but the compiler cannot know that
       sink = sum;
   });
   return double(threads) * rounds * chains * (wide ? 16 : 8) * 2 / seconds;
 }
+
+} // namespace
+
+double measureFlops(bool wide, int threads) {
+  // Two units with a latency of four cycles need eight; more hide the surrounding loop.
+  return flopsOfChains<12>(wide, threads);
+}
+
+double measureChain(bool wide) { return flopsOfChains<1>(wide, 1); }
 
 double measureTriad(int threads, int64_t workingSet) {
   int64_t count = workingSet / (3 * int64_t(sizeof(float)) * threads) / 32 * 32; // per thread

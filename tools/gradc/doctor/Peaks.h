@@ -31,6 +31,8 @@ Peaks measurePeaks(llvm::StringRef level, int threads, int64_t workingSet);
 double fastest(int threads, const std::function<void(int)> &work);
 /// Flops per second of independent multiply-adds; `wide` uses 512-bit registers.
 double measureFlops(bool wide, int threads);
+/// Flops per second of multiply-adds of which each waits for the one before.
+double measureChain(bool wide);
 /// Bytes per second that a triad over `workingSet` bytes reads and writes.
 double measureTriad(int threads, int64_t workingSet);
 
