@@ -9,7 +9,7 @@ namespace gradc {
 /// A module's functions and the states they read and write.
 class Interpreter {
 public:
-  /// Initializes the states.
+  /// Initializes the states. `module`: without requests for gradients (the differentiate pass).
   explicit Interpreter(mlir::ModuleOp module);
 
   /// Runs a function of grad ops; writes take effect when it returns.

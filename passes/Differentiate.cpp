@@ -1,4 +1,5 @@
-// Replaces every grad.gradient by the backward ops of its objective.
+// Replaces every grad.gradient by the backward ops of its objective. Removes the barriers that kept
+// its targets.
 #include "passes/Passes.h"
 
 #include "dialects/grad/Backward.h"
@@ -49,6 +50,10 @@ void Differentiate::runOnOperation() {
         break;
       answer(requests);
     }
+  getOperation().walk([](OptimizationBarrierOp barrier) {
+    barrier.replaceAllUsesWith(barrier.getOperand());
+    barrier.erase();
+  });
   if (!reported.empty())
     signalPassFailure();
 }

@@ -306,6 +306,7 @@ def Differentiate : Pass<"gradc-differentiate", "::mlir::ModuleOp"> {
     1. Mark the ops between targets and objective (innermost request first, so that requests nest).
     2. Walk them backwards, build each gradient through GradientOpInterface, and add up contributions.
     3. Report all ops whose gradient is missing, each at its own location.
+    4. Remove the barriers (grad.optimization_barrier) that kept computed targets.
     Requests with the same objective share their backward graph.
 
     ```mlir

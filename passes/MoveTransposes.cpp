@@ -16,8 +16,6 @@ namespace gradc {
 using namespace mlir;
 using namespace mlir::grad;
 
-using gradc::isGradientTarget;
-
 using Permutation = SmallVector<int64_t>;
 
 static bool isIdentity(ArrayRef<int64_t> permutation) { return llvm::is_sorted(permutation); }
@@ -68,7 +66,7 @@ static Value transposedBroadcast(OpBuilder &b, BroadcastOp broadcast,
 LogicalResult TransposeOfBroadcast::matchAndRewrite(TransposeOp op,
                                                     PatternRewriter &rewriter) const {
   auto broadcast = op.getOperand().getDefiningOp<BroadcastOp>();
-  if (!broadcast || isGradientTarget(broadcast) || bytesOf(broadcast.getOperand()) >= bytesOf(op))
+  if (!broadcast || bytesOf(broadcast.getOperand()) >= bytesOf(op))
     return failure();
   rewriter.replaceOp(op, transposedBroadcast(rewriter, broadcast, op.getPermutation()));
   return success();
@@ -124,8 +122,7 @@ private:
 
 Area::Area(Operation *seed, ArrayRef<int64_t> permutation) : permutation(permutation) {
   auto add = [&](Operation *op) {
-    if (op && op->getBlock() == seed->getBlock() && gradc::canPermute(op, permutation) &&
-        llvm::none_of(op->getResults(), isGradientTarget))
+    if (op && op->getBlock() == seed->getBlock() && gradc::canPermute(op, permutation))
       ops.insert(op);
   };
   add(seed);
@@ -146,13 +143,13 @@ Area::Area(Operation *seed, ArrayRef<int64_t> permutation) : permutation(permuta
 void Area::weighEntry(Value value, int64_t &bytes, int64_t &epilogues) const {
   if (folds(value) || isScalar(value))
     return;
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isGradientTarget(value)) {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>()) {
     if (!llvm::is_sorted(permuteDims(broadcast.getDims(), permutation)))
       bytes += bytesOf(broadcast.getOperand());
     return;
   }
   auto transpose = value.getDefiningOp<TransposeOp>();
-  if (!transpose || isGradientTarget(value)) {
+  if (!transpose) {
     bytes += bytesOf(value);
     epilogues -= isContraction(value);
     return;
@@ -182,7 +179,7 @@ void Area::weighExit(OpResult value, int64_t &bytes) const {
     if (isMember(user))
       continue;
     auto transpose = dyn_cast<TransposeOp>(user);
-    if (!transpose || isGradientTarget(transpose))
+    if (!transpose)
       asItWas = true;
     else if (isIdentity(afterArea(transpose)) && llvm::none_of(transpose->getUsers(), isMine))
       bytes -= bytesOf(value);
@@ -209,10 +206,10 @@ bool Area::isWorthwhile() const {
 Value Area::enter(OpBuilder &b, Value value) const {
   if (isScalar(value))
     return value;
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>(); broadcast && !isGradientTarget(value))
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
     return transposedBroadcast(b, broadcast, permutation);
   auto transpose = value.getDefiningOp<TransposeOp>();
-  if (!transpose || isGradientTarget(value))
+  if (!transpose)
     return transposed(b, value.getLoc(), value, permutation);
   return transposed(b, value.getLoc(), transpose.getOperand(),
                     applyPermutation(transpose.getPermutation(), permutation));
@@ -227,7 +224,7 @@ void Area::leave(OpBuilder &b, OpResult value, Value moved) const {
     back = gradc::restoredOrder(value, permutation);
   else
     for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
-      if (auto transpose = dyn_cast<TransposeOp>(user); transpose && !isGradientTarget(transpose)) {
+      if (auto transpose = dyn_cast<TransposeOp>(user)) {
         b.setInsertionPoint(transpose);
         Value direct = transposed(b, transpose.getLoc(), moved, afterArea(transpose));
         transpose.replaceAllUsesWith(direct);

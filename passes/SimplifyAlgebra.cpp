@@ -283,15 +283,14 @@ struct HoistUnitDims : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!op->hasTrait<grad::Pointwise>() || op->getNumResults() != 1 ||
-        gradc::isGradientTarget(op->getResult(0)))
+    if (!op->hasTrait<grad::Pointwise>() || op->getNumResults() != 1)
       return failure();
     RankedTensorType small;
     for (Value operand : op->getOperands()) {
       if (isSplatConstant(operand))
         continue;
       auto reshape = operand.getDefiningOp<ReshapeOp>();
-      if (!reshape || !addsUnitDims(reshape) || gradc::isGradientTarget(operand))
+      if (!reshape || !addsUnitDims(reshape))
         return failure();
       RankedTensorType type = reshape.getOperand().getType();
       if (small && small.getShape() != type.getShape())

@@ -172,3 +172,22 @@ LogicalResult GradientOp::inferReturnTypes(MLIRContext *, std::optional<Location
   llvm::append_range(types, adaptor.getTargets().getTypes());
   return success();
 }
+
+// Optimization barrier ----------------------------------------------------------------------------
+
+void OptimizationBarrierOp::evaluate(ArrayRef<HostTensor> operands,
+                                     MutableArrayRef<HostTensor> results) {
+  results[0] = operands[0];
+}
+SmallVector<Value> OptimizationBarrierOp::lowerToLoops(OpBuilder &, ValueRange operands) {
+  return {operands[0]};
+}
+LogicalResult OptimizationBarrierOp::buildGradient(OpBuilder &, ValueRange resultGradients,
+                                                   SmallVectorImpl<Value> &operandGradients) {
+  operandGradients[0] = resultGradients[0];
+  return success();
+}
+LoopKind OptimizationBarrierOp::getLoopKind() { return LoopKind::view; }
+int64_t OptimizationBarrierOp::getFlops() { return 0; }
+/// Derivatives by the value are wanted in its own type.
+Precision OptimizationBarrierOp::getPrecision() { return Precision::high; }

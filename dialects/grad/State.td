@@ -77,14 +77,33 @@ def Grad_WriteOp : Op<Grad_Dialect, "write", [MemoryEffects<[MemWrite]>, Declare
 def Grad_GradientOp : Op<Grad_Dialect, "gradient", [Pure, InferTypeOpAdaptor]> {
   let summary = "d objective / d each of `targets`: a request that the differentiate pass replaces";
   let description = [{
-    Targets are any values of the same block; all requests share the forward pass. Nested requests
-    give higher derivatives. A constant cannot be a target, because folding looks through it. C1: the objective is a float scalar. C2: targets are float tensors.
+    Targets are values of the same block which no rewrite replaces: arguments, reads and results of
+    `grad.optimization_barrier`. All requests share the forward pass. Nested requests give higher
+    derivatives. C1: the objective is a float scalar. C2: targets are float tensors.
 
     Example: `%g:2 = grad.gradient %loss wrt %w, %x : tensor<f32>, tensor<2x3xf32>, tensor<4x2xf32>`
   }];
   let arguments = (ins Grad_FloatScalar:$objective, Variadic<Grad_FloatTensor>:$targets);
   let results = (outs Variadic<Grad_FloatTensor>:$results);
   let assemblyFormat = "$objective `wrt` $targets attr-dict `:` type($objective) `,` type($targets)";
+}
+
+def Grad_OptimizationBarrierOp : Op<Grad_Dialect, "optimization_barrier", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>, DeclareOpInterfaceMethods<GradientOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>, DeclareOpInterfaceMethods<PrecisionOpInterface, ["getPrecision"]>,
+    DeclareOpInterfaceMethods<LoopsOpInterface>, OperandRoleOpInterface]> {
+  let summary = "the operand, at which rewrites stop";
+  let description = [{
+    Between a computed target of a `grad.gradient` and all its readers: otherwise a rewrite could make
+    the objective read an equal value instead, on which its derivative would then not depend. `name`
+    is unique in a function, so that no two barriers are merged. Does not fold. The differentiate pass
+    removes it.
+
+    Example: `%t = grad.optimization_barrier "t" %0 : tensor<2x3xf32>`
+  }];
+  let arguments = (ins StrAttr:$name, Grad_FloatTensor:$operand);
+  let results = (outs Grad_FloatTensor:$result);
+  let assemblyFormat = "$name $operand attr-dict `:` type($operand)";
 }
 
 #endif

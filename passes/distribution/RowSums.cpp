@@ -68,7 +68,7 @@ bool RowSums::isSumOverRows(Operation *op) const {
 /// Of an op that reads sums. Rows may not be factors of a sum: theirs would be a product of sums.
 bool RowSums::isLinear(Operation *op) const {
   if (isa<AddOp, SubOp, NegOp, CastOp, ReshapeOp, BroadcastOp, TransposeOp, ReduceSumOp,
-          ReduceMeanOp, AllReduceOp>(op))
+          ReduceMeanOp, AllReduceOp, OptimizationBarrierOp>(op))
     return true;
   if (isa<MulOp, DivOp>(op)) {
     bool isLeft = isSum(op->getOperand(0));

@@ -5,12 +5,6 @@
 using namespace mlir;
 using namespace mlir::grad;
 
-bool gradc::isGradientTarget(Value value) {
-  return llvm::any_of(value.getUses(), [](OpOperand &use) {
-    return isa<GradientOp>(use.getOwner()) && use.getOperandNumber() > 0;
-  });
-}
-
 namespace {
 
 struct ReadTransposed : OpInterfaceRewritePattern<ContractionOpInterface> {
@@ -19,7 +13,7 @@ struct ReadTransposed : OpInterfaceRewritePattern<ContractionOpInterface> {
                                 PatternRewriter &rewriter) const override {
     for (OpOperand &operand : op->getOpOperands()) {
       auto transpose = operand.get().getDefiningOp<TransposeOp>();
-      if (!transpose || gradc::isGradientTarget(transpose))
+      if (!transpose)
         continue;
       rewriter.startOpModification(op);
       if (op.readTransposed(operand.getOperandNumber(), transpose.getPermutation())) {

@@ -6,10 +6,6 @@
 
 namespace gradc {
 
-/// Whether a value is a target of a gradient. Such a value must not be replaced by an equal value,
-/// because the objective must depend on this one.
-bool isGradientTarget(mlir::Value value);
-
 /// Adds patterns by which contractions read the operands of transposes directly if their letters
 /// can express that order, at no cost.
 void populateReadTransposed(mlir::RewritePatternSet &patterns);

@@ -10,7 +10,8 @@ import sys
 
 FOLDERS = ("passes", "compiler/codegen", "compiler/tune", "compiler/verify")
 # Ops of programs, not of tensors: state, requests, constants, views, control flow, sums over ranks and transfers between them.
-STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp", "AllReduceOp", "SendOp", "ReceiveOp"}
+STRUCTURAL = {"StateOp", "ReadOp", "WriteOp", "GradientOp", "OptimizationBarrierOp", "ConstantOp", "ReshapeOp", "IfOp", "ScanOp", "YieldOp",
+              "AllReduceOp", "SendOp", "ReceiveOp"}
 REASONS = {
     "passes/RaiseComposites.cpp": "roots of rows are repeated by broadcasts",
     "passes/raise/Match.cpp": "means and polynomials are algebra of ops",

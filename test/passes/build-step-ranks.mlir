@@ -73,6 +73,7 @@ func.func @requests(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.r
   %4:2 = grad.gradient %3 wrt %x, %w : tensor<f32>, tensor<8x3xf32>, tensor<3x4xf32>
   %5 = grad.mul %2, %4#0 : tensor<8x3xf32>
   %6 = grad.reduce_mean %5 dims [0, 1] : tensor<8x3xf32>
+  %target = grad.optimization_barrier "target" %6 : tensor<f32>
   %7 = grad.reduce_sum %4#1 dims [0, 1] : tensor<3x4xf32>
-  return %6, %6, %one, %7 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+  return %target, %target, %one, %7 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }

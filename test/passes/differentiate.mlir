@@ -54,6 +54,23 @@ func.func @intermediate(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
   return %0#0, %0#1 : tensor<4xf32>, tensor<f32>
 }
 
+// A barrier has done its work: values that rewrites may merge from now on.
+
+// CHECK-LABEL: @barrier
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+func.func @barrier(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK-NOT: grad.optimization_barrier
+  // CHECK: %[[SQUARE:.*]] = grad.mul %[[X]], %[[X]]
+  // CHECK: %[[TO_T:.*]] = grad.mul %[[X]], %
+  // CHECK: %[[TO_X:.*]] = grad.add
+  // CHECK: return %[[TO_T]], %[[TO_X]]
+  %t = grad.optimization_barrier "t" %x : tensor<4xf32>
+  %0 = grad.mul %t, %x : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  %2:2 = grad.gradient %1 wrt %t, %x : tensor<f32>, tensor<4xf32>, tensor<4xf32>
+  return %2#0, %2#1 : tensor<4xf32>, tensor<4xf32>
+}
+
 // Requests nest; DifferentiateTest.cpp checks the numbers.
 
 // CHECK-LABEL: @nested

@@ -214,15 +214,17 @@ func.func @itself(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // The objective must depend on the target itself, not on a value from which the target is computed.
 
 // CHECK-LABEL: @target
-// CHECK: %[[T:.*]] = grad.transpose
-// CHECK: %[[E:.*]] = grad.exp %[[T]]
+// CHECK: %[[T:.*]] = grad.optimization_barrier "t"
+// CHECK: %[[E:.*]] = grad.optimization_barrier "e"
 // CHECK: grad.gradient %{{.*}} wrt %[[T]], %[[E]]
 func.func @target(%x: tensor<3x4xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
   %0 = grad.transpose %x permutation [1, 0] : tensor<3x4xf32>
-  %1 = grad.exp %0 : tensor<4x3xf32>
-  %2 = grad.tanh %1 : tensor<4x3xf32>
+  %t = grad.optimization_barrier "t" %0 : tensor<4x3xf32>
+  %1 = grad.exp %t : tensor<4x3xf32>
+  %e = grad.optimization_barrier "e" %1 : tensor<4x3xf32>
+  %2 = grad.tanh %e : tensor<4x3xf32>
   %3 = grad.transpose %2 permutation [1, 0] : tensor<4x3xf32>
   %4 = grad.reduce_sum %3 dims [0, 1] : tensor<3x4xf32>
-  %5:2 = grad.gradient %4 wrt %0, %1 : tensor<f32>, tensor<4x3xf32>, tensor<4x3xf32>
+  %5:2 = grad.gradient %4 wrt %t, %e : tensor<f32>, tensor<4x3xf32>, tensor<4x3xf32>
   return %5#0, %5#1 : tensor<4x3xf32>, tensor<4x3xf32>
 }

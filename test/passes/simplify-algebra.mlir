@@ -227,9 +227,11 @@ func.func @other_reshapes(%x: tensor<4x1xf32>, %y: tensor<4xf32>, %z: tensor<1x4
   // CHECK: grad.exp %{{.*}} : tensor<1x4xf32>
   %6 = grad.exp %5 : tensor<1x4xf32>
   %7 = grad.reshape %y : tensor<4xf32> -> tensor<1x4x1xf32>
-  // CHECK: grad.exp %{{.*}} : tensor<1x4x1xf32>
-  %8 = grad.exp %7 : tensor<1x4x1xf32>
-  %9 = grad.reduce_sum %8 dims [0, 1, 2] : tensor<1x4x1xf32>
+  // CHECK: %[[T:.*]] = grad.optimization_barrier "t" %{{.*}} : tensor<1x4x1xf32>
+  %8 = grad.optimization_barrier "t" %7 : tensor<1x4x1xf32>
+  // CHECK: grad.exp %[[T]] : tensor<1x4x1xf32>
+  %exp = grad.exp %8 : tensor<1x4x1xf32>
+  %9 = grad.reduce_sum %exp dims [0, 1, 2] : tensor<1x4x1xf32>
   %10 = grad.gradient %9 wrt %8 : tensor<f32>, tensor<1x4x1xf32>
   return %2, %4, %6, %10 : tensor<1x4x1xf32>, tensor<4xf32>, tensor<1x4xf32>, tensor<1x4x1xf32>
 }

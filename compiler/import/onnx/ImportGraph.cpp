@@ -226,6 +226,11 @@ LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput 
       orderNodes(model, model.graph(), outputs, inputs, [](StringRef) { return false; });
   if (failed(order))
     return failure();
+  for (const onnx::NodeProto &node : model.graph().node())
+    if (node.op_type() == "Gradient")
+      for (const onnx::AttributeProto &attribute : node.attribute())
+        if (attribute.name() == "xs")
+          gradientTargets.insert(attribute.strings().begin(), attribute.strings().end());
   bool ok = true;
   for (const onnx::ValueInfoProto &input : model.graph().input())
     if (inputs.contains(input.name()))
@@ -310,10 +315,17 @@ LogicalResult EntryImport::importNode(unsigned index) {
     followNarrow(node);
   for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))
     if (!name.empty())
-      scope->values[name] = result;
+      scope->values[name] = valueOfOutput(name, result);
   if (llvm::all_of(node.getResults(), [](Value v) { return !v || matchPattern(v, m_Constant()); }))
     foldedNodes.insert(nodeName(node.loc()));
   return success();
+}
+
+Value EntryImport::valueOfOutput(StringRef name, Value result) {
+  bool isTarget = !scope->outer && gradientTargets.contains(name) && result;
+  if (!isTarget || !isa<FloatType>(getElementTypeOrSelf(result)) || findExtent(result))
+    return result;
+  return OptimizationBarrierOp::create(builder, model.nameLoc(name), name, result);
 }
 
 Value EntryImport::latestStatistic(ReadOp state) {

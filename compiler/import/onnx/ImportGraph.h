@@ -177,6 +177,9 @@ public:
 
 private:
   mlir::LogicalResult importNode(unsigned index);
+  /// What the name of a node's output stands for: `result`, or a barrier around a gradient's
+  /// target.
+  mlir::Value valueOfOutput(llvm::StringRef name, mlir::Value result);
   mlir::LogicalResult bindGraphInput(const onnx::ValueInfoProto &input, BindInput bindInput);
   /// Gives the results of a pointwise op the extent that its operands share.
   mlir::LogicalResult followExtents(Node &node);
@@ -238,6 +241,7 @@ private:
   };
   llvm::SmallVector<IndexCheck> indexChecks;
   std::set<std::string> boundInputs, foldedNodes;
+  llvm::StringSet<> gradientTargets; ///< of nodes Gradient
   llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>> statistics;
 };
 

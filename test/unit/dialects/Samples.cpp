@@ -224,6 +224,7 @@ static const std::vector<Sample> table = {
     {"grad.constant dense<[[1.5, -2.0], [0.0, 4.0]]> : tensor<2x2xT>", {}, floats},
     {"grad.iota dim 1 : tensor<3x4xT>", {}, numbers},
     unary("grad.reshape %0 : tensor<2x5xT> -> tensor<5x2x1xT>", elements),
+    unary("grad.optimization_barrier \"name\" %0 : tensor<2x5xT>", floats),
     unary("grad.transpose %0 permutation [1, 0] : tensor<2x5xT>", elements),
     {"grad.transpose %0 permutation [2, 0, 1] : tensor<2x3x4xT>", {{"tensor<2x3x4xT>"}}, elements},
     {"grad.broadcast %0 dims [1] : tensor<5xT> -> tensor<2x5xT>", {{"tensor<5xT>"}}, elements},

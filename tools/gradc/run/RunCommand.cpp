@@ -3,6 +3,8 @@
 #include "compiler/Session.h"
 #include "compiler/import/onnx/Text.h"
 #include "dialects/grad/EntryAttributes.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
@@ -213,6 +215,11 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
 }
 
 int runReference(const Settings &settings, Imported &imported, const NamedTensors &given) {
+  mlir::PassManager differentiate(imported.module->getContext(),
+                                  mlir::ModuleOp::getOperationName());
+  differentiate.addPass(createDifferentiate());
+  if (mlir::failed(differentiate.run(*imported.module)))
+    return exitCode(Code::invalid);
   auto function = imported.module->lookupSymbol<mlir::func::FuncOp>(GRADC_FORWARD_ENTRY);
   auto nameOf = [](mlir::StringAttr name) { return name ? name.getValue().str() : ""; };
   std::vector<Port> ports;
