@@ -190,6 +190,10 @@ Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline) 
   if (pipeline.sampled && keeps)
     return Status::invalid(text("data stage '", name == "map" ? "standardize" : name,
                                 "' comes after sampler, expected before it"));
+  // A filter reads the rows of the first epoch, and counts those that it keeps.
+  if (pipeline.chosenAnew && name == "filter")
+    return Status::invalid("filter comes after a take, skip or shard behind shuffle, which chooses "
+                           "other rows in each epoch: put it before that stage");
   pipeline.chosenAnew |= pipeline.shuffled && (name == "take" || name == "skip" || name == "shard");
   pipeline.shuffled |= name == "shuffle";
   return found->apply(stage, context, pipeline);

@@ -222,6 +222,12 @@ TEST_F(DescribeTest, AsksWhatModelsMake) {
   std::string model = "map { model { file: \"m.onnx\" } } ";
   Told told = describe(source + model + batch, true);
   EXPECT_EQ(told.before, "map of 0 behind images u8 [2, 2], labels i64 []: 60");
+  std::string chosen = "shuffle { } take { rows: 9 } filter { field: \"labels\" } " + batch;
+  for (const std::string &from : {source, std::string("source { npz { path: \"later.npz\" } } ")})
+    EXPECT_EQ(describe(from + chosen).problems,
+              std::vector<std::string>{"filter: filter comes after a take, skip or shard behind "
+                                       "shuffle, which chooses other rows in each epoch: put it "
+                                       "before that stage"});
   EXPECT_EQ(told.shape, "labels i64 [], images f32 [7]: 60");
   EXPECT_EQ(describe(source + batch + model, true).before,
             "map of 8 behind images u8 [2, 2], labels i64 []: 60");

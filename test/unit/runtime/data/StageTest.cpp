@@ -139,6 +139,22 @@ TEST_F(StageTest, FilterKeepsRowsByAField) {
   EXPECT_NE(error("filter { field: \"label\" }").find("filter reads field 'label', but '"),
             std::string::npos);
 }
+  // A choice of rows that changes from epoch to epoch cannot be filtered, but what is filtered can
+  // be chosen from.
+  std::string filter = "filter { field: \"labels\" most: 4 } ", take = "take { rows: 20 } ";
+  for (std::string_view choice : {"take { rows: 20 }", "skip { rows: 20 }", "shard { count: 2 }"})
+    EXPECT_EQ(
+        error("shuffle { } " + std::string(choice) + " cache { } " + filter),
+        "filter comes after a take, skip or shard behind shuffle, which chooses other rows in "
+        "each epoch: put it before that stage");
+  for (const std::string &chain :
+       {filter + "shuffle { } " + take, "shuffle { } " + filter + take}) {
+    Numbers epochs = order(spec(chain), 8);
+    EXPECT_EQ(epochs.size(), 8 * 20u);
+    for (int64_t row : epochs)
+      EXPECT_LE(row % 10, 4);
+  }
+  EXPECT_EQ(order(spec(take + "shuffle { } " + filter), 8).size(), 8 * 10u);
 
 TEST_F(StageTest, CachesGiveTheSameRows) {
   Numbers expected = order(spec("shuffle { }"), 3);
