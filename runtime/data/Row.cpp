@@ -4,26 +4,33 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 
 namespace gradc::runtime {
 
-static constexpr std::align_val_t alignment{64};
+void ScratchSlot::Free::operator()(std::byte *bytes) const { std::free(bytes); }
 
-void ScratchSlot::Free::operator()(std::byte *bytes) const {
-  ::operator delete[](bytes, alignment);
-}
-
-std::byte *ScratchSlot::reserve(size_t bytes) {
+Result<std::byte *> ScratchSlot::tryReserve(size_t bytes) {
   if (bytes > capacity) {
     memory.reset(); // holding both would take twice the memory
     capacity = 0;
     // Rows differ in size: allocating a little more makes growth rare.
     size_t wanted = (bytes + bytes / 4 + 63) / 64 * 64;
-    memory.reset(static_cast<std::byte *>(::operator new[](wanted, alignment)));
+    // Not allocated by `new`, which ends a program without unwinding tables.
+    memory.reset(static_cast<std::byte *>(std::aligned_alloc(64, wanted)));
+    if (!memory)
+      return Status::error(text("takes ", bytes, " bytes of memory, which there are not"));
     capacity = wanted;
   }
   return memory.get();
+}
+
+std::byte *ScratchSlot::reserve(size_t bytes) {
+  auto reserved = tryReserve(bytes);
+  if (!reserved)
+    throw std::bad_alloc();
+  return *reserved;
 }
 
 size_t Scratch::bytes() const {
@@ -46,8 +53,9 @@ Result<std::byte *> Output::room(std::span<const int64_t> shape) {
   for (int64_t dim : shape)
     bytes *= size_t(dim);
   slot->shape.assign(shape.begin(), shape.end());
-  std::byte *room = slot->reserve(std::max<size_t>(bytes, 1));
-  result = {room, slot->shape, bytes};
+  auto room = slot->tryReserve(std::max<size_t>(bytes, 1));
+  if (room)
+    result = {*room, slot->shape, bytes};
   return room;
 }
 

@@ -38,6 +38,8 @@ class ScratchSlot {
 public:
   /// Reserves this number of bytes, 64-byte aligned. The previous content is lost.
   std::byte *reserve(size_t bytes);
+  /// The same for sizes that a file decides: too many bytes are an error.
+  Result<std::byte *> tryReserve(size_t bytes);
   size_t reserved() const { return capacity; }
 
   std::vector<int64_t> shape;

@@ -28,7 +28,10 @@ public:
       jitterColors(reach, random, reinterpret_cast<float *>(*room), count, channels, limit);
       return {};
     }
-    auto *colors = reinterpret_cast<float *>(own.reserve(size_t(values) * sizeof(float)));
+    auto reserved = own.tryReserve(size_t(values) * sizeof(float));
+    if (!reserved)
+      return reserved.status();
+    auto *colors = reinterpret_cast<float *>(*reserved);
     for (int64_t i = 0; i < values; ++i)
       colors[i] = static_cast<float>(in.data[i]);
     jitterColors(reach, random, colors, count, channels, limit);

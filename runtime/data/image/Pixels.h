@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 namespace gradc::runtime {
@@ -36,24 +37,30 @@ public:
   int64_t height = 0, width = 0, channels = 0;
 
   Result<std::byte *> room(int64_t height, int64_t width, int64_t channels) override {
-    resize(height, width, channels, GRADC_U8);
+    if (!resize(height, width, channels, GRADC_U8))
+      return Status::error("has more pixels than there is memory for");
     return data();
   }
-  /// Leaves the pixels undefined.
-  void resize(int64_t newHeight, int64_t newWidth, int64_t newChannels, gradc_dtype newDtype) {
+  /// Leaves the pixels undefined. Returns false if memory is exhausted.
+  bool resize(int64_t newHeight, int64_t newWidth, int64_t newChannels, gradc_dtype newDtype) {
     height = newHeight, width = newWidth, channels = newChannels, dtype = newDtype;
     size_t bytes = size_t(height * width * channels) * (dtype == GRADC_F32 ? sizeof(float) : 1);
     if (bytes > capacity) {
-      memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      capacity = bytes;
+      // Not allocated by `new`, which ends a program without unwinding tables.
+      memory.reset(static_cast<std::byte *>(std::malloc(bytes)));
+      capacity = memory ? bytes : 0;
     }
+    return bytes <= capacity;
   }
   std::byte *data() { return memory.get(); }
   PixelView view() const { return {memory.get(), dtype, height, width, channels}; }
 
 private:
+  struct Free {
+    void operator()(std::byte *bytes) const { std::free(bytes); }
+  };
   gradc_dtype dtype = GRADC_U8;
-  std::unique_ptr<std::byte[]> memory;
+  std::unique_ptr<std::byte[], Free> memory;
   size_t capacity = 0;
 };
 

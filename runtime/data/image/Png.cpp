@@ -137,8 +137,9 @@ Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, 
     return room.status();
   auto *pixels = reinterpret_cast<unsigned char *>(*room);
   if (toGray) {
-    reader.colors.resize(size.height, size.width, 3, GRADC_U8);
-    auto *colors = reinterpret_cast<unsigned char *>(reader.colors.data());
+    if (room = reader.colors.room(size.height, size.width, 3); !room)
+      return room.status();
+    auto *colors = reinterpret_cast<unsigned char *>(*room);
     readRows(reader, colors, rowBytes, size.height);
     colorsToGray(colors, pixels, size.height * size.width);
   } else {

@@ -109,7 +109,7 @@ Result<SourceArray> makeSourceArray(std::string name, std::span<const std::byte>
   array->owner = std::move(owner);
   if (!header->isPlain()) {
     auto plain = plainNpy(*header, array->data);
-    if (!plain && header->dataBytes)
+    if (!plain)
       return Status::error(text("cannot allocate ", header->dataBytes, " bytes for ", what,
                                 ", which is not in C order of this machine's bytes"));
     array->data = plain.get();

@@ -4,10 +4,10 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/source/CsvColumns.h"
 #include "runtime/data/source/CsvNumber.h"
+#include "runtime/data/source/SourceMemory.h"
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -73,8 +73,7 @@ bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indi
     return false;
   SourceArray &array = arrays.back();
   size_t rowBytes = array.field.bytes();
-  std::shared_ptr<std::byte[]> memory(static_cast<std::byte *>(std::malloc(rowBytes * maxRows)),
-                                      std::free);
+  auto memory = allocateForSource(rowBytes * maxRows);
   if (!memory)
     return fail(start, "cannot allocate ", rowBytes * maxRows, " bytes for field '", field.name,
                 '\'');

@@ -27,18 +27,20 @@ Result<Value> readFile(const std::string &path, ScratchSlot &slot) {
     return Status::error("cannot be read: not a regular file");
   }
   auto size = size_t(status.st_size), done = size_t(0);
-  std::byte *bytes = slot.reserve(std::max<size_t>(size, 1));
+  auto bytes = slot.tryReserve(std::max<size_t>(size, 1));
   ssize_t count = 1;
-  while (done < size && count > 0) {
-    count = read(descriptor, bytes + done, size - done);
+  while (bytes && done < size && count > 0) {
+    count = read(descriptor, *bytes + done, size - done);
     done += count > 0 ? size_t(count) : 0;
   }
   int code = errno;
   close(descriptor);
+  if (!bytes)
+    return bytes.status();
   if (count < 0)
     return Status::error(text("cannot be read: ", std::strerror(code)));
   slot.shape = {int64_t(done)};
-  return Value{bytes, slot.shape, done};
+  return Value{*bytes, slot.shape, done};
 }
 
 class FolderSource final : public Table {

@@ -6,6 +6,7 @@
 #include "runtime/data/source/IdxHeader.h"
 #include "runtime/data/source/Inflate.h"
 #include "runtime/data/source/MappedFile.h"
+#include "runtime/data/source/SourceMemory.h"
 
 #include <algorithm>
 
@@ -70,10 +71,10 @@ Status wrongSize(const IdxHeader &header, std::string_view what, std::string_vie
                             " bytes of data for shape ", shapeText(header.shape), ", ", found));
 }
 
-/// Converts big-endian elements to the machine's order.
+/// Converts big-endian elements to the machine's order. Null if memory is exhausted.
 std::shared_ptr<std::byte[]> swapped(Bytes data, size_t width) {
-  std::shared_ptr<std::byte[]> out(new std::byte[data.size()]);
-  for (size_t i = 0; i < data.size(); i += width)
+  auto out = allocateForSource(data.size());
+  for (size_t i = 0; out && i < data.size(); i += width)
     std::reverse_copy(data.data() + i, data.data() + i + width, out.get() + i);
   return out;
 }
@@ -118,11 +119,16 @@ Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> 
 
   // 2. Take the data as stored in the file, or inflate it.
   std::shared_ptr<const void> owner = file;
+  auto noMemory = [&](uint64_t size, std::string_view why) {
+    return Status::error(text("cannot allocate ", size, " bytes for ", what, why));
+  };
   if (isGzip(bytes)) {
     uint64_t whole = header->headerBytes + header->dataBytes;
     if (whole < header->dataBytes || !canInflateTo(bytes, whole))
       return wrongSize(*header, what, text("found ", bytes.size(), " compressed ones"));
-    std::shared_ptr<std::byte[]> inflated(new std::byte[whole]);
+    auto inflated = allocateForSource(whole);
+    if (!inflated)
+      return noMemory(whole, ", which is compressed; plain files are mapped");
     if (!inflateInto(bytes, {inflated.get(), whole}, Deflated::gzip))
       return wrongSize(*header, what, "its gzip file inflates to something else");
     bytes = {inflated.get(), whole};
@@ -133,6 +139,8 @@ Result<SourceArray> readIdx(std::string name, std::shared_ptr<const MappedFile> 
     return wrongSize(*header, what, text("found ", data.size()));
   if (size_t width = findDataType(header->dtype)->bytes; width > 1) {
     auto copy = swapped(data, width);
+    if (!copy)
+      return noMemory(data.size(), ", which is not in the order of this machine's bytes");
     data = {copy.get(), data.size()};
     owner = copy;
   }

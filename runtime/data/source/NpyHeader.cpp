@@ -3,10 +3,10 @@
 
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
+#include "runtime/data/source/SourceMemory.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -216,10 +216,8 @@ Result<NpyHeader> parseNpy(std::span<const std::byte> bytes, std::string_view wh
 
 std::shared_ptr<const std::byte[]> plainNpy(const NpyHeader &header, const std::byte *data) {
   size_t width = findDataType(header.dtype)->bytes, count = header.dataBytes / width;
-  // Not allocated by `new`, which ends a program without unwinding tables.
-  std::shared_ptr<std::byte[]> plain(static_cast<std::byte *>(std::malloc(header.dataBytes)),
-                                     std::free);
-  if (!plain && header.dataBytes)
+  auto plain = allocateForSource(header.dataBytes);
+  if (!plain)
     return nullptr;
   // The current element, by its position in the file: in Fortran order, the first dim is the
   // fastest.

@@ -4,6 +4,7 @@
 #include "runtime/base/Bytes.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/Inflate.h"
+#include "runtime/data/source/SourceMemory.h"
 
 #include <algorithm>
 #include <zlib.h>
@@ -177,7 +178,10 @@ Result<ZipContent> readZip(Bytes archive, const ZipMember &member, std::string_v
   if (member.deflated) {
     if (!canInflateTo(stored, member.size))
       return damaged("impossible size");
-    std::shared_ptr<std::byte[]> inflated(new std::byte[member.size]);
+    auto inflated = allocateForSource(member.size);
+    if (!inflated)
+      return Status::error(text("cannot allocate ", member.size, " bytes for '", member.name,
+                                "' in ", what, ", which is compressed; stored members are mapped"));
     if (!inflateInto(stored, {inflated.get(), member.size}, Deflated::raw))
       return damaged("inflating fails");
     content = {{inflated.get(), member.size}, inflated};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <new>
 
 namespace gradc::runtime {
@@ -27,7 +28,7 @@ public:
         entries(size_t(this->input->numbers()) * fields().size()) {}
   ~Cache() override {
     for (auto &entry : entries)
-      ::operator delete(entry.load());
+      std::free(entry.load());
   }
 
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
@@ -51,16 +52,18 @@ public:
 private:
   void keep(std::atomic<Entry *> &place, const Value &value) const {
     size_t size = Entry{value.bytes, value.shape.size()}.allocated();
-    if (used.fetch_add(size) + size > most) {
+    // Not allocated by `new`, which ends a program without unwinding tables.
+    void *memory = used.fetch_add(size) + size > most ? nullptr : std::malloc(size);
+    if (!memory) {
       used.fetch_sub(size);
       return; // the value will be made again
     }
-    Entry *entry = new (::operator new(size)) Entry{value.bytes, value.shape.size()};
+    Entry *entry = new (memory) Entry{value.bytes, value.shape.size()};
     std::copy(value.shape.begin(), value.shape.end(), entry->shape());
     std::copy_n(value.data, value.bytes, entry->data());
     Entry *none = nullptr;
     if (!place.compare_exchange_strong(none, entry, std::memory_order_release)) {
-      ::operator delete(entry); // another thread was faster
+      std::free(entry); // another thread was faster
       used.fetch_sub(size);
     }
   }

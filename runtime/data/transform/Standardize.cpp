@@ -29,7 +29,10 @@ public:
     if (!room)
       return room.status();
     size_t elements = in.bytes / width;
-    auto *values = reinterpret_cast<double *>(own.reserve(elements * sizeof(double) + 1));
+    auto reserved = own.tryReserve(elements * sizeof(double) + 1);
+    if (!reserved)
+      return reserved.status();
+    auto *values = reinterpret_cast<double *>(*reserved);
     toNumber(in.data, reinterpret_cast<std::byte *>(values), elements, 1, -0.0);
     auto *to = reinterpret_cast<float *>(*room);
     for (size_t i = 0, place = 0; i < elements; place = place + 1 == places.count ? 0 : place + 1)

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <fstream>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -30,6 +31,16 @@ static void removeAll(const std::string &path) {
 }
 
 TemporaryFolder::~TemporaryFolder() { removeAll(path); }
+
+MemoryLimit::MemoryLimit(size_t bytes) {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  getrlimit(RLIMIT_AS, &before);
+  rlimit limited = {pages * size_t(getpagesize()) + bytes, before.rlim_max};
+  setrlimit(RLIMIT_AS, &limited);
+}
+
+MemoryLimit::~MemoryLimit() { setrlimit(RLIMIT_AS, &before); }
 
 static void append(Bytes &out, std::string_view text) {
   auto raw = reinterpret_cast<const std::byte *>(text.data());

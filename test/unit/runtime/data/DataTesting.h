@@ -6,6 +6,7 @@
 #include "test/unit/runtime/JobText.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace gradc::runtime::test {
 
@@ -17,6 +18,26 @@ public:
   TemporaryFolder(const TemporaryFolder &) = delete;
   std::string path;
   std::string operator/(std::string_view name) const { return path + "/" + std::string(name); }
+};
+
+/// While it lives, this process can allocate `bytes` more, files that it maps included.
+class MemoryLimit {
+public:
+  /// Sanitizers need address space of their own, and end a program that runs out of it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static constexpr bool works = false;
+#elif defined(__has_feature)
+  static constexpr bool works =
+      !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
+#else
+  static constexpr bool works = true;
+#endif
+  explicit MemoryLimit(size_t bytes);
+  ~MemoryLimit();
+  MemoryLimit(const MemoryLimit &) = delete;
+
+private:
+  rlimit before;
 };
 
 /// A .npy array of raw bytes. `descr` and `shape` are written as in its header: "<f4", "(3, 4)".

@@ -1,9 +1,11 @@
 // idx files: each type, with and without gzip, and an error for each invalid file.
+#include "runtime/base/Text.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <unistd.h>
 #include <zlib.h>
 
 using namespace gradc::runtime;
@@ -138,6 +140,28 @@ TEST_F(IdxTest, Errors) {
   EXPECT_EQ(error(gzip(idx(0x08, {huge, 2}, u8))).find(what + "is truncated or damaged"), 0u);
   EXPECT_EQ(error(idx(0x08, {0, 2}, std::vector<uint8_t>())),
             "the data set is empty: '" + (folder / "x.idx") + "' has no rows");
+}
+
+TEST_F(IdxTest, AnArrayThatDoesNotFitIntoMemoryIsAnError) {
+  if (!MemoryLimit::works)
+    GTEST_SKIP();
+  std::string what = "field 'x' of '" + (folder / "x.idx") + "', which is ";
+  std::mt19937 random(1);
+  std::vector<uint8_t> values(size_t(1) << 18);
+  std::ranges::generate(values, [&] { return uint8_t(random()); });
+  uint32_t claimed = 200 << 20;
+  {
+    Bytes file = gzip(idx(0x08, {claimed}, values));
+    MemoryLimit limit(size_t(64) << 20);
+    EXPECT_EQ(error(file), text("cannot allocate ", claimed + 8, " bytes for ", what,
+                                "compressed; plain files are mapped"));
+  }
+  writeFile(folder / "x.idx", idx<int16_t>(0x0B, {claimed / 2}, {}));
+  ASSERT_EQ(truncate((folder / "x.idx").c_str(), claimed + 8), 0);
+  MemoryLimit limit(size_t(300) << 20); // enough to map the file, not for another copy
+  EXPECT_EQ(buildError(R"(source { idx { field { name: "x" path: "x.idx" } } })", context),
+            text("cannot allocate ", claimed, " bytes for ", what,
+                 "not in the order of this machine's bytes"));
 }
 
 /// For any bytes, the result is an array or an error.

@@ -1,5 +1,6 @@
 // Sources: npz and npy files of every kind, and an error for each invalid one.
 #include "runtime/base/Text.h"
+#include "runtime/data/image/Pixels.h"
 #include "runtime/data/source/NpyHeader.h"
 #include "runtime/data/source/ZipArchive.h"
 #include "test/unit/runtime/data/DataTesting.h"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <random>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
@@ -285,6 +287,40 @@ TEST_F(SourceTest, DamagedMembers) {
     EXPECT_NE(message.find("'images.npy' in '" + path() + "' is damaged: "), message.npos)
         << message;
   }
+}
+
+TEST_F(SourceTest, WhatDoesNotFitIntoMemoryIsAnError) {
+  if (!MemoryLimit::works)
+    GTEST_SKIP();
+  auto members = digits(1 << 16);
+  members[0].deflated = true;
+  std::mt19937 random(1); // bytes that stay as large as they are
+  std::generate(members[0].content.begin() + 128, members[0].content.end(),
+                [&] { return std::byte(random()); });
+  Bytes archive = zip(members);
+  constexpr std::string_view entry = "PK\x01\x02";
+  auto raw = reinterpret_cast<const char *>(archive.data());
+  size_t at = std::string_view(raw, archive.size()).rfind(entry); // of labels.npy
+  at = std::string_view(raw, at).rfind(entry);
+  uint32_t claimed = 200 << 20;
+  std::memcpy(archive.data() + at + 24, &claimed, sizeof claimed);
+  writeFile(path(), archive);
+  MemoryLimit limit(size_t(64) << 20);
+  EXPECT_EQ(buildError(plain, context),
+            text("cannot allocate ", claimed, " bytes for 'images.npy' in '", path(),
+                 "', which is compressed; stored members are mapped"));
+
+  // A row that is too large.
+  ScratchSlot slot;
+  EXPECT_EQ(slot.tryReserve(claimed).status().message(),
+            text("takes ", claimed, " bytes of memory, which there are not"));
+  ASSERT_TRUE(slot.tryReserve(100).ok());
+  Field field = {"x", GRADC_F32, {Field::varying}};
+  EXPECT_FALSE(Output(field, slot).room({claimed}).ok());
+  Picture picture;
+  EXPECT_EQ(picture.room(1 << 14, 1 << 14, 3).status().message(),
+            "has more pixels than there is memory for");
+  EXPECT_TRUE(picture.room(1, 1, 3).ok());
 }
 
 /// Whether both arrays of the archive can be read.

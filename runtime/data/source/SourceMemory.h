@@ -1,0 +1,20 @@
+// Memory whose size a file decides.
+#ifndef RUNTIME_DATA_SOURCE_SOURCEMEMORY_H
+#define RUNTIME_DATA_SOURCE_SOURCEMEMORY_H
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+
+namespace gradc::runtime {
+
+/// Null if there are not so many bytes. Not allocated by `new`, which ends a program without
+/// unwinding tables.
+inline std::shared_ptr<std::byte[]> allocateForSource(size_t bytes) {
+  return {static_cast<std::byte *>(std::malloc(std::max<size_t>(bytes, 1))), std::free};
+}
+
+} // namespace gradc::runtime
+
+#endif
