@@ -28,8 +28,13 @@ Result<std::byte *> ScratchSlot::tryReserve(size_t bytes) {
 
 std::byte *ScratchSlot::reserve(size_t bytes) {
   auto reserved = tryReserve(bytes);
-  if (!reserved)
-    throw std::bad_alloc();
+  while (!reserved) { // as `new` does
+    std::new_handler handler = std::get_new_handler();
+    if (!handler)
+      throw std::bad_alloc();
+    handler();
+    reserved = tryReserve(bytes);
+  }
   return *reserved;
 }
 

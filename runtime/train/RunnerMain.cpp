@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #ifdef __GLIBCXX__
 // libstdc++'s own handler prints the type of an uncaught exception, which costs 50 KB of demangler.
@@ -21,6 +22,11 @@ static Result<std::shared_ptr<Artifact>> openOwnArtifact() {
 }
 
 int main(int argc, char **argv) {
+  // A program without unwinding tables ends where std::bad_alloc is thrown.
+  std::set_new_handler([] {
+    std::fputs("error: out of memory\n", stderr);
+    std::_Exit(int(Code::doesNotFit));
+  });
   auto artifact = openOwnArtifact();
   if (!artifact) {
     std::fprintf(stderr, "error: %s\n", artifact.status().message().c_str());
