@@ -275,7 +275,7 @@ bool CsvReader::passOver(const char *line, int64_t row) {
     if (run.field)
       run.target = columns[run.begin].target + size_t(row + 1) * run.stride;
   at = line;
-  return skipLine(/*mayBeQuoted=*/true);
+  return skipLine(/*mayBeQuoted=*/true, /*mayBeBad=*/true);
 }
 
 Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> fields) {
@@ -320,7 +320,7 @@ int64_t CsvReader::countRows() {
   int64_t rows = 0;
   bool isQuoted = std::memchr(at, '"', size_t(end - at)) != nullptr;
   for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows)
-    if (!skipLine(isQuoted))
+    if (!skipLine(isQuoted, /*mayBeBad=*/options.bad))
       return rows;
   return rows;
 }

@@ -221,6 +221,9 @@ Status describeCsv(Config config, const DataContext &context, Pipeline &pipeline
   auto opened = openCsv({}, context, spec.options, spec.fields);
   if (!opened)
     return opened.status();
+  BadRows bad; // stays empty: no row is read
+  if (context.skips)
+    spec.options.bad = &bad;
   std::vector<Config> blocks = config.children("field");
   auto arrays = describeCsv(opened->text(), opened->path, spec.fields, spec.options,
                             [&](size_t field, const std::string &message) {

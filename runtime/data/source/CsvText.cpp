@@ -62,23 +62,30 @@ bool CsvText::skipByteOrderMark() {
   return true;
 }
 
-CsvCell CsvText::nextCell() {
-  if (at == end || *at != '"') {
-    const char *stop = at;
-    while (!endsCell(stop))
-      ++stop;
-    return {{at, size_t(stop - at)}, stop};
-  }
+const char *CsvText::behindQuotes() {
   const char *close = at;
   do { // a doubled quote stands for a quote
     ++close;
     close = static_cast<const char *>(std::memchr(close, '"', size_t(end - close)));
     if (!close) {
       fail(at, "the quote that begins here has no end");
-      return {};
+      return nullptr;
     }
     ++close;
   } while (close != end && *close == '"');
+  return close;
+}
+
+CsvCell CsvText::nextCell() {
+  if (!isQuoted()) {
+    const char *stop = at;
+    while (!endsCell(stop))
+      ++stop;
+    return {{at, size_t(stop - at)}, stop};
+  }
+  const char *close = behindQuotes();
+  if (!close)
+    return {};
   if (!endsCell(close)) {
     fail(close, "expected a delimiter or the line's end behind a closing quote, found '", *close,
          '\'');
@@ -87,13 +94,14 @@ CsvCell CsvText::nextCell() {
   return {{at + 1, size_t(close - at - 2)}, close};
 }
 
-bool CsvText::skipLine(bool mayBeQuoted) {
+bool CsvText::skipLine(bool mayBeQuoted, bool mayBeBad) {
   while (mayBeQuoted) {
-    CsvCell cell = nextCell();
-    if (!cell.end)
+    const char *stop = mayBeBad && isQuoted() ? behindQuotes() : nextCell().end;
+    if (!stop)
       return false;
-    at = cell.end;
-    if (endsLine(at))
+    at = stop;
+    // Text behind a closing quote leaves open what is quoted in the rest of the line.
+    if (endsLine(at) || !endsCell(at))
       break;
     ++at;
   }

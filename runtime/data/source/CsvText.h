@@ -38,8 +38,9 @@ protected:
   bool skipByteOrderMark();
   /// Reads the cell that begins here.
   CsvCell nextCell();
-  /// Moves from the beginning of a cell to the next line. Only quotes require looking at cells.
-  bool skipLine(bool mayBeQuoted);
+  /// Moves from the beginning of a cell to the next line. Only quotes require looking at cells. A
+  /// line that may be bad is skipped unless a quote in it has no end.
+  bool skipLine(bool mayBeQuoted, bool mayBeBad);
 
   bool endsCell(const char *p) const {
     return p == end || *p == delimiter || *p == '\n' || endsWithReturn(p);
@@ -67,6 +68,8 @@ protected:
   Status error;
 
 private:
+  /// The end of the quoted cell that begins here; null if its quote has none, which is an error.
+  const char *behindQuotes();
   bool endsWithReturn(const char *p) const { return *p == '\r' && (p + 1 == end || p[1] == '\n'); }
   bool failAt(const char *position, std::string_view message);
 

@@ -62,6 +62,17 @@ TEST(Csv, BadRowsAreCollected) {
   EXPECT_EQ(bad[1], "t.csv:3:1: expected a number of type f32 in column 'a', found 'z'");
   EXPECT_EQ(bad[2], "t.csv:4:1: expected a number of type f32 in column 'a', found '4\n'");
   EXPECT_EQ(bad[22], "t.csv:25:2: expected 3 cells as in the header, found 1");
+  // A row with text behind a closing quote ends with its line.
+  bad.clear();
+  values = columnA("a,b,c\n1,\"2\"x,\"3\n4,\"5\n\",6\n\"7\"8\n9,10,11\n", options);
+  ASSERT_EQ(values.size(), 4u);
+  EXPECT_EQ(values[1], 4);
+  EXPECT_EQ(values[3], 9);
+  ASSERT_EQ(bad.size(), 2u);
+  EXPECT_EQ(bad[0], "t.csv:2:6: expected a delimiter or the line's end behind a closing quote, "
+                    "found 'x'");
+  EXPECT_EQ(bad[2], "t.csv:5:4: expected a delimiter or the line's end behind a closing quote, "
+                    "found '8'");
   // Where a row ends is not known.
   EXPECT_EQ(errorOf("a\n1\n\"2\n", GRADC_F32, options),
             "t.csv:3:1: the quote that begins here has no end");

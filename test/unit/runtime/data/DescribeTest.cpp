@@ -185,6 +185,18 @@ TEST_F(DescribeTest, SaysWhatItCannotKnow) {
             "rows that cannot be read are skipped");
 }
 
+TEST_F(DescribeTest, PassesOverLinesThatAreSkipped) {
+  std::string_view table = "a,b\n1,\"2\"x\n3,4\n";
+  auto raw = reinterpret_cast<const std::byte *>(table.data());
+  writeFile(folder / "t.csv", Bytes(raw, raw + table.size()));
+  std::string csv = "source { csv { path: \"t.csv\" field { column: \"a\" } } } " + batch;
+  EXPECT_EQ(describe(csv).problems,
+            std::vector<std::string>{"csv: " + (folder / "t.csv") +
+                                     ":2:6: expected a delimiter or the line's end behind a "
+                                     "closing quote, found 'x'"});
+  EXPECT_EQ(describe(csv + " on_error: SKIP").problems, std::vector<std::string>());
+}
+
 TEST_F(DescribeTest, TellsAllProblemsAtTheirValues) {
   EXPECT_EQ(
       describe(R"(source { npz { path: "digits.npz" rows { every: 0 } } }
@@ -210,6 +222,12 @@ TEST_F(DescribeTest, TellsAllProblemsAtTheirValues) {
                 "training: data has no batch stage: add stage { batch { size: 32 } }"}));
   EXPECT_EQ(describe(source + "batch { size: 0 } prefetch { }").problems,
             std::vector<std::string>{"size: batch { size } is 0, expected 1 or more"});
+  std::string chosen = "shuffle { } take { rows: 9 } filter { field: \"labels\" } " + batch;
+  for (const std::string &from : {source, std::string("source { npz { path: \"later.npz\" } } ")})
+    EXPECT_EQ(describe(from + chosen).problems,
+              std::vector<std::string>{"filter: filter comes after a take, skip or shard behind "
+                                       "shuffle, which chooses other rows in each epoch: put it "
+                                       "before that stage"});
   // Blocks are also checked without their data.
   EXPECT_EQ(describe(R"(source { npz { path: "later.npz" } } map { field: "x" flip { vertical: 2 } }
                         map { field: "x" normalize { deviation: 0 } } )" +
@@ -222,12 +240,6 @@ TEST_F(DescribeTest, AsksWhatModelsMake) {
   std::string model = "map { model { file: \"m.onnx\" } } ";
   Told told = describe(source + model + batch, true);
   EXPECT_EQ(told.before, "map of 0 behind images u8 [2, 2], labels i64 []: 60");
-  std::string chosen = "shuffle { } take { rows: 9 } filter { field: \"labels\" } " + batch;
-  for (const std::string &from : {source, std::string("source { npz { path: \"later.npz\" } } ")})
-    EXPECT_EQ(describe(from + chosen).problems,
-              std::vector<std::string>{"filter: filter comes after a take, skip or shard behind "
-                                       "shuffle, which chooses other rows in each epoch: put it "
-                                       "before that stage"});
   EXPECT_EQ(told.shape, "labels i64 [], images f32 [7]: 60");
   EXPECT_EQ(describe(source + batch + model, true).before,
             "map of 8 behind images u8 [2, 2], labels i64 []: 60");
