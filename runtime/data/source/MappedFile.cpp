@@ -160,6 +160,17 @@ Result<std::string> findFile(std::string_view path, std::span<const std::string>
   return Status::error(text("cannot find data file '", path, "', tried ", quotedList(tried)));
 }
 
+/// A pattern that only matches the path.
+static std::string escaped(std::string_view path) {
+  std::string pattern;
+  for (char c : path) {
+    if (std::strchr("\\*?[", c))
+      pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 Status expandPath(std::string_view path, std::span<const std::string> folders,
                   std::vector<std::string> &files) {
   if (path.find('*') == path.npos) {
@@ -168,13 +179,15 @@ Status expandPath(std::string_view path, std::span<const std::string> folders,
       files.push_back(std::move(*found));
     return found.status();
   }
-  std::vector<std::string> tried;
+  std::vector<std::string> tried, patterns;
   if (path.front() == '/')
-    tried.emplace_back(path);
+    tried = patterns = {std::string(path)};
   else
-    for (const std::string &folder : folders)
+    for (const std::string &folder : folders) {
       tried.push_back(joinPath(folder, path));
-  for (const std::string &pattern : tried) {
+      patterns.push_back(joinPath(escaped(folder), path));
+    }
+  for (const std::string &pattern : patterns) {
     glob_t found = {};
     size_t before = files.size();
     if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0)

@@ -228,6 +228,17 @@ TEST_F(TokensTest, ATargetForEachToken) {
   Batch batch = (*dataset)->allocate();
   ASSERT_TRUE((*dataset)->iterate()->next(batch).ok());
   auto *a = reinterpret_cast<const uint16_t *>(batch.field(0)),
+  // A star in a folder's name is itself.
+  TemporaryFolder elsewhere;
+  std::string odd = folder / "a[1]*\\?";
+  ASSERT_EQ(mkdir(odd.c_str(), 0777), 0);
+  writeFile(odd + "/part-c.npz", zip(digits(2)));
+  context.folders = {elsewhere.path, odd};
+  EXPECT_EQ(order("source { npz { path: \"part-*.npz\" } }"), (Numbers{0, 1}));
+  EXPECT_NE(buildError("source { npz { path: \"none-*.npz\" } }", context)
+                .find(" and '" + odd + "/none-*.npz'"),
+            std::string::npos);
+  context.folders = {folder.path};
        *b = reinterpret_cast<const uint16_t *>(batch.field(1));
   EXPECT_EQ(std::vector<uint16_t>(a, a + 4), (std::vector<uint16_t>{1, 2, 3, 4}));
   EXPECT_EQ(std::vector<uint16_t>(b, b + 4), (std::vector<uint16_t>{2, 3, 4, 5}));
