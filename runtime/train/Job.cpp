@@ -245,7 +245,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
       return Status::invalid(text("evaluation { ", unit, " } is ", every, ", expected 1 or more"));
   job.earlyStopping = spec.child("early_stopping");
   job.dataFolders = {dataFolderOf(spec, options)};
-  job.inputs = job.protectedFiles = filesOfJob(spec, job.dataFolders);
+  job.protectedFiles = filesOfJob(spec, job.dataFolders);
   job.protectedFiles.push_back(options.program);
 
   // 3. The outputs.

@@ -48,8 +48,8 @@ struct Job {
   bool exportsToRun = false;    ///< to the checkpoint folder, because no file is named
   bool keepsExport = false;     ///< this process or the first rank writes it
 
-  std::vector<std::string> inputs;         ///< existing files that the job reads
-  std::vector<std::string> protectedFiles; ///< these, and the program, which no output may replace
+  /// Existing files that the job reads, and the program: no output may replace them.
+  std::vector<std::string> protectedFiles;
 
   /// `writes`: whether the run may write files, so that their paths must be known.
   static Result<Job> read(const Artifact &artifact, const TrainOptions &options,

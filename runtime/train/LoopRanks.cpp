@@ -45,7 +45,9 @@ std::vector<Communicator::Fact> Loop::commonFacts() const {
           {"the step to go on from", text(done)},
           {"the number of training rows", rowsOf(training)},
           {"the number of evaluation rows", evaluation ? rowsOf(*evaluation) : ""},
-          {"the content of the data files (a hash)", text(fingerprint(job.inputs))},
+          // Found only now, because the first run of a job makes its cache files.
+          {"the content of the data files (a hash)",
+           text(fingerprint(filesOfJob(Config::job(artifact), job.dataFolders)))},
           {"the log", options.log},
           {"whether checkpoints are written", job.keepsCheckpoints ? "yes" : "no"},
           {"the trace", options.trace}};

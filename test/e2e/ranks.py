@@ -2,6 +2,7 @@
 
     ranks.py ROOT
 """
+import fcntl
 import os
 import resource
 import shutil
@@ -13,7 +14,7 @@ ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
 from bar import compile_spec, events, gradc, program, run, scratch, write_mlp_job, write_ragged
 from onnx_writer import FLOAT, INT64, Model
-from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps
+from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps, write_spec
 
 STALL = 3
 folder = scratch()
@@ -88,6 +89,36 @@ def parts_of_a_batch():
         found = losses(log)
         worst = max(abs(a - b) for a, b in zip(losses(path("alone.jsonl")), found))
         assert len(found) == 20 and worst <= 1e-6, f"{ranks} ranks in four parts: losses differ by {worst}"
+
+
+def a_cache_is_made_once():
+    """One rank writes the file of a cache, and the others wait, however long: that is no loss of ranks."""
+    job, other = path("cached"), path("cached-elsewhere")
+    os.mkdir(job)
+    spec = write_spec(job, f"stall_seconds: {STALL}")
+    with open(spec) as file:
+        stages = file.read()
+    with open(spec, "w") as file:
+        file.write(stages.replace("stage { shuffle", 'stage { cache { path: "rows.cache" } }\n  stage { shuffle', 1))
+    cached = compile_spec(spec, job)
+    shutil.copytree(job, other)
+    short = ["--steps", "50", "--log", path("cached.jsonl"), "--checkpoint", path("cached-run")]
+
+    def expect_the_same(said):
+        assert losses(path("cached.jsonl")) == losses(path("ranks3.jsonl")), said
+        assert not os.path.exists(os.path.join(job, "rows.cache.tmp"))
+        shutil.rmtree(path("cached-run"))
+    with open(os.path.join(job, "rows.cache.tmp"), "w") as writer:  # of a training that is killed in the end
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        training = start([cached, "--ranks", "3", *short], job)
+        time.sleep(2 * STALL)
+        assert training.poll() is None, training.communicate()[0]
+    expect_the_same(end(training, 0, "by 3 ranks"))
+    expect_the_same(run(cached, "--ranks", 3, *short, cwd=job))
+    # On a host that has no such file yet.
+    command = ["mpirun", "-n", "1", cached, *short, ":", "-n", "2", cached, *short, "--data-dir", other]
+    expect_the_same(end(start(command, job, env=mpi_environment()), 0, "by 3 ranks"))
+    assert content("cached", "rows.cache") == content("cached-elsewhere", "rows.cache")
 
 
 def resume_with_others():
@@ -316,7 +347,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (too_few_rows_are_refused, same_losses, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
+for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
               a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, output_is_plain, by_gradc):
     check()
     print(check.__name__)

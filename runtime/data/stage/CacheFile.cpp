@@ -7,8 +7,13 @@
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/include/gradc/hash.h"
 
+#include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace gradc::runtime {
 
@@ -85,9 +90,50 @@ private:
   uint64_t end;
 };
 
-/// Reads all rows in the order of their numbers, and writes the file.
+/// The sole right to write a file, from several ranks and trainings that want it: a lock on its
+/// temporary file. The system releases the lock of a process that is killed, and the next one
+/// writes over what that process has left.
+class WritersLock {
+public:
+  ~WritersLock() {
+    if (descriptor >= 0)
+      close(descriptor);
+  }
+
+  /// Waits for the process that has the lock.
+  Status take(const std::string &path) {
+    std::string temporary = text(path, AtomicFile::suffix);
+    auto failed = [&](const char *what) {
+      return Status::error(text("cannot ", what, " '", path, "': ", std::strerror(errno)));
+    };
+    while (descriptor < 0) {
+      descriptor = open(temporary.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      if (descriptor < 0)
+        return failed("write");
+      while (flock(descriptor, LOCK_EX))
+        if (errno != EINTR)
+          return failed("lock");
+      // The process that had the lock may have renamed the file, or removed it.
+      struct stat locked, there;
+      if (fstat(descriptor, &locked) || stat(temporary.c_str(), &there) ||
+          locked.st_dev != there.st_dev || locked.st_ino != there.st_ino)
+        close(std::exchange(descriptor, -1));
+    }
+    return {};
+  }
+
+private:
+  int descriptor = -1;
+};
+
+/// Reads all rows in the order of their numbers, and writes the file unless another process does.
 Status makeFile(const Table &table, const std::string &path) {
+  WritersLock lock;
+  if (Status locked = lock.take(path); !locked.ok())
+    return locked;
   AtomicFile out(path);
+  if (access(path.c_str(), F_OK) == 0)
+    return {};
   Footer footer = {};
   std::memcpy(footer.magic, magic, sizeof magic);
   footer.version = 1;
@@ -138,16 +184,12 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
   std::string path(name);
   if (path.front() != '/' && !context.folders.empty())
     path = joinPath(context.folders.front(), name);
-  auto file = MappedFile::open(path);
-  if (!file) {
-    if (access(path.c_str(), F_OK) == 0)
-      return file.status();
+  if (access(path.c_str(), F_OK))
     if (Status status = makeFile(*input, path); !status.ok())
       return status;
-    file = MappedFile::open(path);
-    if (!file)
-      return file.status();
-  }
+  auto file = MappedFile::open(path);
+  if (!file)
+    return file.status();
   auto refused = [&](const auto &...why) {
     return Status::error(text("cache '", path, "' ", why..., "; delete it, and it is made again"));
   };

@@ -2,10 +2,15 @@
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fcntl.h>
+#include <future>
 #include <numeric>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
@@ -134,11 +139,6 @@ TEST_F(StageTest, FilterKeepsRowsByAField) {
   EXPECT_EQ(error("filter { field: \"labels\" least: 10 }"),
             "the data set is empty: filter keeps none of the 60 rows of '" +
                 (folder / "digits.npz") + "'");
-  EXPECT_EQ(error("filter { field: \"images\" }"),
-            "filter reads field 'images' of type u8 and shape [2, 2], expected one number a row");
-  EXPECT_NE(error("filter { field: \"label\" }").find("filter reads field 'label', but '"),
-            std::string::npos);
-}
   // A choice of rows that changes from epoch to epoch cannot be filtered, but what is filtered can
   // be chosen from.
   std::string filter = "filter { field: \"labels\" most: 4 } ", take = "take { rows: 20 } ";
@@ -155,6 +155,11 @@ TEST_F(StageTest, FilterKeepsRowsByAField) {
       EXPECT_LE(row % 10, 4);
   }
   EXPECT_EQ(order(spec(take + "shuffle { } " + filter), 8).size(), 8 * 10u);
+  EXPECT_EQ(error("filter { field: \"images\" }"),
+            "filter reads field 'images' of type u8 and shape [2, 2], expected one number a row");
+  EXPECT_NE(error("filter { field: \"label\" }").find("filter reads field 'label', but '"),
+            std::string::npos);
+}
 
 TEST_F(StageTest, CachesGiveTheSameRows) {
   Numbers expected = order(spec("shuffle { }"), 3);
@@ -174,6 +179,46 @@ TEST_F(StageTest, CachesGiveTheSameRows) {
                 "' is not a complete cache file; delete it, and it is made again");
 }
 
+TEST_F(StageTest, ACacheFileIsWrittenByOneProcessAtATime) {
+  std::string cached = spec("cache { path: \"rows.cache\" } "), path = folder / "rows.cache";
+  auto wait = [](const auto &training, int milliseconds) {
+    return training.wait_for(std::chrono::milliseconds(milliseconds)) == std::future_status::ready;
+  };
+  // 1. While another process writes the file, trainings wait; here, for one that is killed.
+  writeFile(path + ".tmp", Bytes(100000));
+  int writer = open((path + ".tmp").c_str(), O_RDWR);
+  ASSERT_EQ(flock(writer, LOCK_EX), 0);
+  auto train = [&] { return order(cached); };
+  auto one = std::async(std::launch::async, train), other = std::async(std::launch::async, train);
+  EXPECT_FALSE(wait(one, 200));
+  EXPECT_FALSE(wait(other, 0));
+  close(writer);
+  EXPECT_EQ(one.get(), sequence(0, 60));
+  EXPECT_EQ(other.get(), sequence(0, 60));
+  EXPECT_NE(access((path + ".tmp").c_str(), F_OK), 0);
+
+  // 2. What it has written by then is used.
+  ASSERT_EQ(rename(path.c_str(), (path + ".tmp").c_str()), 0);
+  writer = open((path + ".tmp").c_str(), O_RDWR);
+  ASSERT_EQ(flock(writer, LOCK_EX), 0);
+  struct stat written, used;
+  ASSERT_EQ(fstat(writer, &written), 0);
+  auto third = std::async(std::launch::async, train);
+  EXPECT_FALSE(wait(third, 200));
+  ASSERT_EQ(rename((path + ".tmp").c_str(), path.c_str()), 0);
+  close(writer);
+  EXPECT_EQ(third.get(), sequence(0, 60));
+  ASSERT_EQ(stat(path.c_str(), &used), 0);
+  EXPECT_EQ(used.st_ino, written.st_ino);
+  EXPECT_NE(access((path + ".tmp").c_str(), F_OK), 0);
+
+  // 3. A whole file needs no lock.
+  ASSERT_EQ(mkdir((path + ".tmp").c_str(), 0777), 0);
+  EXPECT_EQ(order(cached), sequence(0, 60));
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  EXPECT_EQ(error("cache { path: \"rows.cache\" }"), "cannot write '" + path + "': Is a directory");
+}
+
 TEST_F(StageTest, SeveralFilesTakeTurns) {
   writeFile(folder / "part-b.npz", zip(digits(3)));
   writeFile(folder / "part-a.npz", zip(digits(5)));
@@ -183,6 +228,17 @@ TEST_F(StageTest, SeveralFilesTakeTurns) {
   EXPECT_NE(buildError("source { npz { path: \"none-*.npz\" } }", context)
                 .find("no data file matches 'none-*.npz', tried '"),
             std::string::npos);
+  // A star in a folder's name is itself.
+  TemporaryFolder elsewhere;
+  std::string odd = folder / "a[1]*\\?";
+  ASSERT_EQ(mkdir(odd.c_str(), 0777), 0);
+  writeFile(odd + "/part-c.npz", zip(digits(2)));
+  context.folders = {elsewhere.path, odd};
+  EXPECT_EQ(order("source { npz { path: \"part-*.npz\" } }"), (Numbers{0, 1}));
+  EXPECT_NE(buildError("source { npz { path: \"none-*.npz\" } }", context)
+                .find(" and '" + odd + "/none-*.npz'"),
+            std::string::npos);
+  context.folders = {folder.path};
   auto other = digits(3);
   other[0].content = npy("|u1", "(3, 4)", Bytes(12));
   writeFile(folder / "part-c.npz", zip(other));
@@ -228,17 +284,6 @@ TEST_F(TokensTest, ATargetForEachToken) {
   Batch batch = (*dataset)->allocate();
   ASSERT_TRUE((*dataset)->iterate()->next(batch).ok());
   auto *a = reinterpret_cast<const uint16_t *>(batch.field(0)),
-  // A star in a folder's name is itself.
-  TemporaryFolder elsewhere;
-  std::string odd = folder / "a[1]*\\?";
-  ASSERT_EQ(mkdir(odd.c_str(), 0777), 0);
-  writeFile(odd + "/part-c.npz", zip(digits(2)));
-  context.folders = {elsewhere.path, odd};
-  EXPECT_EQ(order("source { npz { path: \"part-*.npz\" } }"), (Numbers{0, 1}));
-  EXPECT_NE(buildError("source { npz { path: \"none-*.npz\" } }", context)
-                .find(" and '" + odd + "/none-*.npz'"),
-            std::string::npos);
-  context.folders = {folder.path};
        *b = reinterpret_cast<const uint16_t *>(batch.field(1));
   EXPECT_EQ(std::vector<uint16_t>(a, a + 4), (std::vector<uint16_t>{1, 2, 3, 4}));
   EXPECT_EQ(std::vector<uint16_t>(b, b + 4), (std::vector<uint16_t>{2, 3, 4, 5}));
