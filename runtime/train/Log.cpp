@@ -2,6 +2,7 @@
 #include "runtime/train/Log.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/data/source/MappedFile.h"
 
 #include <cerrno>
 #include <cmath>
@@ -99,13 +100,24 @@ Log::~Log() {
   close(descriptor);
 }
 
+/// The bytes of a file up to the end of its last whole line.
+static Result<off_t> wholeLines(const std::string &path) {
+  auto file = MappedFile::open(path);
+  if (!file)
+    return file.status();
+  std::span<const std::byte> bytes = (*file)->bytes();
+  size_t end =
+      std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size()).rfind('\n');
+  return off_t(end + 1); // 0 without any line
+}
+
+Status Log::failed(int code) const {
+  return Status::error(text("cannot write log '", path, "': ", std::strerror(code)));
+}
+
 Status Log::open(const std::string &file, bool append) {
   path = file;
-  auto failed = [&](int code) {
-    return Status::error(text("cannot write log '", path, "': ", std::strerror(code)));
-  };
-  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0);
-  descriptor = ::open(file.c_str(), flags, 0666);
+  descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
   if (descriptor < 0)
     return failed(errno);
   struct stat status;
@@ -115,7 +127,11 @@ Status Log::open(const std::string &file, bool append) {
     return Status::error(text("log '", path,
                               "' belongs to a training under way: wait for its end, or name "
                               "another file with --log"));
-  return append || ftruncate(descriptor, 0) == 0 ? Status() : failed(errno);
+  // A run that was killed, or whose disk was full, may have left a part of a line.
+  auto kept = append ? wholeLines(path) : Result<off_t>(0);
+  if (!kept)
+    return kept.status();
+  return ftruncate(descriptor, *kept) == 0 ? Status() : failed(errno);
 }
 
 void Log::step(const StepReport &report) {
@@ -141,6 +157,15 @@ void Log::step(const StepReport &report) {
   waiting += report.milliseconds;
 }
 
+/// Removes the part of a line at the end of the buffer's first `written` bytes from the file.
+void Log::dropTornLine(size_t written) {
+  size_t line = std::string_view(buffer).substr(0, written).rfind('\n');
+  size_t torn = line == std::string_view::npos ? written : written - line - 1;
+  struct stat status;
+  if (torn && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) [[maybe_unused]]
+    int ignored = ftruncate(descriptor, status.st_size - off_t(torn));
+}
+
 Status Log::flush() {
   waiting = 0;
   size_t done = 0;
@@ -150,8 +175,9 @@ Status Log::flush() {
       continue;
     if (written < 0) {
       int code = errno;
+      dropTornLine(done);
       buffer.clear();
-      return Status::error(text("cannot write log '", path, "': ", std::strerror(code)));
+      return failed(code);
     }
     done += size_t(written);
   }

@@ -44,6 +44,7 @@ public:
   ~Log();
   Log(const Log &) = delete;
 
+  /// `append`: goes on after the last whole line of an existing file.
   Status open(const std::string &path, bool append);
   bool isOpen() const { return descriptor >= 0; }
 
@@ -52,9 +53,13 @@ public:
   /// Writes the lines of a full buffer or of one second's steps, so that a reader can follow the
   /// file. Other lines wait for `flush`.
   Status write() { return buffer.size() < 1 << 16 && waiting < 1000 ? Status() : flush(); }
+  /// If that fails, the file ends with a whole line.
   Status flush();
 
 private:
+  Status failed(int code) const;
+  void dropTornLine(size_t written);
+
   std::string path;
   int descriptor = -1;
   std::string buffer;

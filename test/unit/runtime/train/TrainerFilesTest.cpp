@@ -1,8 +1,11 @@
 // The files of a training: where data are looked for, and where outputs go.
 #include "test/unit/runtime/train/TrainModel.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <numeric>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -116,6 +119,56 @@ TEST_F(TrainerFilesTest, FilesThatCannotBeWrittenStopItBeforeTheFirstStep) {
   options.checkpoint = folder / "digits.npz/run";
   EXPECT_EQ(train(options).status().message(),
             "cannot make folder '" + options.checkpoint + "': Not a directory");
+}
+
+/// Whether all lines of a log are whole, as a report expects.
+bool hasWholeLines(const std::string &log) {
+  Bytes bytes = readFile(log);
+  return !bytes.empty() && bytes.back() == std::byte('\n') &&
+         std::ranges::all_of(linesOf(log), [](const std::string &line) {
+           return line.starts_with("{\"event\":\"") && line.ends_with('}');
+         });
+}
+
+TEST_F(TrainerFilesTest, AResumeGoesOnAfterTheLastWholeLineOfTheLog) {
+  TrainOptions options;
+  options.steps = 3;
+  options.log = folder / "log.jsonl";
+  options.checkpoint = folder / "run";
+  ASSERT_TRUE(train(options).ok());
+  Bytes whole = readFile(options.log);
+  size_t lines = linesOf(options.log).size();
+  options.resume = "latest";
+  for (size_t torn : {0u, 1u, 20u, 5000u}) {
+    Bytes cut = whole;
+    const std::string line = "{\"event\":\"step\",";
+    for (size_t i = 0; i < torn; ++i)
+      cut.push_back(std::byte(line[i % line.size()]));
+    writeFile(options.log, cut);
+    ++*options.steps;
+    ASSERT_TRUE(train(options).ok());
+    EXPECT_TRUE(hasWholeLines(options.log)) << torn;
+    EXPECT_TRUE(linesOf(options.log)[lines].starts_with("{\"event\":\"resume\"")) << torn;
+  }
+  // A log without any whole line has nothing to keep.
+  writeFile(options.log, Bytes(whole.begin(), whole.begin() + 10));
+  ++*options.steps;
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_TRUE(linesOf(options.log)[0].starts_with("{\"event\":\"resume\""));
+}
+
+TEST_F(TrainerFilesTest, ALogThatMayNotGrowKeepsItsWholeLines) {
+  std::string log = folder / "log.jsonl";
+  constexpr rlim_t most = 200'000; // bytes per file: in the middle of a line; kernels have fewer
+  pid_t process = start({"--quiet", "--threads=1", "--epochs=10000", "--log", log}, [] {
+    rlimit limit = {most, most};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    if (!freopen("/dev/null", "w", stderr))
+      _exit(99);
+  });
+  EXPECT_EQ(wait(process), 1);
+  EXPECT_TRUE(hasWholeLines(log));
+  EXPECT_GT(readFile(log).size(), most - 500);
 }
 
 TEST_F(TrainerFilesTest, AFullDiskUnderTheLog) {
