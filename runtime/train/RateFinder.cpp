@@ -6,6 +6,7 @@
 #include "runtime/train/Log.h"
 #include "runtime/train/Progress.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gradc::runtime {
@@ -13,8 +14,15 @@ namespace gradc::runtime {
 static constexpr int64_t defaultSteps = 100;
 /// The decay of the mean that smooths the losses.
 static constexpr double decay = 0.9;
-/// The sweep ends when the smoothed loss exceeds the best one by this factor.
-static constexpr double tooMuch = 4;
+/// The sweep ends when the smoothed loss has risen from the best one by this multiple of the
+/// losses' size: that of the best one, but at least this part of the first one's.
+static constexpr double tooMuch = 3;
+static constexpr double nearZero = 0.1;
+
+bool hasExploded(double smoothed, double best, double first) {
+  double size = std::max(std::abs(best), nearZero * std::abs(first));
+  return !std::isfinite(smoothed) || smoothed > best + tooMuch * size;
+}
 
 const RatePoint *steepest(std::span<const RatePoint> curve) {
   const RatePoint *found = nullptr;
@@ -80,7 +88,7 @@ Result<TrainSummary> findLearningRate(std::shared_ptr<const Artifact> artifact,
     double smoothed = mean / (1 - std::pow(decay, double(report.step)));
     curve.push_back({sweep.rateOfStep(report.step - 1), double(report.loss), smoothed});
     best = std::min(best, smoothed);
-    return smoothed <= tooMuch * best; // false for NaN
+    return !hasExploded(smoothed, best, curve.front().loss);
   };
   auto summary = train(std::move(artifact), sweep);
   if (!summary)

@@ -3,6 +3,7 @@
 #include "runtime/train/RateFinder.h"
 #include "test/unit/runtime/train/TrainModel.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace gradc::runtime;
@@ -81,6 +82,29 @@ TEST_F(SweepTest, FindsALearningRate) {
   EXPECT_EQ(lines.size(), linesOf(folder / "curve.jsonl").size() + 1);
   EXPECT_EQ(linesOf(folder / "curve.jsonl")[0].find("{\"event\":\"rate\",\"step\":1,\"lr\":1e-05,"),
             0u);
+}
+
+/// The number of these losses, each the best one until the last one, before the search ends.
+size_t lengthOfSearch(const std::vector<double> &losses) {
+  double best = INFINITY;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    best = std::min(best, losses[i]);
+    if (hasExploded(losses[i], best, losses[0]))
+      return i;
+  }
+  return losses.size();
+}
+
+TEST_F(SweepTest, EndsWhenTheLossExplodesWhateverItsSign) {
+  EXPECT_EQ(lengthOfSearch({2, 1, 0.5, 1.9, 2.1, 1}), 4u);
+  EXPECT_EQ(lengthOfSearch({-2, -3, -5, -4, -1, 9.9, 10.1}), 6u);
+  EXPECT_EQ(lengthOfSearch({-2, -1, 3.9, 4.1}), 3u);
+  // Near 0, small changes are no explosion.
+  EXPECT_EQ(lengthOfSearch({1, 0.5, 0.01, 0.2, 0, 0.2, -0.01, 0.2, -1, 1.9, 2.1}), 10u);
+  EXPECT_EQ(lengthOfSearch({-1, 0, NAN}), 2u);
+  EXPECT_EQ(lengthOfSearch({-1, INFINITY}), 1u);
+  EXPECT_EQ(lengthOfSearch({INFINITY, 1}), 0u);
+  EXPECT_EQ(lengthOfSearch({-1, -INFINITY}), 1u);
 }
 
 TEST_F(SweepTest, ACurveThatCannotBeWrittenIsSaidBeforeTheFirstStep) {
