@@ -57,26 +57,31 @@ Status CheckpointFolder::create() const {
   return {};
 }
 
+std::string CheckpointFolder::lockFile() const { return text(path, "/.lock"); }
+
+/// Takes the lock of an open file: `how` is exclusive for the folder's training, and shared for
+/// others.
+Status CheckpointFolder::take(int descriptor, int how) const {
+  if (flock(descriptor, how | LOCK_NB) == 0)
+    return {};
+  if (errno != EWOULDBLOCK)
+    return Status::error(text("cannot lock '", lockFile(), "': ", std::strerror(errno)));
+  char owner[24] = {};
+  ssize_t size = pread(descriptor, owner, sizeof owner - 1, 0);
+  return Status::error(text("folder '", path, "' belongs to a training under way",
+                            size > 0 ? text(", process ", owner) : std::string(),
+                            ": wait for its end, or name another folder with --checkpoint"));
+}
+
 Status CheckpointFolder::lock() {
   if (held)
     return {};
-  std::string name = text(path, "/.lock");
-  auto failed = [&](int code) {
-    return Status::error(text("cannot lock '", name, "': ", std::strerror(code)));
-  };
-  int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  int descriptor = open(lockFile().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    return failed(errno);
+    return Status::error(text("cannot lock '", lockFile(), "': ", std::strerror(errno)));
   std::shared_ptr<const void> lock(this, [descriptor](const void *) { close(descriptor); });
-  char owner[24] = {};
-  if (flock(descriptor, LOCK_EX | LOCK_NB)) {
-    if (errno != EWOULDBLOCK)
-      return failed(errno);
-    ssize_t size = pread(descriptor, owner, sizeof owner - 1, 0);
-    return Status::error(text("folder '", path, "' belongs to a training under way",
-                              size > 0 ? text(", process ", owner) : std::string(),
-                              ": wait for its end, or name another folder with --checkpoint"));
-  }
+  if (Status taken = take(descriptor, LOCK_EX); !taken.ok())
+    return taken;
   // Used by the message to later trainings, which are kept out even without it.
   std::string id = text(int64_t(getpid()));
   if (ftruncate(descriptor, 0) == 0) [[maybe_unused]]
@@ -84,6 +89,17 @@ Status CheckpointFolder::lock() {
   held = std::move(lock);
   return {};
 }
+
+Status CheckpointFolder::expectIdle() const {
+  int descriptor = open(lockFile().c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return {}; // no training was here, or one whose files are closed to this user
+  Status taken = take(descriptor, LOCK_SH);
+  close(descriptor);
+  return taken;
+}
+
+bool CheckpointFolder::isWritable() const { return access(path.c_str(), W_OK | X_OK) == 0; }
 
 std::string CheckpointFolder::file(int64_t step) const {
   return text(path, '/', prefix, step, extension);

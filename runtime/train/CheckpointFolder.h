@@ -22,6 +22,9 @@ public:
   /// it lives. Fails if a training is running there, in this process or another: the message names
   /// it. The kernel releases the lock of a process that ends.
   Status lock();
+  /// Fails if a training is running there, with the same message. Needs no permission to write.
+  Status expectIdle() const;
+  bool isWritable() const;
   std::string file(int64_t step) const;
   /// The checkpoint of the best evaluation, which pruning keeps.
   std::string best() const { return path + "/best.ckpt"; }
@@ -43,6 +46,9 @@ public:
   void prune(int64_t newest, int64_t keep) const;
 
 private:
+  std::string lockFile() const;
+  Status take(int descriptor, int how) const;
+
   std::string path;
   std::shared_ptr<const void> held; ///< the lock
 };

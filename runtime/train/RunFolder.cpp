@@ -47,9 +47,9 @@ Result<std::string> newRun(const std::string &folder) {
   int64_t next = 1;
   for (int64_t number : runNumbers(folder)) {
     CheckpointFolder run(runNumber(folder, number));
-    if (Status locked = run.lock(); !locked.ok())
-      return locked;
-    next = run.holdsAny() ? number + 1 : number;
+    if (Status idle = run.expectIdle(); !idle.ok())
+      return idle;
+    next = run.holdsAny() || !run.isWritable() ? number + 1 : number;
   }
   return runNumber(folder, next);
 }

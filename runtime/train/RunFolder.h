@@ -9,7 +9,7 @@
 namespace gradc::runtime {
 
 /// The folder after that of the newest run, or a newer one that is empty. Fails if a run is in
-/// progress in one of them.
+/// progress in one of them. Earlier runs may be read-only.
 Result<std::string> newRun(const std::string &folder);
 
 struct NewestRun {

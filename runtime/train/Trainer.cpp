@@ -76,11 +76,9 @@ static Status findResume(const Artifact &artifact, Beginning &beginning,
     newest = newestRun(job.checkpointFolder, artifact);
   if (options.resume == "latest")
     job.passedOver = std::move(newest.passedOver);
-  // Before searching for the newest checkpoint, to which a running training would add newer ones.
-  CheckpointFolder running(newest.folder);
-  if (running.exists())
-    if (Status locked = running.lock(); !locked.ok())
-      return locked;
+  // A running training would add newer checkpoints.
+  if (Status idle = CheckpointFolder(newest.folder).expectIdle(); !idle.ok())
+    return idle;
   auto found = findCheckpoint(options.resume, newest.folder);
   if (!found)
     return found.status();
