@@ -41,14 +41,26 @@ void AtomicFile::fail(int code) {
     failure = Status::error(text("cannot write '", path, "': ", std::strerror(code)));
 }
 
-Status AtomicFile::sync(const std::string &path) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  bool failed = descriptor < 0 || fsync(descriptor);
-  int code = errno;
+/// Returns 0 or the error's number.
+static int syncExisting(const std::string &path, int kind) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | kind);
+  int code = descriptor < 0 || fsync(descriptor) ? errno : 0;
   if (descriptor >= 0)
     close(descriptor);
-  return failed ? Status::error(text("cannot write '", path, "': ", std::strerror(code)))
-                : Status();
+  return code;
+}
+
+/// A new name is on disk only after the folder has been synced.
+static int syncFolderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return syncExisting(slash == path.npos ? "." : path.substr(0, slash + 1), O_DIRECTORY);
+}
+
+Status AtomicFile::sync(const std::string &path) {
+  int code = syncExisting(path, 0);
+  if (!code)
+    code = syncFolderOf(path);
+  return code ? Status::error(text("cannot write '", path, "': ", std::strerror(code))) : Status();
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -84,16 +96,8 @@ Status AtomicFile::commit(bool isDurable) {
   close(descriptor);
   descriptor = -1;
 
-  if (!isDurable)
-    return {};
-  // The new name is on disk only after the folder has been synced.
-  size_t slash = path.rfind('/');
-  std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
-  int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0 || fsync(directory))
-    fail(errno);
-  if (directory >= 0)
-    close(directory);
+  if (int code = isDurable ? syncFolderOf(path) : 0)
+    fail(code);
   return failure;
 }
 

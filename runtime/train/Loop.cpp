@@ -1,7 +1,6 @@
 // The steps, and the work between them: evaluation, checkpoints, log, the end.
 #include "runtime/train/Loop.h"
 
-#include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
 
@@ -200,9 +199,8 @@ Status Loop::finish() {
   if (job.keepsCheckpoints && checkpointedAt != done)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
-  if (keptBest && isFirst(options))
-    if (Status status = AtomicFile::sync(checkpoints.best()); !status.ok())
-      return status;
+  if (Status status = syncBest(); !status.ok())
+    return status;
   if (job.keepsExport && !signalled) {
     if (Status status = isFirst(options) ? exportNow() : joinExport(session); !status.ok())
       return status;
@@ -305,6 +303,8 @@ Status Loop::checkpointNow() {
     checkpointedAt = done;
     return joinCheckpoint(session);
   }
+  if (Status status = withLastWhole(syncBest()); !status.ok())
+    return status;
   std::string path = checkpoints.file(done);
   if (Status status = withLastWhole(writeCheckpoint(path, session, position())); !status.ok())
     return status;

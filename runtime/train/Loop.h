@@ -74,6 +74,7 @@ private:
   Status evaluateNow();
   Status drawConclusions();
   Status keepBest();
+  Status syncBest();
   Status restoreBest(StateValues &gathered);
   Status exportNow();
   TrainPosition position() const;
@@ -126,7 +127,7 @@ private:
   int64_t done = 0;                              ///< steps
   int64_t lastStep = 0;                          ///< to be done
   bool stopped = false;                          ///< by onStep, a signal or an evaluation
-  bool keptBest = false;                         ///< here
+  bool keptBest = false;                         ///< since the last `syncBest`
   std::string whyStopped;                        ///< by an evaluation
   int64_t evaluatedAt = -1, checkpointedAt = -1; ///< steps
   double samples = 0;                            ///< seen here

@@ -2,7 +2,10 @@
 // stopping.
 #include "runtime/train/Loop.h"
 
+#include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
+
+#include <utility>
 
 namespace gradc::runtime {
 
@@ -29,11 +32,20 @@ Status Loop::keepBest() {
   keptBest = true;
   if (!isFirst(options))
     return joinCheckpoint(session);
-  // It is often replaced soon, so only the last one is worth waiting for the disk.
+  // It is often replaced soon, so only the one that a step's checkpoint refers to is worth waiting
+  // for the disk: see syncBest.
   return traced("best checkpoint", [&] {
     return withLastWhole(
         writeCheckpoint(checkpoints.best(), session, position(), /*isDurable=*/false));
   });
+}
+
+/// A run resumed from the next checkpoint finds the best states so far, even after a crash of the
+/// machine.
+Status Loop::syncBest() {
+  if (!std::exchange(keptBest, false) || !isFirst(options))
+    return {};
+  return AtomicFile::sync(checkpoints.best());
 }
 
 /// Restores the states of the best evaluation in the session, and in the values gathered from

@@ -5,10 +5,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
+
+/// The files that were made durable; null: not of interest.
+static std::vector<std::string> *synced = nullptr;
+
+/// Takes the place of the C library's.
+extern "C" int fsync(int descriptor) {
+  if (synced)
+    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor))
+                          .filename()
+                          .string());
+  return int(syscall(SYS_fsync, descriptor));
+}
 
 namespace {
 
@@ -81,6 +95,26 @@ TEST_F(EvaluationTest, KeepsAndExportsTheBest) {
   shorter.exportPath = folder / "short.onnx";
   ASSERT_TRUE(train(shorter).ok());
   EXPECT_EQ(readFile(folder / "best.onnx"), readFile(shorter.exportPath));
+}
+
+/// A crash of the machine leaves the best states to which the last checkpoint refers. An evaluation
+/// alone does not wait for the disk.
+TEST_F(EvaluationTest, TheBestIsDurableWithTheNextCheckpoint) {
+  makeWith("every_steps: 1", "checkpoint { every_steps: 6 }");
+  std::vector<std::string> files;
+  auto count = [&] { return std::ranges::count(files, "best.ckpt"); };
+  TrainOptions options;
+  options.checkpoint = folder / "run";
+  options.onStep = [&](const StepReport &report) {
+    EXPECT_LE(count(), (report.step - 1) / 6) << report.step;
+    EXPECT_EQ(count() > 0, report.step > 6) << report.step;
+    return true;
+  };
+  synced = &files;
+  auto trained = train(options);
+  synced = nullptr;
+  ASSERT_TRUE(trained.ok()) << trained.status().message();
+  EXPECT_TRUE(std::ranges::find(files, "best.ckpt") < std::ranges::find(files, "step-6.ckpt.tmp"));
 }
 
 TEST_F(EvaluationTest, AResumeKeepsTheBest) {
