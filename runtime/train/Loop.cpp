@@ -51,6 +51,9 @@ Result<TrainSummary> Loop::run() {
 Status Loop::trainSteps() {
   lastTime = Clock::now();
   beginEpoch();
+  if (owesEvaluation)
+    if (Status status = evaluateAsOwed(); !status.ok())
+      return status;
   while (!isLast(done, walk->position()) && !stopped)
     if (Status status = step(); !status.ok())
       return status;
@@ -152,26 +155,25 @@ void Loop::traceStep(const EntryCall &call, Clock::time_point begin, Clock::time
 
 Status Loop::endStep(bool endsEpoch) {
   int64_t epochs = report.epoch;
-  bool evaluates = (job.evaluateEverySteps && done % job.evaluateEverySteps == 0) ||
-                   (job.evaluateEveryEpochs && endsEpoch && epochs % job.evaluateEveryEpochs == 0);
-  evaluates = evaluates && evaluation;
+  bool evaluates =
+      evaluation &&
+      ((job.evaluateEverySteps && done % job.evaluateEverySteps == 0) ||
+       (job.evaluateEveryEpochs && endsEpoch && epochs % job.evaluateEveryEpochs == 0));
   bool saves = (job.checkpointEverySteps && done % job.checkpointEverySteps == 0) ||
                (job.checkpointEveryEpochs && endsEpoch && epochs % job.checkpointEveryEpochs == 0);
   saves = saves && job.keepsCheckpoints;
   if (evaluates || saves)
     if (Status status = meet(); !status.ok())
       return status;
-  if (evaluates) {
-    if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
+  if (evaluates)
+    if (Status status = evaluateAsDue(); !status.ok())
       return status;
-    if (Status status = drawConclusions(); !status.ok())
-      return status;
-  }
+  bool isEvaluated = evaluates && !owesEvaluation;
   // Short epochs are not worth a line each.
   bool isDue = Clock::now() - epochSaid >= std::chrono::seconds(1);
   bool isEnd = !evaluation && isLast(done, walk->position());
-  if (evaluates || (endsEpoch && (isDue || isEnd)))
-    sayEpoch(evaluates);
+  if (isEvaluated || (endsEpoch && (isDue || isEnd)))
+    sayEpoch(isEvaluated);
   if (endsEpoch)
     beginEpoch();
   if (saves)
@@ -185,17 +187,12 @@ Status Loop::endStep(bool endsEpoch) {
 
 Status Loop::finish() {
   summary.signal = vote.signal();
-  bool signalled = summary.signal != 0;
   if (Status status = meet(); !status.ok())
     return status;
-  if (evaluation && evaluatedAt != done && !signalled) {
-    if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
+  if (evaluation && evaluatedAt != done && !summary.signal)
+    if (Status status = evaluateAtEnd(); !status.ok())
       return status;
-    if (watch->observeEnd(summary.evaluation, done))
-      if (Status status = keepBest(); !status.ok())
-        return status;
-    sayEpoch(true);
-  }
+  bool signalled = summary.signal != 0;
   if (job.keepsCheckpoints && checkpointedAt != done)
     if (Status status = traced("checkpoint", [&] { return checkpointNow(); }); !status.ok())
       return status;
@@ -236,7 +233,10 @@ void Loop::logEnd(bool isSignalled) {
 
 void Loop::sayEnd(bool isSignalled) {
   std::string result;
-  if (!summary.lastLoss) {
+  if (!summary.lastLoss && isSignalled) {
+    result = text("stopped before a step: the checkpoint is of step ", done,
+                  owesEvaluation ? ", whose evaluation is still to be made" : "");
+  } else if (!summary.lastLoss) {
     result = text("no step left to train: the checkpoint is of step ", done,
                   whyStopped.empty() ? text(", the job ends at step ", lastStep)
                                      : text(", with ", whyStopped));
@@ -259,12 +259,17 @@ void Loop::sayEnd(bool isSignalled) {
   progress->print(result);
 }
 
+/// Leaves `evaluatedAt` as it is if a signal came meanwhile.
 Status Loop::evaluateNow() {
-  auto result = evaluate(*evaluation, job.seed, dividesEvaluation ? options.ranks : nullptr);
+  // Ranks agree on a signal during a step only.
+  auto result = evaluate(*evaluation, job.seed, dividesEvaluation ? options.ranks : nullptr,
+                         options.ranks ? nullptr : options.interrupt);
   if (std::string file = MappedFile::cutOff(); !file.empty())
     return stopForCutOff(file);
   if (!result)
     return result.status();
+  if (result->empty())
+    return {};
   summary.evaluation = std::move(*result);
   evaluatedAt = done;
   // The epoch of the last step, possibly cut short by the end of the job.
@@ -287,6 +292,8 @@ TrainPosition Loop::position() const {
   TrainPosition position = {uint64_t(done), walk->position(), uint64_t(training.dataset->rows()),
                             job.seed,       *job.dataState,   watch->state()};
   lossScale.keep(position.runState);
+  if (owesEvaluation)
+    position.runState[owed] = {double(done)};
   return position;
 }
 

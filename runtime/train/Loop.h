@@ -38,11 +38,14 @@ public:
 
 private:
   using Clock = Progress::Clock;
+  /// The name of a checkpoint's run state if `owesEvaluation`: the step.
+  static constexpr const char *owed = "evaluation due";
 
   Loop(Session &session, const Job &job, const TrainOptions &options, CheckpointFolder checkpoints)
       : session(session), job(job), options(options), vote(options),
         checkpoints(std::move(checkpoints)) {}
 
+  static bool owesEvaluationAt(const TrainPosition &position);
   Status prepare(const Checkpoint *resume);
   Status prepareTraining(const Checkpoint *resume);
   int64_t findEnd();
@@ -72,6 +75,9 @@ private:
   void sayWhatWasMade(bool isSignalled);
 
   Status evaluateNow();
+  Status evaluateAsDue();
+  Status evaluateAsOwed();
+  Status evaluateAtEnd();
   Status drawConclusions();
   Status keepBest();
   Status syncBest();
@@ -127,6 +133,7 @@ private:
   int64_t done = 0;                              ///< steps
   int64_t lastStep = 0;                          ///< to be done
   bool stopped = false;                          ///< by onStep, a signal or an evaluation
+  bool owesEvaluation = false;                   ///< due after this step, left to a resume
   bool keptBest = false;                         ///< since the last `syncBest`
   std::string whyStopped;                        ///< by an evaluation
   int64_t evaluatedAt = -1, checkpointedAt = -1; ///< steps

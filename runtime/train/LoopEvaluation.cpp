@@ -1,5 +1,5 @@
-// Decisions that depend on evaluations during a run: a lower rate, the best checkpoint, early
-// stopping.
+// Evaluations during a run, and the decisions that depend on them: a lower rate, the best
+// checkpoint, early stopping.
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/AtomicFile.h"
@@ -8,6 +8,45 @@
 #include <utility>
 
 namespace gradc::runtime {
+
+/// Evaluates because the job asks for it after this step, unless a signal ends the run first.
+Status Loop::evaluateAsDue() {
+  owesEvaluation = true; // says a checkpoint that is written because a data file was cut off
+  Status status;
+  if (!vote.signal())
+    status = traced("evaluation", [&] { return evaluateNow(); });
+  owesEvaluation = evaluatedAt != done;
+  stopped |= owesEvaluation;
+  return status.ok() && !owesEvaluation ? drawConclusions() : status;
+}
+
+/// Makes the evaluation that the signal prevented, before the first step of the resumed run.
+Status Loop::evaluateAsOwed() {
+  Status status = meet();
+  if (status.ok())
+    status = evaluateAsDue();
+  if (!status.ok() || owesEvaluation)
+    return status;
+  checkpointedAt = -1; // that checkpoint does not have the conclusions
+  sayEpoch(true);
+  lastTime = Clock::now();
+  return {};
+}
+
+/// Evaluates after the last step of the run, unless the job has asked for that anyway.
+Status Loop::evaluateAtEnd() {
+  if (Status status = traced("evaluation", [&] { return evaluateNow(); }); !status.ok())
+    return status;
+  if (evaluatedAt != done) {
+    summary.signal = vote.signal();
+    return {};
+  }
+  if (watch->observeEnd(summary.evaluation, done))
+    if (Status status = keepBest(); !status.ok())
+      return status;
+  sayEpoch(true);
+  return {};
+}
 
 /// Acts on an evaluation that the job asks for.
 Status Loop::drawConclusions() {

@@ -30,6 +30,12 @@ Result<std::unique_ptr<Loop>> Loop::make(Session &session, const Job &job,
   return loop;
 }
 
+/// Whether a signal prevented the evaluation that was due after the checkpoint's step.
+bool Loop::owesEvaluationAt(const TrainPosition &position) {
+  auto found = position.runState.find(owed);
+  return found != position.runState.end() && found->second == std::vector{double(position.step)};
+}
+
 Status Loop::prepare(const Checkpoint *resume) {
   uint64_t wantedSeed = job.seed;
   if (Status status = prepareTraining(resume); !status.ok())
@@ -45,6 +51,7 @@ Status Loop::prepare(const Checkpoint *resume) {
   stopped = !whyStopped.empty();
   if (Status status = prepareOutputs(resume); !status.ok())
     return status;
+  owesEvaluation = resume && evaluation && owesEvaluationAt(resume->position());
   progress.emplace(/*descriptor=*/isFirst(options) ? 1 : -1, options.quiet || !isFirst(options),
                    lastStep, training.dataset->batchSize());
   input.emplace(log, *progress);

@@ -26,8 +26,8 @@ std::atomic<int> interruptedBy{0};
 class SignalGuard {
 public:
   SignalGuard() {
-    // The first signal ends the training after the current step; a second one ends the process at
-    // once. mpirun passes SIGUSR1 on to ranks.
+    // The first signal ends the training after the current step, or between batches of an
+    // evaluation; a second one ends the process at once. mpirun passes SIGUSR1 on to ranks.
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
       handle(signal, int(SA_RESETHAND) | SA_RESTART,
              [](int number, siginfo_t *, void *) { interruptedBy.store(number); });

@@ -200,12 +200,15 @@ std::string rowsLeftOut(const Dataset &dataset, Config data) {
                                                   : text(" of ", dataset.batchSize()));
 }
 
-Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communicator *ranks) {
+Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communicator *ranks,
+                                     const std::atomic<int> *interrupt) {
   MetricTotals totals;
   double losses = 0;
   PhaseWalk walk(phase);
   int64_t rows = 0;
   do {
+    if (interrupt && interrupt->load())
+      return std::vector<Metric>();
     if (Status status = walk.fetch(); !status.ok())
       return status;
     if (walk.batch().rows == 0)

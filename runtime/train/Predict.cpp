@@ -293,9 +293,11 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
   auto phase = Phase::make(session, {&name, 1}, job->evaluationData, *job);
   if (!phase)
     return phase.status();
-  auto metrics = evaluate(*phase, job->seed, nullptr);
+  auto metrics = evaluate(*phase, job->seed, nullptr, line.options.interrupt);
   if (!metrics)
     return metrics.status();
+  if (metrics->empty())
+    return Status::error("stopped before the end of the data");
   const Dataset &dataset = *phase->dataset;
   auto say = [](const std::string &line) { std::puts(printable(line).c_str()); };
   if (std::string rest = rowsLeftOut(dataset, job->evaluationData); !rest.empty())

@@ -73,7 +73,9 @@ struct TrainOptions {
   /// The processes that train together; null for this process alone. Rank 0 writes all files.
   Communicator *ranks = nullptr;
   int servers = 0; ///< number of servers, the last of these ranks, which use no rows
-  /// If it becomes a signal's number, the training ends after the current step.
+  /// If it becomes a signal's number, the training ends after the current step. An evaluation that
+  /// is due then is left to a resume, and one that has begun is broken off; with ranks, which agree
+  /// on the signal during the next step, it is finished first.
   const std::atomic<int> *interrupt = nullptr;
 };
 

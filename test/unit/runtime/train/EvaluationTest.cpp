@@ -1,12 +1,17 @@
 // Actions after evaluations: the best checkpoint, the end of a run.
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/Predict.h"
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -144,6 +149,114 @@ TEST_F(EvaluationTest, AResumeKeepsTheBest) {
             std::string::npos);
   unlink((folder / "run/best.ckpt").c_str());
   EXPECT_NE(train(options).status().message().find("best.ckpt'"), std::string::npos);
+}
+
+/// A run that a signal ends after any step makes the evaluation that is due there when it goes on:
+/// rates, best states, and the end are those of a run that was left alone.
+TEST_F(EvaluationTest, AResumeMakesTheEvaluationThatASignalPrevented) {
+  // No loss is better by so much than the first one.
+  makeWith("every_steps: 2",
+           "schedule { reduce_on_plateau { patience: 1 factor: 0.5 threshold: 1000 absolute: true "
+           "} } early_stopping { patience: 6 min_delta: 1000 } checkpoint { every_steps: 4 best { "
+           "} }",
+           "0.06");
+  TrainOptions options;
+  options.checkpoint = folder / "whole";
+  options.exportPath = folder / "whole.onnx";
+  options.log = folder / "whole.jsonl";
+  auto whole = train(options);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  ASSERT_FALSE(logged(options.log, "plateau", "step").empty());
+  ASSERT_EQ(logged(options.log, "done", "reason")[0], "\"early_stopping\"");
+
+  for (int64_t stop = 1; stop <= whole->steps; ++stop) {
+    std::string name = folder / ("cut" + std::to_string(stop));
+    std::atomic<int> interrupt{0};
+    TrainOptions cut;
+    cut.checkpoint = name;
+    cut.log = name + ".jsonl";
+    cut.interrupt = &interrupt;
+    cut.onStep = [&](const StepReport &report) {
+      if (report.step == stop)
+        interrupt = SIGTERM;
+      return true;
+    };
+    auto first = train(cut);
+    ASSERT_TRUE(first.ok()) << first.status().message();
+    EXPECT_EQ(first->signal, SIGTERM);
+    EXPECT_EQ(first->steps, stop);
+    std::vector<std::string> evaluated = logged(cut.log, "eval", "step");
+    EXPECT_EQ(std::ranges::count(evaluated, std::to_string(stop)), 0);
+
+    interrupt = 0;
+    cut.resume = "latest";
+    cut.exportPath = name + ".onnx";
+    auto rest = train(cut);
+    ASSERT_TRUE(rest.ok()) << rest.status().message();
+    first->losses.insert(first->losses.end(), rest->losses.begin(), rest->losses.end());
+    EXPECT_EQ(first->losses, whole->losses) << stop;
+    for (const char *key : {"step", "loss"})
+      EXPECT_EQ(logged(cut.log, "eval", key), logged(options.log, "eval", key)) << stop;
+    EXPECT_EQ(readFile(cut.exportPath), readFile(options.exportPath)) << stop;
+    EXPECT_EQ(readFile(name + "/best.ckpt"), readFile(options.checkpoint + "/best.ckpt")) << stop;
+    std::string last =
+        CheckpointFolder(options.checkpoint).file(whole->steps).substr(options.checkpoint.size());
+    EXPECT_EQ(readFile(name + last), readFile(options.checkpoint + last)) << stop;
+  }
+}
+
+/// The same, wherever in an evaluation the signal comes.
+TEST_F(EvaluationTest, ASignalBreaksOffAnEvaluation) {
+  writeFile(folder / "many.npz", zip(digits(8001)));
+  std::string job = digitsJob;
+  size_t rows = job.rfind("digits.npz\" rows { begin: 43 }");
+  job.replace(rows, 30, "many.npz\"");
+  make({.job = job + " schedule { reduce_on_plateau { metric: \"loss\" direction: MIN patience: 0 "
+                     "} } checkpoint { best { } }"});
+  TrainOptions options;
+  options.checkpoint = folder / "whole";
+  options.epochs = 3;
+  options.exportPath = folder / "whole.onnx";
+  ASSERT_TRUE(train(options).ok());
+  for (int delay = 0; delay < 20; ++delay) {
+    std::string name = folder / ("cut" + std::to_string(delay));
+    std::atomic<int> interrupt{0};
+    std::thread signal;
+    TrainOptions cut = options;
+    cut.checkpoint = name;
+    cut.exportPath = name + ".onnx";
+    cut.log = name + ".jsonl";
+    cut.interrupt = &interrupt;
+    cut.onStep = [&](const StepReport &report) {
+      if (report.step == 12) // the second epoch's last
+        signal = std::thread([&] {
+          std::this_thread::sleep_for(std::chrono::microseconds(200 * delay));
+          interrupt = SIGINT;
+        });
+      return true;
+    };
+    auto first = train(cut);
+    signal.join();
+    ASSERT_TRUE(first.ok()) << first.status().message();
+    interrupt = 0;
+    cut.resume = "latest";
+    cut.exportPath = name + ".onnx";
+    cut.onStep = {};
+    auto rest = train(cut);
+    ASSERT_TRUE(rest.ok()) << rest.status().message();
+    // A run that ends before its signal is evaluated once more by the second one.
+    std::vector<std::string> evaluated = logged(cut.log, "eval", "step");
+    evaluated.erase(std::unique(evaluated.begin(), evaluated.end()), evaluated.end());
+    EXPECT_EQ(evaluated, (std::vector<std::string>{"6", "12", "18"})) << delay;
+    EXPECT_EQ(readFile(cut.exportPath), readFile(options.exportPath)) << delay;
+  }
+}
+
+TEST_F(EvaluationTest, ASignalEndsTheEvaluateCommandBetweenBatches) {
+  std::atomic<int> interrupt{SIGINT};
+  CommandLine line;
+  line.options.interrupt = &interrupt;
+  EXPECT_EQ(evaluateOn(artifact, line).message(), "stopped before the end of the data");
 }
 
 TEST_F(EvaluationTest, EndsEarlyAndStaysEnded) {
