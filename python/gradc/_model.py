@@ -433,7 +433,8 @@ class Session:
             check(call(self.handle, os.fsencode(path)))
 
     def save(self, path: Path) -> None:
-        """Writes a checkpoint, atomically."""
+        """Writes a checkpoint, atomically. If the session has loaded one of a training, or comes from train, training can resume from it:
+        steps of the session do not move the position in the training data."""
         self._with_path(lib.gradc_checkpoint_save, path)
 
     def load(self, path: Path) -> None:

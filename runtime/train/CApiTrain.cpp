@@ -71,6 +71,9 @@ struct Steps {
   double commonRate;
   Turns turns;
   LossScale lossScale; ///< of steps for which the caller has none
+  /// Of the training whose checkpoint was loaded: what its data's stages found stays true, and the
+  /// session's own steps move neither its place in the data nor what its evaluations say.
+  TrainPosition loaded;
   std::vector<std::unique_ptr<Call>> calls;
 };
 } // namespace
@@ -265,10 +268,11 @@ gradc_status gradc_momentum(const gradc_model *model, const gradc_rate_query *qu
 gradc_status gradc_checkpoint_save(gradc_session *session, const char *path) {
   return cCall([&] {
     session->begun = nullptr;
-    TrainPosition position;
+    Steps &steps = stepsOf(*session);
+    TrainPosition position = steps.loaded;
     position.step = uint64_t(session->step);
     position.seed = session->seed;
-    stepsOf(*session).lossScale.keep(position.runState);
+    steps.lossScale.keep(position.runState);
     return writeCheckpoint(orEmpty(path), *session->session, position);
   });
 }
@@ -284,7 +288,9 @@ gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
       return restored;
     session->step = int64_t(checkpoint->position().step);
     session->seed = checkpoint->position().seed;
-    stepsOf(*session).lossScale.restore(checkpoint->position().runState);
+    Steps &steps = stepsOf(*session);
+    steps.lossScale.restore(checkpoint->position().runState);
+    steps.loaded = checkpoint->position();
     return {};
   });
 }

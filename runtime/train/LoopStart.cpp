@@ -108,6 +108,9 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
   walk.emplace(training);
   if (resume) {
     const TrainPosition &position = resume->position();
+    if (position.rows == 0)
+      return Status::error("cannot resume: the checkpoint has no position in training data: it is "
+                           "of a session's steps, not of a training");
     if (position.rows != uint64_t(dataset.rows()))
       return Status::error(text("cannot resume: the checkpoint was written with ", position.rows,
                                 " training rows, the data now gives ", dataset.rows()));
@@ -188,11 +191,12 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
 /// Reports settings in which the checkpoint differs from the job, and which of the two is used.
 /// `behind`: the result of `findEnd`.
 void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
-  // Skipped rows count in the position but are in no batch.
+  // Skipped rows count in the position but are in no batch. Steps of a session (gradc_train_step)
+  // are no batches of the data.
   if (behind != done && job.data.string("on_error") != "SKIP")
     progress->print(text("the checkpoint was trained with batches of another size than ",
-                         training.dataset->batchSize(), ": steps count on from ", done,
-                         ", and the epochs end at step ", lastStep));
+                         training.dataset->batchSize(), " or by single steps: steps count on from ",
+                         done, ", and the epochs end at step ", lastStep));
   if (wantedSeed != job.seed)
     progress->print(text("the checkpoint was trained with seed ", job.seed,
                          ", which stays; the spec's is ", wantedSeed));

@@ -74,6 +74,21 @@ class Digits(unittest.TestCase):
         one = np.concatenate([trained.session.predict(self.test["images"][i:i + 1]) for i in range(3)])
         np.testing.assert_array_equal(one, scores[:3])
 
+    def test_training_goes_on_from_a_saved_session(self):
+        whole = gradc.train(self.model, epochs=3)
+        trained = gradc.train(self.model, epochs=2)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.ckpt")
+            trained.session.save(path)
+            rest = gradc.train(self.model, epochs=3, resume=path)
+            self.assertEqual((rest.steps, rest.loss, rest.metric), (whole.steps, whole.loss, whole.metric))
+            trained.session.step(self.batch())
+            trained.session.save(path)
+            self.assertEqual(gradc.train(self.model, epochs=3, resume=path).steps, whole.steps + 1)
+            self.model.session().save(path)
+            with self.assertRaisesRegex(gradc.Error, "cannot resume: the checkpoint has no position in training data"):
+                gradc.train(self.model, resume=path)
+
     def test_an_output_is_as_long_as_its_run_finds(self):
         model = Model("positions")
         model.output(model.node("NonZero", [model.input("x", FLOAT, [3, 4])], ["positions"], "nonzero"), INT64, [2, "K"])

@@ -1,6 +1,7 @@
 // Checkpoints in their folder, and resuming from them.
 #include "test/unit/runtime/train/TrainModel.h"
 
+#include "runtime/include/gradc/gradc.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/RunFolder.h"
@@ -256,11 +257,15 @@ TEST_F(ResumeTest, RunsOfAnotherModelArePassedOver) {
   EXPECT_EQ(trainTo("w", 9, "latest"), other);
 }
 
-TEST_F(ResumeTest, WhatTheDataWasStandardizedByIsInTheCheckpoint) {
+std::string standardizedJob() {
   std::string job = digitsJob, map = "map { field: \"images\" cast: F32 scale: 0.01 }";
   for (size_t at; (at = job.find(map)) != job.npos;)
     job.replace(at, map.size(), "map { field: \"images\" standardize { } } parallelism: 2");
-  make({.job = job});
+  return job;
+}
+
+TEST_F(ResumeTest, WhatTheDataWasStandardizedByIsInTheCheckpoint) {
+  make({.job = standardizedJob()});
   TrainOptions options;
   options.steps = 20;
   auto whole = train(options);
@@ -277,6 +282,70 @@ TEST_F(ResumeTest, WhatTheDataWasStandardizedByIsInTheCheckpoint) {
   ASSERT_TRUE(rest.ok()) << rest.status().message();
   EXPECT_TRUE(std::equal(rest->losses.begin(), rest->losses.end(), whole->losses.begin() + 9));
   EXPECT_EQ(rest->evaluation.front().value, whole->evaluation.front().value);
+}
+
+/// The C interface's sessions write what they have loaded.
+TEST_F(ResumeTest, ASavedSessionIsACheckpointOfItsTraining) {
+  make({.job = standardizedJob()});
+  TrainOptions options;
+  options.steps = 20;
+  options.checkpoint = folder / "whole";
+  auto whole = train(options);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  options.steps = 9;
+  options.checkpoint = folder / "run";
+  ASSERT_TRUE(train(options).ok());
+
+  gradc_model *model = nullptr;
+  gradc_session *session = nullptr;
+  ASSERT_EQ(gradc_open_memory(blob.data(), blob.size(), &model), GRADC_OK) << gradc_last_error();
+  ASSERT_EQ(gradc_session_create(model, nullptr, &session), GRADC_OK) << gradc_last_error();
+  std::string loaded = folder / "run/step-9.ckpt", saved = folder / "saved.ckpt";
+  auto save = [&] {
+    EXPECT_EQ(gradc_checkpoint_save(session, saved.c_str()), GRADC_OK) << gradc_last_error();
+  };
+  auto resume = [&] {
+    TrainOptions resumed;
+    resumed.steps = 20;
+    resumed.resume = saved;
+    return train(resumed);
+  };
+  save();
+  EXPECT_EQ(resume().status().message(),
+            "cannot resume: the checkpoint has no position in training data: it is of a session's "
+            "steps, not of a training");
+  ASSERT_EQ(gradc_checkpoint_load(session, loaded.c_str()), GRADC_OK) << gradc_last_error();
+  save();
+  EXPECT_EQ(readFile(saved), readFile(loaded));
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"evaluate", "--checkpoint", saved}), 0);
+  EXPECT_NE(testing::internal::GetCapturedStdout().find("saved.ckpt"), std::string::npos);
+  auto rest = resume();
+  ASSERT_TRUE(rest.ok()) << rest.status().message();
+  EXPECT_TRUE(std::equal(rest->losses.begin(), rest->losses.end(), whole->losses.begin() + 9));
+
+  // A step of the session counts, but the next batch stays the next one.
+  std::vector<float> images(8 * 4, 0.5f);
+  std::vector<int64_t> labels(8, 3);
+  const void *data[] = {images.data(), labels.data()};
+  ASSERT_EQ(gradc_train_step(session, data, 2, 8, 0, nullptr), GRADC_OK) << gradc_last_error();
+  save();
+  auto checkpoint = Checkpoint::open(saved), before = Checkpoint::open(loaded);
+  ASSERT_TRUE(checkpoint.ok() && before.ok());
+  EXPECT_EQ(checkpoint->position().step, 10u);
+  EXPECT_EQ(checkpoint->position().data, before->position().data);
+  EXPECT_EQ(checkpoint->position().dataState, before->position().dataState);
+  EXPECT_EQ(checkpoint->position().runState, before->position().runState);
+  rest = resume();
+  ASSERT_TRUE(rest.ok()) << rest.status().message();
+  EXPECT_EQ(rest->losses.size(), 10u);
+
+  // A reset takes it back to the model's weights, which are of no training.
+  ASSERT_EQ(gradc_state_reset(session), GRADC_OK);
+  save();
+  EXPECT_FALSE(resume().ok());
+  gradc_session_free(session);
+  gradc_close(model);
 }
 
 } // namespace
