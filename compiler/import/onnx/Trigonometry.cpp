@@ -1,8 +1,10 @@
 // ONNX's trigonometric and hyperbolic functions. The formulas keep their accuracy near 0, overflow
-// only if the result does, and have finite gradients wherever the function has a gradient.
+// only if the result does, and have the function's gradient everywhere: finite, or infinite at the
+// end of its range.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -26,8 +28,11 @@ Expr sqrt(Expr x) { return x.apply<SqrtOp>(); }
 Expr atan(Expr x) { return x.apply<AtanOp>(); }
 
 Expr tan(Expr x) { return x.apply<SinOp>() / x.apply<CosOp>(); }
-Expr asin(Expr x) { return atan(x / sqrt((1 - x) * (1 + x))); }
-Expr acos(Expr x) { return atan(sqrt((1 - x) / (1 + x))) * 2; }
+/// For y = asin(x), tan(y / 2) = x / (1 + sqrt(1 - x^2)). The two roots are separate: at -1 and 1
+/// the gradient of one is infinite, and that of their product would be infinity times 0.
+Expr asin(Expr x) { return atan(x / (1 + sqrt(1 - x) * sqrt(1 + x))) * 2; }
+/// For y = acos(x), tan(y / 4) = sqrt(1 - x) / (sqrt(2) + sqrt(1 + x)).
+Expr acos(Expr x) { return atan(sqrt(1 - x) / (std::numbers::sqrt2 + sqrt(1 + x))) * 4; }
 Expr sinh(Expr x) { return (expm1(x) - expm1(-x)) * 0.5; }
 Expr cosh(Expr x) { return (exp(x) + exp(-x)) * 0.5; }
 Expr atanh(Expr x) { return (log1p(x) - log1p(-x)) * 0.5; }
@@ -36,16 +41,17 @@ Expr acosh(Expr x) {
   Expr t = x - 1;
   return log1p(t + sqrt(t) * sqrt(t + 2));
 }
-/// Up to 1, uses atanh, which is odd and smooth at 0; above 1, uses ln(a + sqrt(1 + a^2)), factored
-/// so that a^2 does not overflow.
+/// Below 1, uses atanh, which is odd and smooth at 0; from 1 on, uses ln(a + sqrt(1 + a^2)),
+/// factored so that a^2 does not overflow.
 Expr asinh(Expr x) {
   Builder &b = x.getBuilder();
   Expr inner = x.with(x.getBuilder().createOrFold<ClampOp>(x.getLoc(), x, b.getF64FloatAttr(-1),
                                                            b.getF64FloatAttr(1)));
   Expr near = atanh(inner / sqrt(inner * inner + 1));
-  Expr magnitude = x.apply<AbsOp>(), a = magnitude.apply<MaxOp>(x.splat(1)), inverse = 1 / a;
-  Expr far = a.apply<LogOp>() + log1p(sqrt(inverse * inverse + 1));
+  Expr magnitude = x.apply<AbsOp>();
   Expr isNear = magnitude.compare(ComparePredicate::lt, x.splat(1));
+  Expr a = isNear.select(x.splat(1), magnitude), inverse = 1 / a;
+  Expr far = a.apply<LogOp>() + log1p(sqrt(inverse * inverse + 1));
   return isNear.select(near, far * x.apply<SignOp>());
 }
 } // namespace

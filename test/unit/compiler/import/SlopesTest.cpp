@@ -1,0 +1,110 @@
+// First and second derivatives where a formula has a corner, a tie or a limit. The numbers are
+// PyTorch's, or the function's own where it has a derivative and PyTorch does not compute it.
+#include "dialects/Pch.h"
+
+#include "OneNode.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+
+using Shape = OneNode::Shape;
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr int32_t FLOAT16 = 10;            ///< of TensorProto
+constexpr int32_t STRING = 3, STRINGS = 8; ///< of AttributeProto
+
+class SlopesTest : public OneNodeTest {
+protected:
+  /// The derivatives of the sum of y0 by the first of `inputs`, of the sum of that by the second,
+  /// ...
+  std::vector<Floats> slopes(OneNode one, ArrayRef<StringRef> inputs) {
+    onnx::OperatorSetIdProto &opset = *one.model.add_opset_import();
+    opset.set_domain("ai.onnx.preview.training");
+    opset.set_version(1);
+    onnx::GraphProto &graph = *one.model.mutable_graph();
+    std::string of = "y0";
+    for (StringRef x : inputs) {
+      onnx::NodeProto &node = *graph.add_node();
+      node.set_op_type("Gradient");
+      node.set_domain("ai.onnx.preview.training");
+      node.set_name("slope of " + of);
+      node.add_input(x.str());
+      onnx::AttributeProto &xs = *node.add_attribute(), &y = *node.add_attribute();
+      xs.set_name("xs");
+      xs.set_type(STRINGS);
+      xs.add_strings(x.str());
+      y.set_name("y");
+      y.set_type(STRING);
+      y.set_s(of);
+      of += "'";
+      node.add_output(of);
+      graph.add_output()->set_name(of);
+    }
+    return values(one);
+  }
+
+  void expectNear(const Floats &found, const Floats &expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (auto [k, value] : llvm::enumerate(expected))
+      if (found[k] != value) // infinities have no difference
+        EXPECT_NEAR(found[k], value, 1e-5) << "element " << k;
+  }
+  void expectSlopes(const OneNode &one, const Floats &first, const Floats &second = {}) {
+    auto found = slopes(one, {"x0", "x0"});
+    ASSERT_EQ(found.size(), 2u) << everything();
+    expectNear(found[0], first);
+    if (!second.empty())
+      expectNear(found[1], second);
+  }
+
+private:
+  /// All results but the node's own.
+  std::vector<Floats> values(const OneNode &one) {
+    auto imported = import(one);
+    if (failed(imported))
+      return {};
+    PassManager passes(&context);
+    passes.addPass(createDifferentiate());
+    if (failed(passes.run(*imported->module)))
+      return {};
+    auto forward = imported->module->lookupSymbol<func::FuncOp>("forward");
+    std::vector<HostTensor> arguments;
+    for (auto [type, numbers] : llvm::zip(forward.getArgumentTypes(), one.data)) {
+      arguments.emplace_back(cast<RankedTensorType>(type));
+      for (auto [i, number] : llvm::enumerate(numbers))
+        arguments.back().setFloat(int64_t(i), number);
+    }
+    std::vector<Floats> all;
+    for (const HostTensor &result : Interpreter(*imported->module).run(forward, arguments)) {
+      all.emplace_back();
+      for (int64_t i = 0; i < result.size(); ++i)
+        all.back().push_back(float(result.getFloat(i)));
+    }
+    all.erase(all.begin());
+    return all;
+  }
+};
+
+OneNode of(const char *op, const Floats &x, int32_t type = 1) {
+  return OneNode(op, 22).input({int64_t(x.size())}, x, type);
+}
+
+TEST_F(SlopesTest, AsinhIsSmoothWhereItsFormulasMeet) {
+  expectSlopes(of("Asinh", {-2, -1, -0.5, 0, 1, 1.0000001, 2}),
+               {0.4472136, 0.7071068, 0.8944272, 1, 0.7071068, 0.7071068, 0.4472136},
+               {0.1788854, 0.3535534, 0.3577709, 0, -0.3535534, -0.3535534, -0.1788854});
+}
+
+TEST_F(SlopesTest, ArcsAreSteepAtTheirEnds) {
+  expectSlopes(of("Asin", {-1, -0.5, 0, 0.5, 1}), {inf, 1.1547005, 1, 1.1547005, inf});
+  expectSlopes(of("Acos", {-1, -0.5, 0, 0.5, 1}), {-inf, -1.1547005, -1, -1.1547005, -inf});
+  expectSlopes(of("Asin", {-0.5, 0, 0.5}), {1.1547005, 1, 1.1547005}, {-0.7698004, 0, 0.7698004});
+  expectSlopes(of("Acos", {-0.5, 0, 0.5}), {-1.1547005, -1, -1.1547005},
+               {0.7698004, 0, -0.7698004});
+}
+
+} // namespace
