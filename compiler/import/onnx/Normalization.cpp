@@ -1,6 +1,7 @@
 // Softmax, LogSoftmax, layer, RMS, instance, group and Lp normalization, LRN.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Norm.h"
 #include "compiler/import/onnx/Window.h"
 
 using namespace mlir;
@@ -110,6 +111,15 @@ static LogicalResult importRmsNormalization(Node &n) {
   return n.set(y.cast(n.element(1)) * n.expr(n.broadcast(n.operand(1), n.shape(0))));
 }
 
+Expr gradc::normOf(Expr sum, int64_t p) {
+  if (p == 1)
+    return sum;
+  Expr isZero = sum.compare(ComparePredicate::eq, sum.splat(0));
+  Expr base = isZero.select(sum.splat(1), sum);
+  Expr root = p == 2 ? base.apply<SqrtOp>() : base.apply<PowOp>(base.splat(1.0 / double(p)));
+  return isZero.select(sum.splat(0), root);
+}
+
 /// x / |x| along a dim, with the 1-norm or the 2-norm; 0 if the norm is 0.
 static LogicalResult importLpNormalization(Node &n) {
   int64_t p = n.integer("p", 2);
@@ -118,10 +128,8 @@ static LogicalResult importLpNormalization(Node &n) {
     return failure();
   if (p != 1 && p != 2)
     return n.error() << "expected p = 1 or p = 2, found " << p;
-  Expr x = n.expr(0u), sum = (p == 1 ? x.apply<AbsOp>() : x * x).sum({*dim});
-  // The root has no derivative at 0, so 0 is replaced first.
-  sum = sum.compare(ComparePredicate::eq, sum.splat(0)).select(sum.splat(1), sum);
-  Expr norm = p == 1 ? sum : sum.apply<SqrtOp>();
+  Expr x = n.expr(0u), norm = normOf((p == 1 ? x.apply<AbsOp>() : x * x).sum({*dim}), p);
+  norm = norm.compare(ComparePredicate::eq, norm.splat(0)).select(norm.splat(1), norm);
   return n.set(x / norm.broadcast(x.type(), otherDims(n.rank(0), {*dim})));
 }
 

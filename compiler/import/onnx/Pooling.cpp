@@ -1,6 +1,7 @@
 // Pools: reductions over windows. Internally, spatial dims come first, as in convolutions.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Norm.h"
 #include "compiler/import/onnx/Window.h"
 
 using namespace mlir;
@@ -116,12 +117,6 @@ static Expr power(Expr x, int64_t p) {
   return x.apply<AbsOp>().apply<PowOp>(x.splat(double(p)));
 }
 
-static Expr root(Expr x, int64_t p) {
-  if (p == 1)
-    return x;
-  return p == 2 ? x.apply<SqrtOp>() : x.apply<PowOp>(x.splat(1.0 / double(p)));
-}
-
 static FailureOr<int64_t> readPower(Node &n) {
   int64_t p = n.integer("p", 2);
   if (p < 1)
@@ -135,7 +130,7 @@ static LogicalResult importLpPool(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(p) || failed(pool))
     return failure();
   Expr sum = windowSum(n, power(spatialFirst(n.expr(0u)), *p), pool->window);
-  return n.set(channelsSecond(root(sum, *p)));
+  return n.set(channelsSecond(normOf(sum, *p)));
 }
 
 /// The position in operand 0 of tap `index` [o..., N, C] of each window: row-major, or with spatial
@@ -198,7 +193,7 @@ template <typename Op> static LogicalResult importGlobalPool(Node &n) {
   x = x.with(n.builder().createOrFold<Op>(n.loc(), x,
                                           llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0) - 2))));
   if (std::is_same_v<Op, ReduceSumOp>)
-    x = root(x, p);
+    x = normOf(x, p);
   SmallVector<int64_t> shape(n.rank(0), 1);
   shape[0] = n.shape(0)[0];
   shape[1] = n.shape(0)[1];

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Norm.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -17,7 +18,7 @@ template <typename Op> Expr reduce(Expr x, ArrayRef<int64_t> dims) {
 Expr square(Expr x) { return x * x; }
 Expr sumOf(Expr x, ArrayRef<int64_t> dims) { return x.sum(dims); }
 Expr l1(Expr x, ArrayRef<int64_t> dims) { return x.apply<AbsOp>().sum(dims); }
-Expr l2(Expr x, ArrayRef<int64_t> dims) { return square(x).sum(dims).apply<SqrtOp>(); }
+Expr l2(Expr x, ArrayRef<int64_t> dims) { return normOf(square(x).sum(dims), 2); }
 Expr sumSquare(Expr x, ArrayRef<int64_t> dims) { return square(x).sum(dims); }
 Expr logSum(Expr x, ArrayRef<int64_t> dims) { return x.sum(dims).apply<LogOp>(); }
 /// Subtracts the maximum first, if it is finite.

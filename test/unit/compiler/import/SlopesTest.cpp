@@ -107,4 +107,18 @@ TEST_F(SlopesTest, ArcsAreSteepAtTheirEnds) {
                {0.7698004, 0, -0.7698004});
 }
 
+TEST_F(SlopesTest, NormsOfZerosAreFlat) {
+  auto rows = [](const char *op, int64_t opset) {
+    return OneNode(op, opset).input({2, 2}, {3, 4, 0, 0});
+  };
+  expectSlopes(rows("ReduceL2", 18).ints({1}), {0.6, 0.8, 0, 0}, {0.032, -0.024, 0, 0});
+  expectSlopes(rows("LpNormalization", 22).set("p", int64_t(2)), {0.032, -0.024, 1, 1});
+  for (int64_t p : {2, 3}) {
+    float of34 = p == 2 ? 0.6f : 0.4448514f;
+    float of43 = p == 2 ? 0.8f : 0.7908468f;
+    expectSlopes(OneNode("GlobalLpPool", 22).input({2, 1, 2}, {3, 4, 0, 0}).set("p", p),
+                 {of34, of43, 0, 0});
+  }
+}
+
 } // namespace
