@@ -171,6 +171,34 @@ Value logOfPlusOne(Value value) {
   return exponential ? exponential.getOperand() : Value();
 }
 
+/// Whether `value` is max(x, 0).
+bool isPositivePart(Value value, Value x) {
+  if (auto relu = value.getDefiningOp<ReluOp>())
+    return relu.getOperand() == x;
+  if (auto clamp = value.getDefiningOp<ClampOp>())
+    return clamp.getOperand() == x && clamp.getLow().isZero() && clamp.getHigh().isInfinity() &&
+           !clamp.getHigh().isNegative();
+  auto larger = value.getDefiningOp<MaxOp>();
+  return larger && numberOf(otherOperand(larger, x)) == 0.0;
+}
+
+/// Whether `value` is -|x|, perhaps as x > 0 ? -x : x.
+bool isNegativeSize(Value value, Value x) {
+  auto negationOf = [](Value of) {
+    auto negated = ownedBy<NegOp>(of);
+    return negated ? negated.getOperand() : Value();
+  };
+  if (auto select = ownedBy<SelectOp>(value)) {
+    auto compare = select.getCondition().getDefiningOp<CompareOp>();
+    return compare && compare.getPredicate() == ComparePredicate::gt && compare.getLhs() == x &&
+           numberOf(compare.getRhs()) == 0.0 && negationOf(select.getOnTrue()) == x &&
+           select.getOnFalse() == x;
+  }
+  Value negated = negationOf(value);
+  auto size = negated ? ownedBy<AbsOp>(negated) : AbsOp();
+  return size && size.getOperand() == x;
+}
+
 /// Whether `argument` is ln(1 + e^x), or max(x, 0) + ln(1 + e^-|x|), which does not overflow.
 std::optional<double> isSoftplus(Value x, Value argument, double) {
   if (logOfPlusOne(argument) == x)
@@ -179,11 +207,9 @@ std::optional<double> isSoftplus(Value x, Value argument, double) {
   if (!sum)
     return std::nullopt;
   for (unsigned i : {0u, 1u}) {
-    auto positive = ownedBy<MaxOp>(sum->getOperand(i));
     Value exponent = logOfPlusOne(sum->getOperand(1 - i));
-    auto negated = exponent ? ownedBy<NegOp>(exponent) : NegOp();
-    auto size = negated ? ownedBy<AbsOp>(negated.getOperand()) : AbsOp();
-    if (positive && size && size.getOperand() == x && numberOf(otherOperand(positive, x)) == 0.0)
+    if (exponent && isNegativeSize(exponent, x) && sum->getOperand(i).hasOneUse() &&
+        isPositivePart(sum->getOperand(i), x))
       return 1;
   }
   return std::nullopt;

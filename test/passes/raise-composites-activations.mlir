@@ -181,7 +181,26 @@ func.func @swish_of_parts(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
   return %y : tensor<4x8xbf16>
 }
 
-// Softplus as the importer writes it: max(x, 0) + ln(1 + e^-|x|).
+// Softplus as the importer writes it: max(x, 0) + ln(1 + e^(x > 0 ? -x : x)).
+// CHECK-LABEL: @mish_of_import
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
+// CHECK-NEXT: %[[Y:.*]] = grad.mish %[[X]] : tensor<4x8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @mish_of_import(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %zero = grad.constant dense<0.0> : tensor<4x8xf32>
+  %c = grad.compare gt %x, %zero : tensor<4x8xf32>
+  %n = grad.neg %x : tensor<4x8xf32>
+  %a = grad.select %c, %n, %x : tensor<4x8xf32>
+  %e = grad.exp %a : tensor<4x8xf32>
+  %l = grad.log1p %e : tensor<4x8xf32>
+  %p = grad.clamp %x, 0.0, 0x7FF0000000000000 : tensor<4x8xf32>
+  %s = grad.add %p, %l : tensor<4x8xf32>
+  %t = grad.tanh %s : tensor<4x8xf32>
+  %y = grad.mul %x, %t : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// max(x, 0) + ln(1 + e^-|x|).
 // CHECK-LABEL: @mish
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>
 // CHECK-NEXT: %[[Y:.*]] = grad.mish %[[X]] : tensor<4x8xf32>

@@ -10,18 +10,23 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-Expr atLeastZero(Expr x) { return x.compare(ComparePredicate::ge, x.splat(0)); }
+/// Where an activation has two slopes at 0, PyTorch's is that of the negative side.
+Expr isPositive(Expr x) { return x.compare(ComparePredicate::gt, x.splat(0)); }
 Expr sigmoid(Expr x) { return x.apply<SigmoidOp>(); }
-/// e^x - 1 of the negative part of x.
-Expr negativeExpm1(Expr x) { return x.apply<MinOp>(x.splat(0)).apply<Expm1Op>(); }
-/// ln(1 + e^x). `maximum` splits its gradient at 0, so the derivative is correct at 0 as well.
-Expr softplus(Expr x) {
-  return x.apply<MaxOp>(x.splat(0)) + (-x.apply<AbsOp>()).apply<ExpOp>().apply<Log1pOp>();
-}
 Expr clamp(Expr x, double low, double high) {
   Builder &b = x.getBuilder();
   return x.with(x.getBuilder().createOrFold<ClampOp>(x.getLoc(), x, b.getF64FloatAttr(low),
                                                      b.getF64FloatAttr(high)));
+}
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// e^x - 1 for x <= 0. Larger x are limited, but not to 0: the gradient of `clamp` ends at a limit.
+Expr negativeExpm1(Expr x) { return clamp(x, -infinity, 1).apply<Expm1Op>(); }
+/// ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|). At 0 both parts are those of the negative side, so
+/// that all derivatives are correct there. The gradient of `clamp` reads x, so that it can compute
+/// the rest again; that of `relu` would read its result.
+Expr softplus(Expr x) {
+  Expr exponent = isPositive(x).select(-x, x);
+  return clamp(x, 0, infinity) + exponent.apply<ExpOp>().apply<Log1pOp>();
 }
 
 /// A function of one float tensor and the node's attributes.
@@ -32,21 +37,19 @@ template <Expr (*formula)(Node &, Expr)> LogicalResult activation(Node &n) {
 }
 
 Expr importSigmoid(Node &, Expr x) { return sigmoid(x); }
-Expr leakyRelu(Expr x, Expr slope) {
-  return x.compare(ComparePredicate::gt, x.splat(0)).select(x, x * slope); // at 0, the slope
-}
+Expr leakyRelu(Expr x, Expr slope) { return isPositive(x).select(x, x * slope); }
 Expr leakyRelu(Expr x, double alpha) { return leakyRelu(x, x.splat(alpha)); }
 Expr importLeakyRelu(Node &n, Expr x) { return leakyRelu(x, n.real("alpha", 0.01f)); }
-Expr elu(Expr x, double alpha) { return atLeastZero(x).select(x, negativeExpm1(x) * alpha); }
+Expr elu(Expr x, double alpha) { return isPositive(x).select(x, negativeExpm1(x) * alpha); }
 Expr importElu(Node &n, Expr x) { return elu(x, n.real("alpha", 1)); }
 Expr selu(Node &n, Expr x) {
   double alpha = n.real("alpha", 1.67326319217681884765625f);
   double gamma = n.real("gamma", 1.05070102214813232421875f);
-  return atLeastZero(x).select(x, negativeExpm1(x) * alpha) * gamma;
+  return elu(x, alpha) * gamma;
 }
 Expr celu(Node &n, Expr x) {
   double alpha = n.real("alpha", 1);
-  return atLeastZero(x).select(x, negativeExpm1(x / alpha) * alpha);
+  return isPositive(x).select(x, negativeExpm1(x / alpha) * alpha);
 }
 Expr thresholdedRelu(Expr x, double alpha) {
   return x.compare(ComparePredicate::gt, x.splat(alpha)).select(x, x.splat(0));

@@ -107,6 +107,20 @@ TEST_F(SlopesTest, ArcsAreSteepAtTheirEnds) {
                {0.7698004, 0, -0.7698004});
 }
 
+TEST_F(SlopesTest, SoftplusIsSmooth) {
+  expectSlopes(of("Softplus", {-1, -0.0, 0, 1, -200, 200}), {0.2689414, 0.5, 0.5, 0.7310586, 0, 1},
+               {0.1966119, 0.25, 0.25, 0.1966119, 0, 0});
+}
+
+TEST_F(SlopesTest, ExponentialUnitsHaveTheNegativeSlopeAtZero) {
+  expectSlopes(of("Selu", {-1, -0.0, 0, 1}), {0.6467686, 1.7580993, 1.7580993, 1.0507010},
+               {0.6467686, 1.7580993, 1.7580993, 0});
+  expectSlopes(of("Elu", {-1, -0.0, 0, 1}).set("alpha", 2.0), {0.7357589, 2, 2, 1},
+               {0.7357589, 2, 2, 0});
+  expectSlopes(of("Celu", {-1, -0.0, 0, 1}).set("alpha", 2.0), {0.6065307, 1, 1, 1},
+               {0.3032653, 0.5, 0.5, 0});
+}
+
 TEST_F(SlopesTest, NormsOfZerosAreFlat) {
   auto rows = [](const char *op, int64_t opset) {
     return OneNode(op, opset).input({2, 2}, {3, 4, 0, 0});
