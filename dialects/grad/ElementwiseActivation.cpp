@@ -1,6 +1,7 @@
 // Activation functions, written so that no intermediate overflows if the result does not.
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Pointwise.h"
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -10,6 +11,9 @@ using namespace mlir::grad;
 // sqrt(2 / pi) and the cubic coefficient of GELU's tanh form.
 static constexpr double geluScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 static constexpr double geluCubic = 0.044715;
+// From here on GELU's tanh is 1 in every type, and its slope 0. The square in that slope's other
+// factor is limited to it, since an overflow times 0 would be NaN.
+static constexpr double geluEnd = 10;
 
 double TanhOp::evaluateScalar(double x) { return std::tanh(x); }
 Scalar TanhOp::lowerScalar(Scalar x) { return x.apply<math::TanhOp>(); }
@@ -66,7 +70,8 @@ LogicalResult GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGradien
 void GeluGradOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   auto slope = getApproximate() ? [](double x) {
     double t = std::tanh(geluScale * (x + geluCubic * x * x * x));
-    double inner = geluScale * (1 + 3 * geluCubic * x * x);
+    double limited = std::clamp(x, -geluEnd, geluEnd);
+    double inner = geluScale * (1 + 3 * geluCubic * limited * limited);
     return (1 + t) / 2 + x / 2 * (1 - t * t) * inner;
   } : [](double x) {
     double density = std::numbers::inv_sqrtpi / std::numbers::sqrt2 * std::exp(-x * x / 2);
@@ -81,7 +86,9 @@ SmallVector<Value> GeluGradOp::decompose(OpBuilder &builder) {
   Expr dy = x.with(getGradient());
   if (getApproximate()) {
     Expr t = (geluScale * (x + geluCubic * (x * x * x))).apply<TanhOp>();
-    Expr inner = geluScale * (1 + 3 * geluCubic * (x * x));
+    Expr limited =
+        x.with(builder.createOrFold<ClampOp>(getLoc(), x, APFloat(-geluEnd), APFloat(geluEnd)));
+    Expr inner = geluScale * (1 + 3 * geluCubic * (limited * limited));
     return {dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner)};
   }
   Expr cumulative = 0.5 * (1 + (x * (1 / std::numbers::sqrt2)).apply<ErfOp>());

@@ -91,6 +91,28 @@ func.func @mish_far() -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
+// Far out the slope of the tanh form is 0 or 1; so is that of its parts, whose powers do not overflow.
+// CHECK-LABEL: @gelu_slope_far
+// CHECK-DAG: dense<[0.000000e+00, 0.000000e+00, 1.000000e+00, 1.000000e+00, {{0x[7F]E00}}]> : tensor<5xf16>
+// CHECK-DAG: dense<[0.000000e+00, 0.000000e+00, 1.000000e+00, 1.000000e+00, 1.000000e+00]> : tensor<5xf32>
+// CHECK-DAG: dense<[0.000000e+00, 1.000000e+00]> : tensor<2xf64>
+// PARTS-LABEL: @gelu_slope_far
+// PARTS-DAG: dense<[0.000000e+00, 0.000000e+00, 1.000000e+00, 1.000000e+00, {{0x[7F]E00}}]> : tensor<5xf16>
+// PARTS-DAG: dense<[0.000000e+00, 0.000000e+00, 1.000000e+00, 1.000000e+00, 1.000000e+00]> : tensor<5xf32>
+// PARTS-DAG: dense<[0.000000e+00, 1.000000e+00]> : tensor<2xf64>
+func.func @gelu_slope_far() -> (tensor<5xf16>, tensor<5xf32>, tensor<2xf64>) {
+  %h = grad.constant dense<[-300.0, -256.0, 255.0, 60000.0, 0x7E00]> : tensor<5xf16>
+  %hg = grad.constant dense<1.0> : tensor<5xf16>
+  %0 = grad.gelu_grad %h, %hg {approximate} : tensor<5xf16>
+  %x = grad.constant dense<[-3.0e38, -2.0e19, 20.0, 2.0e19, 3.0e38]> : tensor<5xf32>
+  %g = grad.constant dense<1.0> : tensor<5xf32>
+  %1 = grad.gelu_grad %x, %g {approximate} : tensor<5xf32>
+  %d = grad.constant dense<[-1.0e160, 1.0e160]> : tensor<2xf64>
+  %dg = grad.constant dense<1.0> : tensor<2xf64>
+  %2 = grad.gelu_grad %d, %dg {approximate} : tensor<2xf64>
+  return %0, %1, %2 : tensor<5xf16>, tensor<5xf32>, tensor<2xf64>
+}
+
 // The gradient uses the result, so the operand need not be saved. It is 0 at 0.
 // GRAD-LABEL: @grad_relu
 // GRAD: %[[Y:.*]] = grad.relu

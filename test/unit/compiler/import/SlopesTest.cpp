@@ -135,4 +135,14 @@ TEST_F(SlopesTest, NormsOfZerosAreFlat) {
   }
 }
 
+TEST_F(SlopesTest, GeluIsFlatFarOut) {
+  auto tanhForm = [](const Floats &x, int32_t type) {
+    return of("Gelu", x, type).set("approximate", "tanh");
+  };
+  Floats flat{0, 0, 1, 1, 1};
+  expectSlopes(tanhForm({-300, -256, 255, 256, 300}, FLOAT16), flat);
+  expectSlopes(tanhForm({-3e38, -2e19, 20, 2e19, 3e38}, 1), flat);
+  expectSlopes(tanhForm({-1, 0, 1}, 1), {-0.0829641, 0.5, 1.0829641});
+}
+
 } // namespace
