@@ -85,14 +85,26 @@ Pair RemOp::backward(Expr a, Expr b, Expr, Expr dy) {
 
 // Powers ------------------------------------------------------------------------------------------
 
+/// Below it, 1 / x may be infinite.
+static double smallestNormal(Type element) {
+  const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
+  return APFloat::getSmallestNormalized(semantics).convertToDouble();
+}
+
 double PowOp::evaluateScalar(double a, double b) { return std::pow(a, b); }
 Scalar PowOp::lowerScalar(Scalar a, Scalar b) { return a.apply<math::PowFOp>(Value(b)); }
 Pair PowOp::backward(Expr a, Expr b, Expr y, Expr dy) {
   Expr zero = a.splat(0), one = a.splat(1);
-  // b a^(b-1) is 0 at b = 0 for every a: the exponent is moved away before 0 * inf arises.
-  Expr exponent = b.compare(ComparePredicate::eq, zero).select(one, b) - 1;
+  bool isConstant = matchPattern(b.get(), m_Constant());
+  // b a^(b-1) is 0 at b = 0 for every a: the exponent is moved away before 0 * inf arises. Only
+  // there, because its own derivative by b is a^-1; a constant exponent stays a constant.
+  double least = smallestNormal(a.type().getElementType());
+  Expr moved = isConstant
+                   ? one
+                   : a.apply<AbsOp>().compare(ComparePredicate::lt, a.splat(least)).select(one, b);
+  Expr exponent = b.compare(ComparePredicate::eq, zero).select(moved, b) - 1;
   Expr da = dy * b * a.apply<PowOp>(exponent);
-  if (matchPattern(b.get(), m_Constant()))
+  if (isConstant)
     return {da, {}};
   // 0^b stays 0 around a positive b, so its derivative is 0, not 0 * log(0).
   Expr flat =

@@ -145,4 +145,12 @@ TEST_F(SlopesTest, GeluIsFlatFarOut) {
   expectSlopes(tanhForm({-1, 0, 1}, 1), {-0.0829641, 0.5, 1.0829641});
 }
 
+TEST_F(SlopesTest, PowersChangeWithTheirExponentAtZero) {
+  OneNode power = of("Pow", {2, 2, 4, 0.5, 0}).input({5}, {0, 1, 0, 0, 0});
+  auto found = slopes(power, {"x0", "x1"});
+  ASSERT_EQ(found.size(), 2u) << everything();
+  expectNear(found[0], {0, 1, 0, 0, 0});
+  expectNear(found[1], {0.5, 1.6931472, 0.25, 2, 1});
+}
+
 } // namespace
