@@ -124,10 +124,7 @@ def Grad_MulOp : Grad_NumberBinaryOp<"mul", "a * b", [Commutative]> { let cheap 
 def Grad_DivOp : Grad_NumberBinaryOp<"div",
     "a / b; integers truncate toward 0, and a / 0 = 0"> { let instructions = 10; }
 def Grad_RemOp : Grad_NumberBinaryOp<"rem",
-    "a - trunc(a / b) * b, the sign of a (C's fmod); integers: a rem 0 = 0"> {
-  let instructions = 20;
-  let description = "Exact while |a / b| < 2^24 (f64: 2^53): compiled code divides instead of looping.";
-}
+    "a - trunc(a / b) * b, the sign of a (C's fmod), exact; integers: a rem 0 = 0"> { let instructions = 35; }
 def Grad_PowOp : Grad_BinaryOp<"pow", Grad_FloatTensor, "a^b"> {
   let instructions = 80;
   let high = 1;

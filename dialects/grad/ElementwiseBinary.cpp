@@ -59,17 +59,8 @@ int64_t RemOp::evaluateScalar(int64_t a, int64_t b, bool isUnsigned) {
   return isUnsigned ? int64_t(uint64_t(a) % uint64_t(b)) : a % b;
 }
 Scalar RemOp::lowerScalar(Scalar a, Scalar b) {
-  auto abs = [](Scalar x) { return x.apply<math::AbsFOp>(); };
-  if (a.isFloat()) {
-    // Of magnitudes: with the quotient rounded, a - q b may come out one divisor short.
-    Scalar x = abs(a), y = abs(b);
-    Scalar quotient = (x / y).apply<math::FloorOp>();
-    Scalar rest = (-quotient).apply<math::FmaOp>(Value(y), Value(x));
-    rest = (rest < rest.number(0)).select(rest + y, rest);
-    // If b is larger, even infinite, the result is a unchanged.
-    rest = (x < y).select(x, rest);
-    return rest.apply<math::CopySignOp>(Value(a));
-  }
+  if (a.isFloat())
+    return a.apply<arith::RemFOp>(Value(b));
   Scalar zero = b.integer(0), one = b.integer(1);
   if (a.isUnsigned())
     return (b == zero).select(zero, a.apply<arith::RemUIOp>(Value((b == zero).select(one, b))));

@@ -17,7 +17,8 @@ static int64_t opsOf(Operation &scalar) {
     return opsOfDivision;
   bool isInstruction = isa<math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp,
                            math::RoundEvenOp, math::FmaOp, math::IsFiniteOp, math::IsNaNOp>(scalar);
-  return isa<math::MathDialect>(scalar.getDialect()) && !isInstruction ? opsOfFunction : 1;
+  bool isFunction = isa<math::MathDialect>(scalar.getDialect()) && !isInstruction;
+  return isFunction || isa<arith::RemFOp>(scalar) ? opsOfFunction : 1;
 }
 
 /// The cost of an element of a pointwise op, counted in the op's loop.

@@ -47,6 +47,20 @@ Value Float::compare(arith::CmpFPredicate how, Float y) const {
 Float Float::select(Value condition, Float otherwise) const {
   return with(arith::SelectOp::create(*b, location, condition, value, otherwise.value));
 }
+Float Float::repeat(llvm::function_ref<std::pair<Float, Value>(Float)> step) const {
+  auto loop = scf::WhileOp::create(
+      *b, location, value.getType(), value,
+      [&](OpBuilder &body, Location, ValueRange arguments) {
+        auto [next, again] = step(Float(body, location, arguments[0]));
+        if (isa<VectorType>(again.getType()))
+          again = vector::ReductionOp::create(body, location, vector::CombiningKind::OR, again);
+        scf::ConditionOp::create(body, location, again, next.value);
+      },
+      [&](OpBuilder &body, Location, ValueRange arguments) {
+        scf::YieldOp::create(body, location, arguments);
+      });
+  return with(loop.getResult(0));
+}
 Value Float::both(Value x, Value y) const { return arith::AndIOp::create(*b, location, x, y); }
 Value Float::either(Value x, Value y) const { return arith::OrIOp::create(*b, location, x, y); }
 Float Float::atLeast(double low) const {

@@ -47,6 +47,9 @@ public:
   mlir::Value operator==(Float y) const { return compare(mlir::arith::CmpFPredicate::OEQ, y); }
   mlir::Value operator==(double y) const { return *this == number(y); }
   Float select(mlir::Value condition, Float otherwise) const;
+  /// Applies `step` to this value, and again to its result as long as the bool that it returns
+  /// holds in any lane.
+  Float repeat(llvm::function_ref<std::pair<Float, mlir::Value>(Float)> step) const;
   mlir::Value both(mlir::Value x, mlir::Value y) const;
   mlir::Value either(mlir::Value x, mlir::Value y) const;
   /// Lower and upper limits; NaN stays. The constant is the first operand of the comparison, so

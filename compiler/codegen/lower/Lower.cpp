@@ -29,7 +29,8 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
 
   StringRef getArgument() const override { return "gradc-expand-math"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
+    registry
+        .insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());

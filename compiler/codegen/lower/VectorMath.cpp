@@ -244,6 +244,30 @@ Float atanOf(Float x) {
   return (angle + (t.fma(quotient, t) + rest)).copySign(x);
 }
 
+// Remainders --------------------------------------------------------------------------------------
+
+/// C's fmod, exactly: x - n y has a remainder's few digits if n is the rounded quotient, so one fma
+/// computes it without an error. It is at most y / 2, or, if n has more digits than a float, 2^-23
+/// (f64: 2^-52) of x; then another step follows.
+Float remOf(Float a, Float b) {
+  Float y = b.abs();
+  Float rest = a.abs().repeat([&](Float x) {
+    // Multiples of y with a quotient that is finite.
+    Float divisor = y;
+    for (int i = 0; i < 2; ++i) {
+      Value isFar = divisor < x.abs() * x.number(0x1p-100, 0x1p-900);
+      divisor = (divisor * x.number(0x1p76, 0x1p540)).select(isFar, divisor);
+    }
+    // If y is larger, even infinite, x stays unchanged.
+    auto isLarge = [&](Float v) { return v.abs().compare(arith::CmpFPredicate::OGE, y); };
+    Float n = (x / divisor).roundEven();
+    Float next = (-n).fma(divisor, x).select(isLarge(x), x);
+    return std::pair(next, isLarge(next));
+  });
+  rest = (rest + y).select(rest < 0.0, rest).copySign(a);
+  return b.select(b.compare(arith::CmpFPredicate::UNO, b), rest);
+}
+
 // Powers ------------------------------------------------------------------------------------------
 
 Float rsqrtOf(Float x) { return x.number(1.0) / x.sqrt(); }
@@ -300,11 +324,12 @@ template <typename Op, Float (*formula)(Float)> struct ExpandUnary : OpRewritePa
   }
 };
 
-struct ExpandPow : OpRewritePattern<math::PowFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::PowFOp op, PatternRewriter &rewriter) const override {
-    return expand(op, rewriter,
-                  [&](auto widened) { return powOf(widened(op.getLhs()), widened(op.getRhs())); });
+template <typename Op, Float (*formula)(Float, Float)> struct ExpandBinary : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    return expand(op, rewriter, [&](auto widened) {
+      return formula(widened(op.getLhs()), widened(op.getRhs()));
+    });
   }
 };
 
@@ -315,6 +340,7 @@ void gradc::lower::populateVectorMathPatterns(RewritePatternSet &patterns) {
                ExpandUnary<math::LogOp, logOf>, ExpandUnary<math::Log1pOp, log1pOf>,
                ExpandUnary<math::TanhOp, tanhOf>, ExpandUnary<math::ErfOp, erfOf>,
                ExpandUnary<math::SinOp, sinOf>, ExpandUnary<math::AtanOp, atanOf>,
-               ExpandUnary<math::CosOp, cosOf>, ExpandUnary<math::RsqrtOp, rsqrtOf>, ExpandPow>(
+               ExpandUnary<math::CosOp, cosOf>, ExpandUnary<math::RsqrtOp, rsqrtOf>,
+               ExpandBinary<math::PowFOp, powOf>, ExpandBinary<arith::RemFOp, remOf>>(
       patterns.getContext());
 }

@@ -6,8 +6,9 @@
 
 namespace gradc::lower {
 
-/// Expands math.exp, expm1, log, log1p, tanh, erf, sin, cos, powf and rsqrt; f16 and bf16 through
-/// f32. Largest errors in ulp, as test/unit/compiler/codegen/VectorMathTest.cpp measures them:
+/// Expands math.exp, expm1, log, log1p, tanh, erf, sin, cos, powf and rsqrt, and arith.remf; f16
+/// and bf16 through f32. Largest errors in ulp, as test/unit/compiler/codegen/VectorMathTest.cpp
+/// measures them:
 ///
 ///          f32    f64
 ///   exp    1.1    1.1    denormal results and overflow are correct
@@ -20,6 +21,7 @@ namespace gradc::lower {
 ///   cos    1.0    2.5    as sin
 ///   powf   1.0    2 + 2 |b ln a|
 ///   rsqrt  1.5    1.5
+///   remf   0      0      one step, and more for quotients above 2^23 (f64: 2^52)
 ///
 /// NaN gives NaN, -0 keeps its sign where the function does, limits are exact.
 void populateVectorMathPatterns(mlir::RewritePatternSet &patterns);

@@ -209,4 +209,57 @@ TEST(VectorMath, Powers) {
   expectPowers<double>(2);
 }
 
+/// Remainders have no error, however large the quotient.
+template <typename T> void expectRemainders() {
+  using Limits = std::numeric_limits<T>;
+  Function f("rem", sizeof(T) == 8, true);
+  ASSERT_TRUE(f.isReady());
+  std::mt19937_64 generator(5);
+  std::uniform_real_distribution<double> mantissa(-2, 2);
+  std::uniform_int_distribution<int> exponent(Limits::min_exponent, Limits::max_exponent - 2),
+      near(-4, 60);
+  std::vector<T> a(Function::size), b(Function::size);
+  for (size_t i = 0; i < a.size(); ++i) {
+    b[i] = std::ldexp(T(mantissa(generator)), exponent(generator));
+    if (i % 3 == 0) // a multiple, rounded
+      a[i] = T(std::round(mantissa(generator) * 50)) * b[i];
+    else if (i % 3 == 1) // a quotient of up to 2^60
+      a[i] = std::ldexp(T(mantissa(generator)), std::ilogb(b[i]) + near(generator));
+    else // any quotient
+      a[i] = std::ldexp(T(mantissa(generator)), exponent(generator));
+  }
+  std::vector<T> special{0,
+                         T(-0.0),
+                         1,
+                         T(-1.5),
+                         3,
+                         T(1e10),
+                         INFINITY,
+                         -INFINITY,
+                         NAN,
+                         Limits::max(),
+                         Limits::lowest(),
+                         Limits::min(),
+                         Limits::denorm_min()};
+  size_t at = 0;
+  for (T x : special)
+    for (T y : special) {
+      a[at] = x;
+      b[at++] = y;
+    }
+  std::vector<T> y = f(a, b);
+  for (size_t i = 0; i < a.size(); ++i) {
+    T expected = std::fmod(a[i], b[i]);
+    EXPECT_TRUE(y[i] == expected || (std::isnan(y[i]) && std::isnan(expected)))
+        << a[i] << " rem " << b[i] << " = " << y[i] << ", expected " << expected;
+    if (expected == 0)
+      EXPECT_EQ(std::signbit(y[i]), std::signbit(expected)) << a[i] << " rem " << b[i];
+  }
+}
+
+TEST(VectorMath, Remainders) {
+  expectRemainders<float>();
+  expectRemainders<double>();
+}
+
 } // namespace

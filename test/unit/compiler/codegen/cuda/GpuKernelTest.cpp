@@ -21,6 +21,15 @@ TEST(GpuKernel, Pointwise) {
   }
 }
 
+// Quotients up to 2^100 take several steps.
+TEST(GpuKernel, Remainders) {
+  for (const char *t : {"tensor<1000xf32>", "tensor<1000xf64>"})
+    expectRightOnGpu(kernelOf(std::string("%a: ") + t + ", %b: " + t,
+                              std::string("%c = grad.constant dense<1.2676506e30> : ") + t +
+                                  "\n%0 = grad.mul %a, %c : " + t +
+                                  "\n%1 = grad.rem %0, %b : " + t + "\nexec.yield %1 : " + t));
+}
+
 TEST(GpuKernel, Transposes) {
   expectRightOnGpu(kernelOf("%a: tensor<12x20xf32>", R"(
     %0 = grad.transpose %a permutation [1, 0] : tensor<12x20xf32>
