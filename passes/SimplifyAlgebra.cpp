@@ -187,7 +187,8 @@ struct SimplifyEmptyPad : OpRewritePattern<PadOp> {
   }
 };
 
-/// A sum over dims that a broadcast repeats is a multiplication by their size.
+/// A sum over dims that a broadcast repeats is a multiplication by their size, in the type in which
+/// sums accumulate: f16 has no 70000, and bf16 no 257.
 struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceSumOp op, PatternRewriter &rewriter) const override {
@@ -221,16 +222,18 @@ struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
     }
     if (summed.size() == op.getDims().size())
       return failure();
+    Type accumulator = accumulatorOf(type.getElementType());
     Expr x(rewriter, op.getLoc(), broadcast.getOperand());
-    Expr sum = x.sum(summed);
+    Expr sum = x.cast(accumulator).sum(summed);
     // If the repeated dims may hold rows of the batch, their count depends on the run.
     Expr product = sum * double(count);
     if (mayHoldBatch(rewriter, type, repeated)) {
       Expr counted =
           sum.with(CountOp::create(rewriter, op.getLoc(), broadcast, repeated, IntegerAttr()));
-      product = sum * counted.cast(type.getElementType()).broadcastScalar(sum.type());
+      product = sum * counted.cast(accumulator).broadcastScalar(sum.type());
     }
-    rewriter.replaceOp(op, product.broadcast(op.getType(), kept).get());
+    Expr rounded = product.cast(type.getElementType());
+    rewriter.replaceOp(op, rounded.broadcast(op.getType(), kept).get());
     return success();
   }
 };

@@ -149,6 +149,35 @@ func.func @sum_of_broadcast_kept(%x: tensor<4xf32>, %n: tensor<i8>) -> (tensor<4
   return %1, %3 : tensor<4xf32>, tensor<i8>
 }
 
+// Sums of 16-bit floats accumulate in f32, and so does the product: f16 has no 70000.
+
+// CHECK-LABEL: @sum_of_short_broadcast
+// CHECK-SAME: (%[[X:.*]]: tensor<2xf16>
+func.func @sum_of_short_broadcast(%x: tensor<2xf16>) -> tensor<2xf16> {
+  %0 = grad.broadcast %x dims [1] : tensor<2xf16> -> tensor<70000x2xf16>
+  // CHECK-DAG: %[[COUNT:.*]] = grad.constant dense<7.000000e+04> : tensor<2xf32>
+  // CHECK-DAG: %[[WIDE:.*]] = grad.cast %[[X]] : tensor<2xf16> -> tensor<2xf32>
+  // CHECK: %[[PRODUCT:.*]] = grad.mul %[[WIDE]], %[[COUNT]] : tensor<2xf32>
+  // CHECK: %[[SUM:.*]] = grad.cast %[[PRODUCT]] : tensor<2xf32> -> tensor<2xf16>
+  // CHECK: return %[[SUM]]
+  %1 = grad.reduce_sum %0 dims [0] : tensor<70000x2xf16>
+  return %1 : tensor<2xf16>
+}
+
+// So does the count of a run's rows.
+
+// CHECK-LABEL: @sum_of_short_rows
+// CHECK-SAME: (%[[X:.*]]: tensor<3xbf16>
+func.func @sum_of_short_rows(%x: tensor<3xbf16>) -> tensor<3xbf16> attributes {grad.batch = 300 : i64} {
+  %0 = grad.broadcast %x dims [1] : tensor<3xbf16> -> tensor<300x3xbf16>
+  // CHECK-DAG: %[[WIDE:.*]] = grad.cast %[[X]] : tensor<3xbf16> -> tensor<3xf32>
+  // CHECK-DAG: %[[COUNT:.*]] = grad.count %{{.*}} dims [0]
+  // CHECK-DAG: %[[COUNTS:.*]] = grad.broadcast %[[COUNT]] dims [] : tensor<f32> -> tensor<3xf32>
+  // CHECK: grad.mul %[[WIDE]], %[[COUNTS]] : tensor<3xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<300x3xbf16>
+  return %1 : tensor<3xbf16>
+}
+
 // CHECK-LABEL: @hoist
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>
 func.func @hoist(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<3x4xf32>, tensor<3x4xi1>) {

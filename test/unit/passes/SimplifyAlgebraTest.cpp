@@ -73,4 +73,22 @@ func.func @f(%x: tensor<8x8x3xf32>, %g: tensor<{1}xf32>) -> tensor<8x8x3xf32> {{
     }
 }
 
+/// Counts that the element type rounds, or that exceed it. -0.0 becomes 0.0 first, as sums begin.
+TEST(SimplifyAlgebra, SumsOfRepeatedShortFloats) {
+  for (auto [element, count] : {std::pair("f16", 70000), {"f16", 2049}, {"bf16", 257}}) {
+    SCOPED_TRACE(std::string(element) + " " + std::to_string(count));
+    std::string simplified = expectSameBits(llvm::formatv(R"(
+func.func @f(%x: tensor<11x{0}>) -> tensor<11x{0}> {{
+  %zero = grad.constant dense<0.0> : tensor<11x{0}>
+  %0 = grad.add %x, %zero : tensor<11x{0}>
+  %1 = grad.broadcast %0 dims [1] : tensor<11x{0}> -> tensor<{1}x11x{0}>
+  %2 = grad.reduce_sum %1 dims [0] : tensor<{1}x11x{0}>
+  return %2 : tensor<11x{0}>
+})",
+                                                          element, count)
+                                                .str());
+    EXPECT_EQ(simplified.find("grad.reduce_sum"), std::string::npos) << simplified;
+  }
+}
+
 } // namespace
