@@ -7,14 +7,16 @@ using namespace mlir::grad;
 
 Expr grad::overCount(Expr x, Value counted, ArrayRef<int64_t> dims, double factor) {
   auto type = cast<RankedTensorType>(counted.getType());
+  Type element = x.type().getElementType(), wide = accumulatorOf(element);
+  x = x.cast(wide);
   if (!mayHoldBatch(x.getBuilder(), type, dims)) {
     double count = 1;
     for (int64_t d : dims)
       count *= double(type.getDimSize(d));
-    return x * (factor / count);
+    return (x * (factor / count)).cast(element);
   }
   Expr count = x.with(CountOp::create(x.getBuilder(), x.getLoc(), counted, dims, IntegerAttr()));
-  return x * (factor / count).cast(x.type().getElementType()).broadcastScalar(x.type());
+  return (x * (factor / count).cast(wide).broadcastScalar(x.type())).cast(element);
 }
 
 bool grad::isCountOfRun(Operation *op) {

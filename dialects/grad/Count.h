@@ -7,7 +7,8 @@
 namespace mlir::grad {
 
 /// `x` times `factor` divided by the number of elements of `counted` in `dims`. The number is a
-/// constant, unless the dims may hold the batch of the entry under construction.
+/// constant, unless the dims may hold the batch of the entry under construction. 16-bit floats are
+/// multiplied in f32, as f16 has no 1 / n of a large n.
 Expr overCount(Expr x, Value counted, ArrayRef<int64_t> dims, double factor = 1);
 
 /// Whether the op computes a number only from the rows of the run and constants: 1 / n of a mean.

@@ -175,7 +175,7 @@ def Grad_CastOp : Grad_Op<"cast", [Grad_Pointwise, AllShapesMatch<["operand", "r
   let arguments = (ins Grad_Tensor:$operand, UnitAttr:$storage);
   let results = (outs Grad_Tensor:$result);
   let extraClassDeclaration = [{
-    /// True for a widening storage cast, whose operand has fewer bytes to read than its result.
+    /// True for a widening cast of floats, whose operand has fewer bytes to read than its result.
     bool isCheapToRepeat();
   }];
   let assemblyFormat = "$operand (`storage` $storage^)? attr-dict `:` type($operand) `->` type($result)";

@@ -110,8 +110,8 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 }
 
 bool CastOp::isCheapToRepeat() {
-  return getStorage() && elementBytes(getOperand().getType().getElementType()) <
-                             elementBytes(getType().getElementType());
+  Type from = getOperand().getType().getElementType(), to = getType().getElementType();
+  return isa<FloatType>(from) && isa<FloatType>(to) && elementBytes(from) < elementBytes(to);
 }
 
 LogicalResult CastOp::verify() {

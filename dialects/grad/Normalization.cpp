@@ -123,15 +123,14 @@ LogicalResult NormalizeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
     return emitOptionalError(loc, "expected an epsilon of 0 or more, found ", epsilon);
   if (adaptor.getDims().empty())
     return emitOptionalError(loc, "expected at least one dim to normalize over, found none");
-  if (Value count = adaptor.getCount();
-      count && getElementTypeOrSelf(count) != getElementTypeOrSelf(adaptor.getOperand()))
-    return emitOptionalError(loc, "expected a count of ",
-                             getElementTypeOrSelf(adaptor.getOperand()), ", found ",
-                             count.getType());
+  Type wide = accumulatorOf(getElementTypeOrSelf(adaptor.getOperand()));
+  if (Value count = adaptor.getCount(); count && getElementTypeOrSelf(count) != wide)
+    return emitOptionalError(loc, "expected a count of ", wide, ", found ", count.getType());
   types.push_back(adaptor.getOperand().getType());
-  if (failed(inferReduced(loc, adaptor.getOperand(), adaptor.getDims(), /*empty=*/false, types)))
+  SmallVector<Type> reduced;
+  if (failed(inferReduced(loc, adaptor.getOperand(), adaptor.getDims(), /*empty=*/false, reduced)))
     return failure();
-  types.push_back(types.back());
+  types.append(2, cast<RankedTensorType>(reduced[0]).clone(wide));
   return success();
 }
 
@@ -145,8 +144,13 @@ static double oneOverCount(NormalizeOp op, ArrayRef<HostTensor> operands) {
          op.getOperand().getType().getNumElements();
 }
 
-/// `factor` times the means of tensors like the op's operand over the op's dims. With `count`,
-/// means are over all ranks, with one collective for all tensors.
+/// A value of the op in the type of its mean.
+static Expr widened(NormalizeOp op, Expr value) {
+  return value.cast(op.getMean().getType().getElementType());
+}
+
+/// `factor` times the means of tensors like the op's widened operand over the op's dims. With
+/// `count`, means are over all ranks, with one collective for all tensors.
 static SmallVector<Expr> meansOf(NormalizeOp op, ArrayRef<Expr> tensors, double factor = 1) {
   SmallVector<Value> sums =
       llvm::map_to_vector(tensors, [&](Expr e) { return e.sum(op.getDims()).get(); });
@@ -168,7 +172,7 @@ static SmallVector<Expr> meansOf(NormalizeOp op, ArrayRef<Expr> tensors, double 
 // through the variance, g 2 (x - mean) / n.
 LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                          SmallVectorImpl<Value> &operandGradients) {
-  Expr x(b, getLoc(), getOperand()), y = x.with(getResult());
+  Expr operand(b, getLoc(), getOperand()), x = widened(*this, operand);
   RankedTensorType type = x.type();
   if (type.getNumElements() == 0)
     return success();
@@ -177,7 +181,7 @@ LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   auto shared = [&](Value g, double factor = 1) {
     Expr e = x.with(g);
     if (!getCount())
-      return overCount(e, x, getDims(), factor).broadcast(type, kept);
+      return overCount(e, operand, getDims(), factor).broadcast(type, kept);
     Expr total = e.with(AllReduceOp::create(b, getLoc(), g, /*bf16=*/false).getResult(0));
     Expr share = factor / x.with(getCount());
     return (total * share.broadcastScalar(total.type())).broadcast(type, kept);
@@ -186,7 +190,7 @@ LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   auto add = [&](Expr part) { dx = dx ? (x.with(dx) + part).get() : part.get(); };
   if (Value g = resultGradients[0]) {
     Expr rstd = (x.with(getVariance()) + getEpsilon().convertToDouble()).apply<RsqrtOp>();
-    Expr dy = x.with(g);
+    Expr dy = widened(*this, x.with(g)), y = widened(*this, x.with(getResult()));
     SmallVector<Expr> means = meansOf(*this, {dy, dy * y});
     Expr shift = means[0].broadcast(type, kept), slope = means[1].broadcast(type, kept);
     add(rstd.broadcast(type, kept) * (dy - shift - y * slope));
@@ -197,7 +201,8 @@ LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradient
     Expr centred = x - x.with(getMean()).broadcast(type, kept);
     add(shared(g, 2) * centred);
   }
-  operandGradients[0] = dx;
+  if (dx)
+    operandGradients[0] = x.with(dx).cast(operand.type().getElementType());
   return success();
 }
 
@@ -231,14 +236,15 @@ void NormalizeOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTe
 }
 
 SmallVector<Value> NormalizeOp::decompose(OpBuilder &b) {
-  Expr x(b, getLoc(), getOperand());
+  Expr operand(b, getLoc(), getOperand()), x = widened(*this, operand);
   RankedTensorType type = x.type();
   SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
   Expr mean = meansOf(*this, x).front();
   Expr centred = x - mean.broadcast(type, kept);
   Expr variance = meansOf(*this, centred * centred).front();
   Expr rstd = (variance + getEpsilon().convertToDouble()).apply<RsqrtOp>();
-  return {centred * rstd.broadcast(type, kept), mean, variance};
+  Expr result = centred * rstd.broadcast(type, kept);
+  return {result.cast(operand.type().getElementType()), mean, variance};
 }
 
 // Transpositions ----------------------------------------------------------------------------------

@@ -26,11 +26,12 @@ def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [InferTypeOpAdaptor,
   let description = [{
     The common core of batch, layer, group and instance normalization; scale and shift are a separate multiplication and
     addition. `mean` and `variance` (biased, in two passes) lack `dims`. The gradient of `result` is
-    rstd * (g - mean(g) - result * mean(g * result)).
+    rstd * (g - mean(g) - result * mean(g * result)). Of 16-bit floats all is computed in f32, the type of `mean` and `variance`:
+    f16 has no square of 300.
 
     With `count`, means are over all ranks: local sums are summed over ranks and divided by `count`, the total number of elements
     per mean.
-    C1: dims are sorted, distinct and in range; there is at least one, and none has size 0. C2: epsilon is not negative. C3: the count has the operand's element type.
+    C1: dims are sorted, distinct and in range; there is at least one, and none has size 0. C2: epsilon is not negative. C3: the count has the element type of `mean`.
 
     Example: `%y, %mean, %variance = grad.normalize %x dims [0, 1, 2] epsilon 1.0e-05 : tensor<8x8x32x16xf32>`
   }];

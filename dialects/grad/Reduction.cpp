@@ -220,8 +220,9 @@ LogicalResult ReduceSumOp::buildGradient(OpBuilder &b, ValueRange resultGradient
   return success();
 }
 
-// The product of all other elements, as (product before) * (product after). Unlike a division, it
-// is exact with zeros in the input and, being made of products only, in every higher derivative.
+// The product of all other elements, as (product before) * (product after), of 16-bit floats in
+// f32. Unlike a division, it is exact with zeros in the input and, being made of products only, in
+// every higher derivative.
 LogicalResult ReduceProdOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                           SmallVectorImpl<Value> &operandGradients) {
   RankedTensorType type = operandType(*this);
@@ -233,11 +234,13 @@ LogicalResult ReduceProdOp::buildGradient(OpBuilder &b, ValueRange resultGradien
   for (auto [i, d] : llvm::enumerate(order))
     back[d] = i;
   int64_t n = countReduced(type, getDims());
-  Expr moved = Expr(b, getLoc(), getOperand()).transpose(order);
+  Type element = type.getElementType(), wide = accumulatorOf(element);
+  Expr moved = Expr(b, getLoc(), getOperand()).cast(wide).transpose(order);
   Expr x = moved.reshape({type.getNumElements() / n, n});
   Expr others = exclusiveProducts(x, false) * exclusiveProducts(x, true);
-  Expr g(b, getLoc(), resultGradients[0]);
-  operandGradients[0] = spread(g, type, getDims()) * others.reshape(moved.shape()).transpose(back);
+  Expr g = x.with(resultGradients[0]).cast(wide);
+  Expr product = spread(g, type, getDims()) * others.reshape(moved.shape()).transpose(back);
+  operandGradients[0] = product.cast(element);
   return success();
 }
 
@@ -362,7 +365,8 @@ SmallVector<Value> ReduceMinOp::lowerToLoops(OpBuilder &b, ValueRange operands) 
 
 SmallVector<Value> ReduceMeanOp::decompose(OpBuilder &b) {
   Expr x(b, getLoc(), getOperand());
-  return {overCount(x.sum(getDims()), x, getDims())};
+  Type element = x.type().getElementType();
+  return {overCount(x.cast(accumulatorOf(element)).sum(getDims()), x, getDims()).cast(element)};
 }
 
 LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,

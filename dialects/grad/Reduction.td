@@ -32,7 +32,7 @@ def Grad_ReduceMinOp : Grad_ReductionOp<"reduce_min", "the minimum (NaN wins; ti
 def Grad_ReduceMeanOp : Grad_CompositeOp<"reduce_mean", [InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "the mean over `dims`, which disappear";
-  let description = "C1: dims are sorted, distinct and in range.";
+  let description = "16-bit floats are summed and divided in f32. C1: dims are sorted, distinct and in range.";
   let arguments = (ins Grad_FloatTensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Grad_FloatTensor:$result);
   let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand)";

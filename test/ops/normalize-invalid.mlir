@@ -39,3 +39,10 @@ func.func @c3(%x: tensor<2x4xf32>, %n: tensor<f64>) {
   // expected-error @+1 {{expected a count of 'f32', found 'tensor<f64>'}}
   %0:3 = grad.normalize %x of %n : tensor<f64> dims [0] epsilon 1.0e-05 : tensor<2x4xf32>
 }
+
+// -----
+
+func.func @c3_short(%x: tensor<2x4xf16>, %n: tensor<f16>) {
+  // expected-error @+1 {{expected a count of 'f32', found 'tensor<f16>'}}
+  %0:3 = grad.normalize %x of %n : tensor<f16> dims [0] epsilon 1.0e-05 : tensor<2x4xf16>
+}

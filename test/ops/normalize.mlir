@@ -32,6 +32,40 @@ func.func @decomposed(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>, t
 
 // -----
 
+// Of 16-bit floats, all is computed in f32: the squares of 300 would exceed f16.
+
+// DECOMPOSED-LABEL: @short
+// DECOMPOSED-SAME: (%[[X:.*]]: tensor<2x4xf16>
+func.func @short(%x: tensor<2x4xf16>) -> (tensor<2x4xf16>, tensor<2xf32>, tensor<2xf32>) {
+  // DECOMPOSED: %[[WIDE:.*]] = grad.cast %[[X]] : tensor<2x4xf16> -> tensor<2x4xf32>
+  // DECOMPOSED: %[[SUM:.*]] = grad.reduce_sum %[[WIDE]] dims [1]
+  // DECOMPOSED: %[[MEAN:.*]] = grad.mul %[[SUM]], %{{.*}} : tensor<2xf32>
+  // DECOMPOSED: %[[VSUM:.*]] = grad.reduce_sum %{{.*}} dims [1] : tensor<2x4xf32>
+  // DECOMPOSED: %[[VARIANCE:.*]] = grad.mul %[[VSUM]], %{{.*}} : tensor<2xf32>
+  // DECOMPOSED: %[[Y:.*]] = grad.cast %{{.*}} : tensor<2x4xf32> -> tensor<2x4xf16>
+  // DECOMPOSED: return %[[Y]], %[[MEAN]], %[[VARIANCE]]
+  %0:3 = grad.normalize %x dims [1] epsilon 1.0e-05 : tensor<2x4xf16>
+  return %0#0, %0#1, %0#2 : tensor<2x4xf16>, tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// GRAD-LABEL: @gradient_of_short
+// GRAD-SAME: (%[[X:.*]]: tensor<2x4xf16>
+func.func @gradient_of_short(%x: tensor<2x4xf16>, %w: tensor<2x4xf16>) -> tensor<2x4xf16> {
+  %0:3 = grad.normalize %x dims [1] epsilon 1.0e-05 : tensor<2x4xf16>
+  %1 = grad.mul %0#0, %w : tensor<2x4xf16>
+  %2 = grad.reduce_sum %1 dims [0, 1] : tensor<2x4xf16>
+  // GRAD: grad.rsqrt %{{.*}} : tensor<2xf32>
+  // GRAD-COUNT-2: grad.reduce_sum %{{.*}} dims [1] : tensor<2x4xf32>
+  // GRAD: %[[D:.*]] = grad.cast %{{.*}} : tensor<2x4xf32> -> tensor<2x4xf16>
+  // GRAD: return %[[D]]
+  %3 = grad.gradient %2 wrt %x : tensor<f16>, tensor<2x4xf16>
+  return %3 : tensor<2x4xf16>
+}
+
+// -----
+
 // GRAD-LABEL: @gradient
 // GRAD-SAME: (%[[X:.*]]: tensor<2x4xf32>, %[[W:.*]]: tensor<2x4xf32>
 func.func @gradient(%x: tensor<2x4xf32>, %w: tensor<2x4xf32>) -> tensor<2x4xf32> {

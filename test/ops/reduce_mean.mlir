@@ -72,3 +72,17 @@ func.func @decomposed(%x: tensor<2x4xf32>) -> tensor<2xf32> {
   %0 = grad.reduce_mean %x dims [1] : tensor<2x4xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// 16-bit floats are summed and divided in f32.
+
+// DECOMPOSED-LABEL: @short
+func.func @short(%x: tensor<2x4xf16>) -> tensor<2xf16> {
+  // DECOMPOSED: %[[WIDE:.*]] = grad.cast %{{.*}} : tensor<2x4xf16> -> tensor<2x4xf32>
+  // DECOMPOSED: %[[SUM:.*]] = grad.reduce_sum %[[WIDE]] dims [1]
+  // DECOMPOSED: %[[MEAN:.*]] = grad.mul %[[SUM]], %{{.*}} : tensor<2xf32>
+  // DECOMPOSED: grad.cast %[[MEAN]] : tensor<2xf32> -> tensor<2xf16>
+  %0 = grad.reduce_mean %x dims [1] : tensor<2x4xf16>
+  return %0 : tensor<2xf16>
+}

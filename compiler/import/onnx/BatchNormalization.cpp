@@ -13,7 +13,8 @@ namespace {
 enum Operand { input, scale, shift, mean, variance };
 enum Output { result, meanOut, varianceOut, savedMean, savedVariance };
 
-/// A checked node. All arithmetic uses the element type of the statistics.
+/// A checked node. All arithmetic uses the element type of the statistics; the batch's statistics
+/// are of f32 if that has 16 bits.
 struct BatchNorm {
   Expr x, scale, shift, mean, variance;
   double epsilon, momentum;
@@ -66,7 +67,9 @@ static Expr withRunning(const BatchNorm &norm) {
 }
 
 static Expr mix(const BatchNorm &norm, Expr running, Expr batch) {
-  return running * norm.momentum + batch * (1 - norm.momentum);
+  Expr wide = running.cast(batch.type().getElementType());
+  Expr mixed = wide * norm.momentum + batch * (1 - norm.momentum);
+  return mixed.cast(running.type().getElementType());
 }
 
 /// An exporter may have merged equal initializers, such as the zeros of an untrained model. A
@@ -126,7 +129,7 @@ static FailureOr<Value> countOnAllRanks(Node &n, const BatchNorm &norm) {
     return n.error() << "in a branch or loop cannot be synchronized, since ranks may differ in "
                         "whether it runs";
   Expr rows = norm.x.with(entry.scalarArgument(GRADC_ROLE_RANK_ROWS));
-  Expr mine = rows.cast(norm.x.type().getElementType()) *
+  Expr mine = rows.cast(accumulatorOf(norm.x.type().getElementType())) *
               (double(norm.samples()) / double(entry.batchSize()));
   return AllReduceOp::create(n.builder(), n.loc(), mine.get(), /*bf16=*/false).getResult(0);
 }
