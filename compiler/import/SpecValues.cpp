@@ -14,7 +14,8 @@ SmallVector<int64_t> gradc::leadingDims(int64_t rank, int64_t without) {
 }
 
 Value gradc::sumAll(Expr x) {
-  return x.sum(leadingDims(x.type().getRank())).cast(x.getBuilder().getF32Type());
+  Expr wide = x.cast(accumulatorOf(x.type().getElementType())); // losses of all rows may exceed f16
+  return wide.sum(leadingDims(x.type().getRank())).cast(x.getBuilder().getF32Type());
 }
 
 Expr ClassRows::isLabel() const { return gradc::isLabel(scores, labels); }

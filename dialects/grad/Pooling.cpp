@@ -32,7 +32,8 @@ LogicalResult WindowSumOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
       windowsOf(loc, cast<RankedTensorType>(adaptor.getOperand().getType()), adaptor.getWindow());
   if (failed(type))
     return failure();
-  types.push_back(*type);
+  Type element = type->getElementType();
+  types.push_back(type->clone(adaptor.getWide() ? accumulatorOf(element) : element));
   return success();
 }
 
@@ -92,7 +93,12 @@ LogicalResult WindowSumOp::buildGradient(OpBuilder &b, ValueRange resultGradient
     return success();
   WindowAttr adjoint =
       getWindow().getAdjoint(getOperand().getType().getShape(), getType().getShape());
-  operandGradients[0] = WindowSumOp::create(b, getLoc(), resultGradients[0], adjoint);
+  // A gradient of f32 is stored like the operand; its sums are rounded to that type anyway.
+  RankedTensorType stored = getType().clone(getOperand().getType().getElementType());
+  Value gradient = resultGradients[0];
+  if (getWide())
+    gradient = b.createOrFold<CastOp>(getLoc(), stored, gradient, /*storage=*/true);
+  operandGradients[0] = WindowSumOp::create(b, getLoc(), gradient, adjoint);
   return success();
 }
 

@@ -21,15 +21,15 @@ class Grad_WindowedOp<string mnemonic, list<string> cost = []> : Grad_Op<mnemoni
 def Grad_WindowSumOp : Grad_WindowedOp<"window_sum", ["getFlops"]> {
   let summary = "the sum over every window of the leading dims";
   let description = [{
-    result[w..., r...] = sum over taps t of operand[position(w, t)..., r...]. 16-bit floats accumulate in f32. Its gradient is
-    a window_sum.
+    result[w..., r...] = sum over taps t of operand[position(w, t)..., r...]. 16-bit floats accumulate in f32, and with `wide` the
+    result stays in f32. Its gradient is a window_sum.
     C1: the operand has the window's dims first. C2: at least one window fits in every dim.
 
     Example: `%y = grad.window_sum %x window <[2, 2] stride [2, 2]> : tensor<32x32x64x3xf32>` is `tensor<16x16x64x3xf32>`
   }];
-  let arguments = (ins Grad_NumberTensor:$operand, Grad_Window:$window);
+  let arguments = (ins Grad_NumberTensor:$operand, Grad_Window:$window, UnitAttr:$wide);
   let results = (outs Grad_NumberTensor:$result);
-  let assemblyFormat = "$operand `window` $window attr-dict `:` type($operand)";
+  let assemblyFormat = "$operand `window` $window (`wide` $wide^)? attr-dict `:` type($operand)";
 }
 
 def Grad_WindowMaxOp : Grad_WindowedOp<"window_max", ["getFlops"]> {

@@ -82,7 +82,8 @@ static HostTensor scalarOf(Type element, int64_t number = 0) {
 SmallVector<Value> WindowSumOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
   RankedTensorType type = signlessType(getType());
   Type accumulator = accumulatorOf(type.getElementType());
-  Value x = spreadOut(b, getLoc(), operands[0], getWindow(), scalarOf(type.getElementType()));
+  Type element = signlessType(getOperand().getType()).getElementType();
+  Value x = spreadOut(b, getLoc(), operands[0], getWindow(), scalarOf(element));
   Value zero = fillLoops(b, getLoc(), type.getShape(), b.getZeroAttr(accumulator));
   auto sums = tapLoops(b, getLoc(), getWindow(), x, {}, zero,
                        [&](OpBuilder &nested, Location loc, ValueRange args) -> SmallVector<Value> {

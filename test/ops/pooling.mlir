@@ -12,6 +12,15 @@ func.func @pools(%x: tensor<8x7x2x3xf32>, %long: tensor<200x3xi32>) -> (tensor<4
   return %0, %1, %index, %at : tensor<4x4x2x3xf32>, tensor<4x4x2x3xf32>, tensor<4x4x2x3xi8>, tensor<1x3xi32>
 }
 
+// With `wide`, the sums of 16-bit floats stay in f32.
+
+// CHECK-LABEL: @wide
+func.func @wide(%x: tensor<8x3xf16>) -> tensor<4x3xf32> {
+  // CHECK: grad.window_sum %{{.*}} window <[2] stride [2]> wide : tensor<8x3xf16>
+  %0 = grad.window_sum %x window <[2] stride [2]> wide : tensor<8x3xf16>
+  return %0 : tensor<4x3xf32>
+}
+
 // CHECK-LABEL: @choices
 func.func @choices(%x: tensor<8x2xf32>, %y: tensor<4x2xf32>, %index: tensor<4x2xi8>) -> (tensor<4x2xf32>, tensor<8x2xf32>) {
   // CHECK: grad.window_gather %{{.*}}, %{{.*}} window <[2] stride [2]> : tensor<8x2xf32>, tensor<4x2xi8>
@@ -31,6 +40,19 @@ func.func @sum(%x: tensor<8x2xf32>) -> tensor<8x2xf32> {
   // GRAD: grad.window_sum %[[G]] window <[3] low [1] high [2] base [2] reversed> : tensor<4x2xf32>
   %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<8x2xf32>
   return %2 : tensor<8x2xf32>
+}
+
+// The gradient of a wide sum is stored like the operand.
+
+// GRAD-LABEL: @wide_sum
+func.func @wide_sum(%x: tensor<8x2xf16>, %w: tensor<4x2xf32>) -> tensor<8x2xf16> {
+  %0 = grad.window_sum %x window <[3] stride [2] low [1]> wide : tensor<8x2xf16>
+  %1 = grad.mul %0, %w : tensor<4x2xf32>
+  %2 = grad.reduce_sum %1 dims [0, 1] : tensor<4x2xf32>
+  // GRAD: %[[G:.*]] = grad.cast %{{.*}} storage : tensor<4x2xf32> -> tensor<4x2xf16>
+  // GRAD: grad.window_sum %[[G]] window <[3] low [1] high [2] base [2] reversed> : tensor<4x2xf16>
+  %3 = grad.gradient %2 wrt %x : tensor<f32>, tensor<8x2xf16>
+  return %3 : tensor<8x2xf16>
 }
 
 // The gradient goes to the tap that was the maximum; the second derivative comes from there.

@@ -53,15 +53,18 @@ template <typename Op, Kind kind> static LogicalResult binary(Node &n) {
   return n.set(n.expr((*operands)[0]).apply<Op>((*operands)[1]));
 }
 
-/// Max, Min, Sum, and Mean of any number of operands, from left to right.
+/// Max, Min, Sum, and Mean of any number of operands, from left to right. 16-bit floats are summed
+/// in f32 if there is a sum between operands and result.
 template <typename Op, Kind kind, bool mean = false> static LogicalResult variadic(Node &n) {
   auto operands = numpyOperands(n, kind);
   if (failed(operands))
     return failure();
-  Expr result = n.expr(operands->front());
+  bool isLong = std::is_same_v<Op, AddOp> && (mean || operands->size() > 2);
+  Type type = n.element(0), compute = isLong ? accumulatorOf(type) : type;
+  Expr result = n.expr(operands->front()).cast(compute);
   for (Value next : llvm::drop_begin(*operands))
-    result = result.apply<Op>(next);
-  return n.set(mean ? result / double(operands->size()) : result);
+    result = result.apply<Op>(result.with(next).cast(compute));
+  return n.set((mean ? result / double(operands->size()) : result).cast(type));
 }
 
 template <ComparePredicate predicate, Kind kind> static LogicalResult compare(Node &n) {

@@ -97,8 +97,10 @@ template <bool normalizes> static LogicalResult crossEntropy(Node &n) {
   if (reduction != "mean")
     return n.error() << "expected reduction \"none\", \"sum\" or \"mean\", found \"" << reduction
                      << "\"";
-  if (rows->weights)
-    return n.set(loss.sum({0}) / rows->weights->sum({0}));
+  if (rows->weights) {
+    Type element = x.type().getElementType(), wide = accumulatorOf(element);
+    return n.set((loss.cast(wide).sum({0}) / rows->weights->cast(wide).sum({0})).cast(element));
+  }
   return n.set(b.createOrFold<ReduceMeanOp>(n.loc(), loss, ArrayRef<int64_t>{0}));
 }
 

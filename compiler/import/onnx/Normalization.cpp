@@ -1,4 +1,5 @@
-// Softmax, LogSoftmax, layer, RMS, instance, group and Lp normalization, LRN.
+// Softmax, LogSoftmax, layer, RMS, instance, group and Lp normalization, LRN. Norms of 16-bit
+// floats are computed in f32: f16 has no square of 300.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Norm.h"
@@ -128,9 +129,11 @@ static LogicalResult importLpNormalization(Node &n) {
     return failure();
   if (p != 1 && p != 2)
     return n.error() << "expected p = 1 or p = 2, found " << p;
-  Expr x = n.expr(0u), norm = normOf((p == 1 ? x.apply<AbsOp>() : x * x).sum({*dim}), p);
+  Expr x = n.expr(0u).cast(accumulatorOf(n.element(0)));
+  Expr norm = normOf((p == 1 ? x.apply<AbsOp>() : x * x).sum({*dim}), p);
   norm = norm.compare(ComparePredicate::eq, norm.splat(0)).select(norm.splat(1), norm);
-  return n.set(x / norm.broadcast(x.type(), otherDims(n.rank(0), {*dim})));
+  Expr unit = x / norm.broadcast(x.type(), otherDims(n.rank(0), {*dim}));
+  return n.set(unit.cast(n.element(0)));
 }
 
 /// Normalizes [N, C, ...] over the channels of each of `groups` groups and all dims after them.
@@ -212,10 +215,11 @@ static LogicalResult importLrn(Node &n) {
   SmallVector<int64_t> channelsFirst = dimsFrom(0, n.rank(0));
   std::swap(channelsFirst[0], channelsFirst[1]);
   Window window{{size}, {1}, {1}, {(size - 1) / 2}, {size / 2}, "NOTSET"};
-  Expr x = n.expr(0u).transpose(channelsFirst);
+  Expr x = n.expr(0u).cast(accumulatorOf(n.element(0))).transpose(channelsFirst);
   Value squares = n.builder().createOrFold<WindowSumOp>(n.loc(), x * x, windowAttribute(n, window));
   Expr base = x.with(squares) * (alpha / double(size)) + bias;
-  return n.set((x * base.apply<PowOp>(base.splat(-beta))).transpose(channelsFirst));
+  Expr result = x * base.apply<PowOp>(base.splat(-beta));
+  return n.set(result.cast(n.element(0)).transpose(channelsFirst));
 }
 
 void gradc::addNormalizationOps(OpTable &ops) {

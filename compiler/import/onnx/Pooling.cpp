@@ -1,4 +1,5 @@
-// Pools: reductions over windows. Internally, spatial dims come first, as in convolutions.
+// Pools: reductions over windows. Internally, spatial dims come first, as in convolutions. Averages
+// and norms of 16-bit floats are computed in f32: f16 has no sum of 1000 elements of 100.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Norm.h"
@@ -95,8 +96,11 @@ static Expr divisor(Node &n, const Pool &pool, bool countPads, Expr like) {
       .broadcast(like.type(), llvm::to_vector(llvm::seq<int64_t>(0, rank)));
 }
 
+/// Of 16-bit floats, the sum is one of f32.
 static Expr windowSum(Node &n, Expr x, const Window &window) {
-  return x.with(n.builder().createOrFold<WindowSumOp>(n.loc(), x, windowAttribute(n, window)));
+  Type element = x.type().getElementType();
+  return x.with(n.builder().createOrFold<WindowSumOp>(n.loc(), x, windowAttribute(n, window),
+                                                      accumulatorOf(element) != element));
 }
 
 static LogicalResult importAveragePool(Node &n) {
@@ -105,7 +109,8 @@ static LogicalResult importAveragePool(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(pool))
     return failure();
   Expr sum = windowSum(n, spatialFirst(n.expr(0u)), pool->window);
-  return n.set(channelsSecond(sum / divisor(n, *pool, countPads, sum)));
+  Expr average = sum / divisor(n, *pool, countPads, sum);
+  return n.set(channelsSecond(average.cast(n.element(0))));
 }
 
 /// |x|^p for an integer p.
@@ -129,8 +134,9 @@ static LogicalResult importLpPool(Node &n) {
   FailureOr<Pool> pool = readPool(n);
   if (failed(n.expect(0, Kind::Float)) || failed(p) || failed(pool))
     return failure();
-  Expr sum = windowSum(n, power(spatialFirst(n.expr(0u)), *p), pool->window);
-  return n.set(channelsSecond(normOf(sum, *p)));
+  Expr x = spatialFirst(n.expr(0u)).cast(accumulatorOf(n.element(0)));
+  Expr norm = normOf(windowSum(n, power(x, *p), pool->window), *p);
+  return n.set(channelsSecond(norm.cast(n.element(0))));
 }
 
 /// The position in operand 0 of tap `index` [o..., N, C] of each window: row-major, or with spatial
@@ -189,7 +195,7 @@ template <typename Op> static LogicalResult importGlobalPool(Node &n) {
                      << n.describeOperand(0);
   Expr x = spatialFirst(n.expr(0u));
   if (std::is_same_v<Op, ReduceSumOp>)
-    x = power(x, p);
+    x = power(x.cast(accumulatorOf(n.element(0))), p);
   x = x.with(n.builder().createOrFold<Op>(n.loc(), x,
                                           llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0) - 2))));
   if (std::is_same_v<Op, ReduceSumOp>)
@@ -197,7 +203,7 @@ template <typename Op> static LogicalResult importGlobalPool(Node &n) {
   SmallVector<int64_t> shape(n.rank(0), 1);
   shape[0] = n.shape(0)[0];
   shape[1] = n.shape(0)[1];
-  return n.set(x.reshape(shape));
+  return n.set(x.cast(n.element(0)).reshape(shape));
 }
 
 void gradc::addPoolingOps(OpTable &ops) {

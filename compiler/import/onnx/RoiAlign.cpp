@@ -86,15 +86,18 @@ static PixelTaps acrossPoints(PixelTaps taps, int64_t dim, ArrayRef<int64_t> sha
   return taps;
 }
 
-/// The mean over the points of each bin, or the maximum over their weighted pixels, as ONNX defines
-/// it.
+/// The mean over the points of each bin, of 16-bit floats in f32, or the maximum over their
+/// weighted pixels, as ONNX defines it.
 static Expr pool(const RoiAlign &r, const Sampler &sampler, ArrayRef<PixelTaps> taps,
                  ArrayRef<int64_t> bins) {
   auto reduce = [&](Expr x, bool max) {
     Expr parts = x.reshape({bins[0], bins[1], bins[2], r.samples, bins[3], r.samples});
-    return max ? x.with(x.getBuilder().createOrFold<ReduceMaxOp>(x.getLoc(), parts,
-                                                                 ArrayRef<int64_t>{3, 5}))
-               : parts.sum({3, 5}) / double(r.samples * r.samples);
+    if (max)
+      return x.with(
+          x.getBuilder().createOrFold<ReduceMaxOp>(x.getLoc(), parts, ArrayRef<int64_t>{3, 5}));
+    Type element = x.type().getElementType();
+    Expr sum = parts.cast(accumulatorOf(element)).sum({3, 5});
+    return (sum / double(r.samples * r.samples)).cast(element);
   };
   if (!r.max)
     return reduce(sampler.sum(taps), false);

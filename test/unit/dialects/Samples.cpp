@@ -173,6 +173,7 @@ static const std::vector<Sample> table = {
     pool("window_sum", "tensor<7x2xT>", "<[3]>", numbers),
     pool("window_sum", "tensor<5x4x3x2xT>", "<[3, 2] stride [2, 2] low [1, 0] high [1, 1]>",
          floats),
+    pool("window_sum", "tensor<7x2xT>", "<[3]> wide", floats),
     pool("window_sum", "tensor<4x3x4x2xT>", "<[2, 1, 2] stride [1, 2, 1] low [1, 0, 0]>"),
     pool("window_sum", "tensor<5x3xT>", "<[3] low [-1] high [2] base [2] dilation [2] reversed>",
          numbers),
