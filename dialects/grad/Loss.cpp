@@ -45,17 +45,20 @@ static Expr isLabel(Expr logits, Value labels) {
   return classes.compare(ComparePredicate::eq, label);
 }
 
-/// The label's logit minus its row's maximum, [N]; 0 if the label is no class. Labels of 64 bits
-/// are read as they are, so that nothing else has to run before their logits are picked.
+/// The label's logit minus its row's maximum, [N], in the type of the maximum; 0 if the label is no
+/// class. Labels of 64 bits and short logits are read as they are, so that nothing else has to run
+/// before logits are picked.
 static Expr labelLogit(Expr logits, Value labels, Expr maximum) {
   OpBuilder &b = logits.getBuilder();
   if (logits.shape()[1] < longRow) {
-    Expr s = logits - maximum.broadcast(logits.type(), {0});
+    Expr wide = logits.cast(maximum.type().getElementType());
+    Expr s = wide - maximum.broadcast(wide.type(), {0});
     return isLabel(logits, labels).select(s, s.splat(0)).sum(1);
   }
   Expr label = logits.with(labels).cast(b.getI64Type());
   Expr picked = logits.with(GatherOp::create(b, logits.getLoc(), logits, label.get(),
                                              /*dims=*/{0, -1}, /*indexDims=*/{0}));
+  picked = picked.cast(maximum.type().getElementType());
   Expr none = maximum.splat(0);
   Expr isBelow = label.compare(ComparePredicate::lt, label.splat(0));
   Expr isAbove = label.compare(ComparePredicate::ge, label.splat(double(logits.shape()[1])));
@@ -130,14 +133,19 @@ void SoftmaxCrossEntropyOp::evaluate(ArrayRef<HostTensor> operands,
   }
 }
 
+// Of 16-bit floats all is computed in f32: the sum of 70000 equal exponentials exceeds f16.
 SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &b) {
-  Expr x(b, getLoc(), getLogits());
+  Expr logits(b, getLoc(), getLogits());
+  Type element = logits.type().getElementType(), wide = accumulatorOf(element);
+  Expr x = logits.cast(wide);
   Expr maximum = x.with(ReduceMaxOp::create(b, getLoc(), x, 1));
   Expr s = x - maximum.broadcast(x.type(), {0});
   Expr log = s.apply<ExpOp>().sum(1).apply<LogOp>();
-  if (isDistribution(getLabels()))
-    return {(x.with(getLabels()) * (log.broadcast(x.type(), {0}) - s)).sum(1)};
-  return {log - labelLogit(x, getLabels(), maximum)};
+  if (isDistribution(getLabels())) {
+    Expr labels = x.with(getLabels()).cast(wide);
+    return {(labels * (log.broadcast(x.type(), {0}) - s)).sum(1).cast(element)};
+  }
+  return {(log - labelLogit(logits, getLabels(), maximum)).cast(element)};
 }
 
 LogicalResult SoftmaxCrossEntropyGradOp::verify() {
@@ -176,15 +184,16 @@ void SoftmaxCrossEntropyGradOp::evaluate(ArrayRef<HostTensor> operands,
 }
 
 SmallVector<Value> SoftmaxCrossEntropyGradOp::decompose(OpBuilder &b) {
-  Expr x(b, getLoc(), getLogits());
-  Expr g = x.with(getGradient()).broadcast(x.type(), {0});
+  Type element = getLogits().getType().getElementType(), wide = accumulatorOf(element);
+  Expr x = Expr(b, getLoc(), getLogits()).cast(wide);
+  Expr g = x.with(getGradient()).cast(wide).broadcast(x.type(), {0});
   Expr maximum = x.with(ReduceMaxOp::create(b, getLoc(), x, 1));
   Expr e = (x - maximum.broadcast(x.type(), {0})).apply<ExpOp>();
   Expr p = e * (1.0 / e.sum(1)).broadcast(x.type(), {0});
   if (!isDistribution(getLabels()))
-    return {isLabel(x, getLabels()).select(p - 1, p) * g};
-  Expr t = x.with(getLabels());
-  return {(p * t.sum(1).broadcast(x.type(), {0}) - t) * g};
+    return {(isLabel(x, getLabels()).select(p - 1, p) * g).cast(element)};
+  Expr t = x.with(getLabels()).cast(wide);
+  return {((p * t.sum(1).broadcast(x.type(), {0}) - t) * g).cast(element)};
 }
 
 // Binary cross-entropy ----------------------------------------------------------------------------

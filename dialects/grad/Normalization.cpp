@@ -97,21 +97,25 @@ void LogSoftmaxOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostT
   });
 }
 
-// One division per line instead of one per element.
+// One division per line instead of one per element. The sum of 70000 equal exponentials exceeds
+// f16.
 SmallVector<Value> SoftmaxOp::decompose(OpBuilder &b) {
   int64_t dim = getDim();
-  Expr x(b, getLoc(), getOperand());
+  Type element = getType().getElementType();
+  Expr x = Expr(b, getLoc(), getOperand()).cast(accumulatorOf(element));
   SmallVector<int64_t> kept = otherDims(x.type().getRank(), dim);
   Expr e = shifted(x, dim, kept).apply<ExpOp>();
-  return {e * (1.0 / e.sum(dim)).broadcast(x.type(), kept)};
+  return {(e * (1.0 / e.sum(dim)).broadcast(x.type(), kept)).cast(element)};
 }
 
 SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &b) {
   int64_t dim = getDim();
-  Expr x(b, getLoc(), getOperand());
+  Type element = getType().getElementType();
+  Expr x = Expr(b, getLoc(), getOperand()).cast(accumulatorOf(element));
   SmallVector<int64_t> kept = otherDims(x.type().getRank(), dim);
   Expr s = shifted(x, dim, kept);
-  return {s - s.apply<ExpOp>().sum(dim).apply<LogOp>().broadcast(x.type(), kept)};
+  Expr result = s - s.apply<ExpOp>().sum(dim).apply<LogOp>().broadcast(x.type(), kept);
+  return {result.cast(element)};
 }
 
 // Mean and variance -------------------------------------------------------------------------------

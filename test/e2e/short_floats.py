@@ -79,6 +79,7 @@ def read(name, letter):
 def cases():
     one = (None, [1], [1.0])
     two = (None, [2], [1.0, 0.5])
+    labels = (INT64, [2], [1, 69999])
     yield Case("ReduceSum", ([1, 2], short([0.0, 0.01])), [2], (INT64, [1], [0]), before=[70000, 2], keepdims=0)
     yield Case("ReduceMean", near(100, 9, 2000), [1])
     yield Case("ReduceL2", near(0, 1000, 50), [1])
@@ -98,6 +99,9 @@ def cases():
     yield Case("MeanVarianceNormalization", near(0, 1000, 2, 16), [2, 16], axes=[1])
     yield Case("LpNormalization", near(0, 1000, 2, 16), [2, 16], axis=1)
     yield Case("LRN", near(300, 100, 1, 4, 2, 2), [1, 4, 2, 2], size=3)
+    yield Case("Softmax", near(0, 0.01, 1, 70000), [1, 70000])
+    yield Case("LogSoftmax", near(0, 0.01, 1, 70000), [1, 70000])
+    yield Case("SoftmaxCrossEntropyLoss", near(0, 0.01, 2, 70000), [], labels)
     yield Case("SoftmaxCrossEntropyLoss", ([8000, 2], [0.0, 10.0] * 8000), [], (INT64, [8000], [0] * 8000), two)
 
 
