@@ -122,8 +122,8 @@ template <bool minimum> LogicalResult arg(Node &n) {
   if (size == 0)
     return n.error() << "expected elements along dim " << *dim << " of " << n.describeOperand(0);
   Expr x = n.expr(0u);
-  if (minimum) // -1 - x never overflows, signed or unsigned
-    x = isa<FloatType>(n.element(0)) ? -x : x.splat(-1) - x;
+  if (minimum) // ~x is -1 - x, or the largest number - x if unsigned, and never overflows
+    x = isa<FloatType>(n.element(0)) ? -x : x.apply<NotOp>();
   OpBuilder &b = n.builder();
   if (last) {
     SmallVector<int64_t> starts(n.rank(0), 0), strides(n.rank(0), 1);

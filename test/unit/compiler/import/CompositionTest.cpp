@@ -59,6 +59,11 @@ TEST_F(CompositionTest, PowersOf64BitsAreExact) {
     EXPECT_EQ(results[0].getInt(i), expected[i]) << i;
 }
 
+TEST_F(CompositionTest, ArgMinOfUnsignedNumbersFindsZero) {
+  expect(OneNode("ArgMin", 13).input({3}, {5, 0, 3}, UINT8), {1}, {1});
+  expect(OneNode("ArgMin", 13).input({3}, {0, -128, 127}, INT8), {1}, {1});
+}
+
 TEST_F(CompositionTest, RemaindersOfFloatsHaveTheSignOfTheDivisor) {
   auto of = [](int64_t opset) {
     return OneNode("Mod", opset).input({5}, {-5, 5, -4, 1, -1}).input({5}, {3, -3, 2, -inf, inf});
