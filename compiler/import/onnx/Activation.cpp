@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/Activation.h"
 #include "dialects/grad/Build.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -49,7 +50,9 @@ Expr selu(Node &n, Expr x) {
 }
 Expr celu(Node &n, Expr x) {
   double alpha = n.real("alpha", 1);
-  return isPositive(x).select(x, negativeExpm1(x / alpha) * alpha);
+  // Limited before the division, after which x is positive if alpha is negative.
+  Expr negative = clamp(x, -infinity, std::abs(alpha)) / alpha;
+  return isPositive(x).select(x, negative.apply<Expm1Op>() * alpha);
 }
 Expr thresholdedRelu(Expr x, double alpha) {
   return x.compare(ComparePredicate::gt, x.splat(alpha)).select(x, x.splat(0));

@@ -64,6 +64,10 @@ TEST_F(CompositionTest, ArgMinOfUnsignedNumbersFindsZero) {
   expect(OneNode("ArgMin", 13).input({3}, {0, -128, 127}, INT8), {1}, {1});
 }
 
+TEST_F(CompositionTest, CeluHasNegativeAlphas) {
+  expect(OneNode("Celu", 12).input({3}, {-2, 0, 1}).set("alpha", -2.0), {3}, {-3.4365637, 0, 1});
+}
+
 TEST_F(CompositionTest, RemaindersOfFloatsHaveTheSignOfTheDivisor) {
   auto of = [](int64_t opset) {
     return OneNode("Mod", opset).input({5}, {-5, 5, -4, 1, -1}).input({5}, {3, -3, 2, -inf, inf});
