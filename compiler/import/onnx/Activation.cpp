@@ -135,26 +135,27 @@ std::optional<RecurrentActivation> gradc::findRecurrentActivation(StringRef name
   using Function = Expr (*)(Expr, double, double);
   struct Row {
     StringRef name;
+    unsigned parameterCount;
     double alpha, beta;
     Function function;
   };
   static const Row rows[] = {
-      {"Relu", 0, 0, [](Expr x, double, double) { return x.apply<ReluOp>(); }},
-      {"Tanh", 0, 0, [](Expr x, double, double) { return x.apply<TanhOp>(); }},
-      {"Sigmoid", 0, 0, [](Expr x, double, double) { return sigmoid(x); }},
-      {"Affine", 1, 0, [](Expr x, double alpha, double beta) { return x * alpha + beta; }},
-      {"LeakyRelu", 0.01, 0, [](Expr x, double alpha, double) { return leakyRelu(x, alpha); }},
-      {"ThresholdedRelu", 1, 0,
+      {"Relu", 0, 0, 0, [](Expr x, double, double) { return x.apply<ReluOp>(); }},
+      {"Tanh", 0, 0, 0, [](Expr x, double, double) { return x.apply<TanhOp>(); }},
+      {"Sigmoid", 0, 0, 0, [](Expr x, double, double) { return sigmoid(x); }},
+      {"Affine", 2, 1, 0, [](Expr x, double alpha, double beta) { return x * alpha + beta; }},
+      {"LeakyRelu", 1, 0.01, 0, [](Expr x, double alpha, double) { return leakyRelu(x, alpha); }},
+      {"ThresholdedRelu", 1, 1, 0,
        [](Expr x, double alpha, double) { return thresholdedRelu(x, alpha); }},
-      {"ScaledTanh", 1, 1,
+      {"ScaledTanh", 2, 1, 1,
        [](Expr x, double alpha, double beta) { return (x * beta).apply<TanhOp>() * alpha; }},
-      {"HardSigmoid", 0.2, 0.5, hardSigmoid},
-      {"Elu", 1, 0, [](Expr x, double alpha, double) { return elu(x, alpha); }},
-      {"Softsign", 0, 0, [](Expr x, double, double) { return softsign(x); }},
-      {"Softplus", 0, 0, [](Expr x, double, double) { return softplus(x); }}};
+      {"HardSigmoid", 2, 0.2, 0.5, hardSigmoid},
+      {"Elu", 1, 1, 0, [](Expr x, double alpha, double) { return elu(x, alpha); }},
+      {"Softsign", 0, 0, 0, [](Expr x, double, double) { return softsign(x); }},
+      {"Softplus", 0, 0, 0, [](Expr x, double, double) { return softplus(x); }}};
   for (const Row &row : rows)
     if (name.equals_insensitive(row.name))
-      return RecurrentActivation{row.function, row.alpha, row.beta};
+      return RecurrentActivation{row.function, row.parameterCount, row.alpha, row.beta};
   return std::nullopt;
 }
 

@@ -6,9 +6,10 @@
 
 namespace gradc {
 
-/// A function with up to two parameters, initialized to ONNX's defaults.
+/// A function with up to two parameters, alpha and then beta, initialized to ONNX's defaults.
 struct RecurrentActivation {
   mlir::grad::Expr (*function)(mlir::grad::Expr x, double alpha, double beta);
+  unsigned parameterCount;
   double alpha, beta;
 
   mlir::grad::Expr operator()(mlir::grad::Expr x) const { return function(x, alpha, beta); }

@@ -87,13 +87,24 @@ private:
         return n.error() << "has no activation function \"" << name << "\"";
       activations.push_back(*function);
     }
-    if (const onnx::AttributeProto *a = n.attribute("activation_alpha", Node::AttributeType::reals))
-      for (auto [function, alpha] : llvm::zip(activations, a->floats()))
-        function.alpha = alpha;
-    if (const onnx::AttributeProto *a = n.attribute("activation_beta", Node::AttributeType::reals))
-      for (auto [function, beta] : llvm::zip(activations, a->floats()))
-        function.beta = beta;
+    readParameters("activation_alpha", 1, &RecurrentActivation::alpha);
+    readParameters("activation_beta", 2, &RecurrentActivation::beta);
     return success();
+  }
+
+  /// Only the activations that have at least `count` parameters consume a value, in order.
+  void readParameters(StringRef name, unsigned count, double RecurrentActivation::*to) {
+    const onnx::AttributeProto *a = n.attribute(name, Node::AttributeType::reals);
+    if (!a)
+      return;
+    int used = 0;
+    for (RecurrentActivation &function : activations)
+      if (function.parameterCount >= count && used < a->floats_size())
+        function.*to = a->floats(used++);
+    if (used < a->floats_size())
+      emitRemark(n.loc()) << "of the " << a->floats_size() << " numbers of " << name
+                          << ", the first " << used
+                          << " are used: one per activation that has this parameter";
   }
 
   LogicalResult expectShape(unsigned i, ArrayRef<int64_t> shape) {

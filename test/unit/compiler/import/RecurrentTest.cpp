@@ -199,6 +199,35 @@ TEST_F(RecurrentTest, HasTheOptionsOfItsOp) {
   check({.op = "LSTM", .directions = 2, .lengths = true, .peepholes = true, .couplesInput = true});
 }
 
+OneNode &setNumbers(OneNode &one, const char *name, const Floats &values) {
+  onnx::AttributeProto &a = *one.node().add_attribute();
+  a.set_name(name);
+  a.set_type(6);
+  a.mutable_floats()->Add(values.begin(), values.end());
+  return one;
+}
+
+TEST_F(RecurrentTest, OnlyActivationsWithAParameterConsumeAValue) {
+  auto of = [](const std::string &first, const std::string &second) {
+    return OneNode("RNN", 14)
+        .input({1, 1, 1}, {-2})
+        .floats({2, 1, 1}, {1, 1})
+        .floats({2, 1, 1}, {0, 0})
+        .set("direction", "bidirectional")
+        .set("activations", std::vector<std::string>{first, second});
+  };
+  OneNode one = of("Relu", "LeakyRelu");
+  expect(setNumbers(one, "activation_alpha", {0.5}), {1, 2, 1, 1}, {0, -1});
+  OneNode two = of("LeakyRelu", "Affine");
+  setNumbers(two, "activation_alpha", {0.5, 3});
+  expect(setNumbers(two, "activation_beta", {4}), {1, 2, 1, 1}, {-1, -2});
+  OneNode three = of("Relu", "LeakyRelu");
+  expect(setNumbers(three, "activation_alpha", {0.5, 0.25}), {1, 2, 1, 1}, {0, -1});
+  EXPECT_TRUE(
+      StringRef(everything()).contains("of the 2 numbers of activation_alpha, the first 1 "))
+      << everything();
+}
+
 TEST_F(RecurrentTest, SaysWhatIsWrong) {
   auto expectError = [&](OneNode one, StringRef what) {
     EXPECT_TRUE(mlir::failed(import(one)));
