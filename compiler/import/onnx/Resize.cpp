@@ -18,7 +18,8 @@ struct DimResize {
 };
 
 struct Resize {
-  StringRef mode, coordinates, nearest;
+  StringRef mode, coordinates;
+  StringRef nearest; ///< as nearest_mode, or "simple": up in dims that shrink, else down
   double cubicA, extrapolation;
   bool excludeOutside, antialias;
   SmallVector<DimResize> dims;
@@ -80,8 +81,10 @@ static Taps taps(const Resize &r, const DimResize &dim, int64_t i) {
   if (r.crops() && (x < 0 || x > double(dim.size - 1)))
     return {};
   auto inside = [&](int64_t k) { return std::clamp<int64_t>(k, 0, dim.size - 1); };
-  if (r.mode == "nearest")
-    return {{inside(nearestTo(r.nearest, x)), 1.0}};
+  if (r.mode == "nearest") {
+    StringRef rounding = r.nearest == "simple" ? (dim.scale < 1 ? "ceil" : "floor") : r.nearest;
+    return {{inside(nearestTo(rounding, x)), 1.0}};
+  }
   // If the result shrinks, antialiasing stretches the kernel over all elements that it covers.
   double shrink = r.antialias ? std::min(dim.scale, 1.0) : 1, sum = 0;
   int64_t below = int64_t(std::floor(x)), reach = int64_t(std::ceil(r.support() / shrink));
@@ -244,9 +247,9 @@ static SmallVector<DimResize> unchanged(Node &n) {
   return dims;
 }
 
-/// Upsample, and Resize of opset 10.
+/// Upsample, and Resize of opset 10. Both pick the nearest element by "simple" rounding.
 static LogicalResult importUpsample(Node &n) {
-  Resize r{n.string("mode", "nearest"), "asymmetric", "floor", 0, 0, false, false, unchanged(n)};
+  Resize r{n.string("mode", "nearest"), "asymmetric", "simple", 0, 0, false, false, unchanged(n)};
   if (r.mode == "bilinear")
     r.mode = "linear";
   if (r.mode != "nearest" && r.mode != "linear")

@@ -130,6 +130,14 @@ TEST_F(ResampleTest, UpsamplesByAnAttribute) {
   expect(one, {1, 4}, {0, 0.5, 1, 1});
 }
 
+/// ONNX's case test_resize_downsample_nearest of version 1.5.
+TEST_F(ResampleTest, OldResizePicksTheNextElementInDimsThatShrink) {
+  Floats x{1, 2, 3, 4, 5, 6, 7, 8};
+  expect(OneNode("Resize", 10).input({1, 1, 2, 4}, x).floats({4}, {1, 1, 0.6f, 0.6f}), {1, 1, 1, 2},
+         {1, 3});
+  expect(OneNode("Resize", 10).input({2}).floats({1}, {1.5}), {3}, {0, 0, 1});
+}
+
 TEST_F(ResampleTest, SaysWhatIsWrongWithResize) {
   expectFails(resize({3}, {6}, "somehow", "fancy"),
               {"expected mode to be one of nearest, linear, cubic, found \"fancy\"",
