@@ -111,8 +111,8 @@ static FailureOr<Value> visible(Node &n, const Heads &h) {
   return allowed ? Value(*allowed) : Value();
 }
 
-/// attn_mask extended to all keys; keys that it does not cover are masked. Null if there is no
-/// mask.
+/// attn_mask extended to all keys; keys that it does not cover are masked. Before opset 24, which
+/// defined this, a mask of one key is broadcast. Null if there is no mask.
 static FailureOr<Value> readMask(Node &n, const Heads &h) {
   if (!n.operand(3))
     return Value();
@@ -122,7 +122,7 @@ static FailureOr<Value> readMask(Node &n, const Heads &h) {
     return failure();
   Expr mask = n.expr(3);
   int64_t rank = n.rank(3), missing = rank ? shape[3] - n.shape(3)[rank - 1] : 0;
-  if (missing > 0 && n.shape(3)[rank - 1] > 1) {
+  if (missing > 0 && (n.opset() >= 24 || n.shape(3)[rank - 1] > 1)) {
     SmallVector<int64_t> none(rank, 0), high(rank, 0);
     high[rank - 1] = missing;
     mask = padAround(mask, none, high, isBool ? 0 : -infinity);

@@ -273,6 +273,19 @@ TEST_F(CompositionTest, TransformsBack) {
   expect(OneNode("HannWindow", 17).ints({1}).set("periodic", int64_t(0)), {1}, {1});
 }
 
+/// From opset 24 on, keys past the last dim of a mask are masked, also if that dim is 1.
+TEST_F(CompositionTest, AttentionMasksOfOneKey) {
+  auto of = [](int64_t opset) {
+    return OneNode("Attention", opset)
+        .input({1, 1, 2, 1}, {1, 1})
+        .input({1, 1, 2, 1}, {1, 1})
+        .input({1, 1, 2, 1}, {5, 7})
+        .floats({2, 1}, {0, 0});
+  };
+  expect(of(23), {1, 1, 2, 1}, {6, 6});
+  expect(of(24), {1, 1, 2, 1}, {5, 5});
+}
+
 TEST_F(CompositionTest, AttentionWithoutAVisibleKeyIsZero) {
   OneNode one = OneNode("Attention", 23)
                     .input({1, 1, 2, 1}, {1, 1})
