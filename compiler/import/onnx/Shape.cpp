@@ -156,13 +156,12 @@ static LogicalResult importSlice(Node &n) {
     if (step == 0)
       return n.error() << "expected steps that are not 0";
     int64_t dim = *n.axis(axis, n.rank(0)), size = n.shape(0)[dim];
-    // Negative positions count from the back. Positions are clamped to the ends; backwards, the end
-    // is one before 0.
-    auto position = [&](int64_t p) {
-      return std::clamp(p < 0 ? p + size : p, step < 0 ? int64_t(-1) : 0,
-                        step < 0 ? size - 1 : size);
+    // Negative positions count from the back. Positions are clamped to the ends; backwards, the
+    // start is an element (unlike in numpy), and the end may be one before 0.
+    auto position = [&](int64_t p, int64_t first) {
+      return std::min(std::max(p < 0 ? p + size : p, first), step < 0 ? size - 1 : size);
     };
-    int64_t a = position(start), b = position(end);
+    int64_t a = position(start, 0), b = position(end, step < 0 ? -1 : 0);
     int64_t distance = step < 0 ? a - b : b - a;
     // Negating INT64_MIN would overflow; any step larger than the dim takes one element.
     int64_t width = step < -size ? size + 1 : std::min(step < 0 ? -step : step, size + 1);

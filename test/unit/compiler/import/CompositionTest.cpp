@@ -68,6 +68,14 @@ TEST_F(CompositionTest, CeluHasNegativeAlphas) {
   expect(OneNode("Celu", 12).input({3}, {-2, 0, 1}).set("alpha", -2.0), {3}, {-3.4365637, 0, 1});
 }
 
+TEST_F(CompositionTest, SliceBackwardsStartsAtAnElement) {
+  auto of = [](int64_t size) {
+    return OneNode("Slice", 13).input({size}).ints({-6}).ints({-1000}).ints({0}).ints({-1});
+  };
+  expect(of(5), {1}, {0});
+  expect(of(0), {0}, {});
+}
+
 TEST_F(CompositionTest, RemaindersOfFloatsHaveTheSignOfTheDivisor) {
   auto of = [](int64_t opset) {
     return OneNode("Mod", opset).input({5}, {-5, 5, -4, 1, -1}).input({5}, {3, -3, 2, -inf, inf});
