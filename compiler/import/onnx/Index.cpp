@@ -69,6 +69,22 @@ static LogicalResult importConstantOfShape(Node &n) {
   return n.setNarrow(0, n.broadcast(n.constant(one.reshaped({})), *shape), narrow);
 }
 
+/// The number of elements of a range. Integers need not be exact in f64.
+static double lengthOfRange(const HostTensor &start, const HostTensor &limit,
+                            const HostTensor &delta) {
+  if (isa<FloatType>(start.getElementType()))
+    return std::ceil((limit.getFloat(0) - start.getFloat(0)) / delta.getFloat(0));
+  int64_t from = start.getInt(0), to = limit.getInt(0), step = delta.getInt(0);
+  if (step == 0)
+    return std::numeric_limits<double>::infinity();
+  if (step > 0 ? from >= to : from <= to)
+    return 0;
+  // Unsigned, since the distance of two int64 may be above 2^63.
+  uint64_t distance = step > 0 ? uint64_t(to) - uint64_t(from) : uint64_t(from) - uint64_t(to);
+  uint64_t width = step > 0 ? uint64_t(step) : -uint64_t(step);
+  return double((distance - 1) / width + 1);
+}
+
 static LogicalResult importRange(Node &n) {
   n.ignore("stash_type"); // 16-bit floats are rounded only once
   for (unsigned i = 0; i < 3; ++i)
@@ -81,7 +97,7 @@ static LogicalResult importRange(Node &n) {
   if (start->size() != 1 || limit->size() != 1 || delta->size() != 1)
     return n.error() << "expected scalars, found " << n.describeOperand(0) << ", "
                      << n.describeOperand(1) << " and " << n.describeOperand(2);
-  double size = std::ceil((limit->getFloat(0) - start->getFloat(0)) / delta->getFloat(0));
+  double size = lengthOfRange(*start, *limit, *delta);
   constexpr double most = 1 << 24;
   if (!(size < most)) // also catches NaN
     return n.error() << "expected a range of less than 2^24 elements, found a delta of "

@@ -61,7 +61,7 @@ static FailureOr<double> readValue(Node &n) {
   return known->size() ? known->getFloat(0) : value;
 }
 
-static Value padWithConstant(Node &n, const Pads &pads, double value) {
+static Expr padWithConstant(Node &n, Expr x, const Pads &pads, double value) {
   SmallVector<int64_t> low, high, from, sizes(n.shape(0)), ones(n.rank(0), 1);
   for (auto [before, after, size] : llvm::zip(pads.low, pads.high, sizes)) {
     low.push_back(std::max<int64_t>(before, 0));
@@ -69,11 +69,9 @@ static Value padWithConstant(Node &n, const Pads &pads, double value) {
     from.push_back(std::max<int64_t>(-before, 0));
     size += std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
   }
-  OpBuilder &b = n.builder();
-  Value inner = n.operand(0);
   if (sizes != n.shape(0))
-    inner = b.createOrFold<SliceOp>(n.loc(), inner, from, sizes, ones);
-  return padAround(n.expr(inner), low, high, value);
+    x = x.with(n.builder().createOrFold<SliceOp>(n.loc(), x, from, sizes, ones));
+  return padAround(x, low, high, value);
 }
 
 /// The element of a dim of `size` that is repeated at the outside position `position`.
@@ -104,9 +102,16 @@ static LogicalResult importPad(Node &n) {
   if (failed(n.expectSensible(shape)))
     return failure();
 
-  if (mode == "constant")
-    return n.set(padWithConstant(n, *pads, *value));
   Expr x = n.expr(0u);
+  if (mode == "constant") {
+    bool isExact = isa<FloatType>(n.element(0)) || std::abs(*value) < 0x1p53;
+    if (isExact || !n.operand(2))
+      return n.set(padWithConstant(n, x, *pads, *value));
+    // Large integers are not exact in f64, PadOp's type, so zeros are padded between - and +.
+    Expr scalar = n.expr(2).reshape({});
+    Expr y = padWithConstant(n, x - n.expr(n.broadcast(scalar, x.shape())), *pads, 0);
+    return n.set(y + n.expr(n.broadcast(scalar, shape)));
+  }
   for (int64_t d = 0; d < n.rank(0); ++d) {
     int64_t size = n.shape(0)[d], low = pads->low[d], high = pads->high[d];
     if (low == 0 && high == 0)

@@ -59,6 +59,26 @@ TEST_F(CompositionTest, PowersOf64BitsAreExact) {
     EXPECT_EQ(results[0].getInt(i), expected[i]) << i;
 }
 
+TEST_F(CompositionTest, IntegersAbove53BitsAreExact) {
+  constexpr int64_t large = (int64_t(1) << 60) + 1, highest = INT64_MAX;
+  auto pad = run(OneNode("Pad", 13).input({2}, {1, -2}, INT64).ints({1, -1}).ints({large}));
+  ASSERT_EQ(pad.size(), 1u);
+  ASSERT_EQ(pad[0].size(), 2);
+  EXPECT_EQ(pad[0].getInt(0), large);
+  EXPECT_EQ(pad[0].getInt(1), 1);
+  auto range = run(OneNode("Range", 11).ints({large}).ints({large + 3}).ints({1}));
+  ASSERT_EQ(range.size(), 1u);
+  ASSERT_EQ(range[0].size(), 3);
+  EXPECT_EQ(range[0].getInt(2), large + 2);
+  auto down = run(OneNode("Range", 11).ints({highest}).ints({-highest}).ints({-highest}));
+  ASSERT_EQ(down.size(), 1u);
+  ASSERT_EQ(down[0].size(), 2);
+  EXPECT_EQ(down[0].getInt(1), 0);
+  expect(OneNode("Range", 11).ints({3}).ints({3}).ints({1}), {0}, {});
+  expectFails(OneNode("Range", 11).ints({3}).ints({1}).ints({0}),
+              {"expected a range of less than 2^24 elements, found a delta of 0"});
+}
+
 TEST_F(CompositionTest, ArgMinOfUnsignedNumbersFindsZero) {
   expect(OneNode("ArgMin", 13).input({3}, {5, 0, 3}, UINT8), {1}, {1});
   expect(OneNode("ArgMin", 13).input({3}, {0, -128, 127}, INT8), {1}, {1});
