@@ -21,7 +21,6 @@ template <Expr (*formula)(Expr)> LogicalResult function(Node &n) {
   return n.set(formula(x).cast(n.element(0)));
 }
 
-Expr exp(Expr x) { return x.apply<ExpOp>(); }
 Expr expm1(Expr x) { return x.apply<Expm1Op>(); }
 Expr log1p(Expr x) { return x.apply<Log1pOp>(); }
 Expr sqrt(Expr x) { return x.apply<SqrtOp>(); }
@@ -33,8 +32,13 @@ Expr tan(Expr x) { return x.apply<SinOp>() / x.apply<CosOp>(); }
 Expr asin(Expr x) { return atan(x / (1 + sqrt(1 - x) * sqrt(1 + x))) * 2; }
 /// For y = acos(x), tan(y / 4) = sqrt(1 - x) / (sqrt(2) + sqrt(1 + x)).
 Expr acos(Expr x) { return atan(sqrt(1 - x) / (std::numbers::sqrt2 + sqrt(1 + x))) * 4; }
-Expr sinh(Expr x) { return (expm1(x) - expm1(-x)) * 0.5; }
-Expr cosh(Expr x) { return (exp(x) + exp(-x)) * 0.5; }
+/// (e^x - 1) / 2 = u (u / 2 + 1) for u = e^(x/2) - 1, which overflows only if the result does.
+Expr halfExpm1(Expr x) {
+  Expr u = expm1(x * 0.5);
+  return u * (u * 0.5 + 1.0);
+}
+Expr sinh(Expr x) { return halfExpm1(x) - halfExpm1(-x); }
+Expr cosh(Expr x) { return halfExpm1(x) + halfExpm1(-x) + 1.0; }
 Expr atanh(Expr x) { return (log1p(x) - log1p(-x)) * 0.5; }
 /// ln(x + sqrt(x^2 - 1)) for x = 1 + t.
 Expr acosh(Expr x) {

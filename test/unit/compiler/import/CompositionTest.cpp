@@ -24,6 +24,13 @@ TEST_F(CompositionTest, HyperbolicFunctionsReachTheEndsOfTheRange) {
          {0, -0.4812118, 1.4436355, -23.7189981, 46.7448491});
   expect(of("Acosh", {1, 2, 1e20}), {3}, {0, 1.3169579, 46.7448491});
   expect(of("Sinh", {1e-6, -1, 100}), {3}, {1e-6, -1.1752012, inf});
+  for (const char *op : {"Sinh", "Cosh"}) { // e^89 overflows, half of it does not
+    auto large = run(of(op, {89, 0}));
+    ASSERT_EQ(large.size(), 1u);
+    EXPECT_NEAR(large[0].getFloat(0) / 2.2448064e38, 1, 1e-5) << op;
+    EXPECT_EQ(large[0].getFloat(1), op[0] == 'S' ? 0 : 1);
+  }
+  expect(of("Cosh", {1e-6, -1, 100}), {3}, {1, 1.5430806, inf});
   expect(of("Asin", {-1, 1, 0.5}), {3}, {-1.5707963, 1.5707963, 0.5235988});
   expect(of("Acos", {-1, 1, 0.5}), {3}, {3.1415927, 0, 1.0471976});
   expect(of("Atan", {-inf, inf, 1}), {3}, {-1.5707963, 1.5707963, 0.7853982});
