@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Products.h"
+#include "compiler/import/support/Names.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -94,6 +95,10 @@ static LogicalResult importGemm(Node &n) {
   SmallVector<int64_t> shape{n.shape(0)[transposeLhs], n.shape(1)[!transposeRhs]};
   if (failed(n.expectSensible(shape)))
     return failure();
+  auto isWhole = [](double x) { return x == std::trunc(x); };
+  if (!isa<FloatType>(n.element(0)) && !(isWhole(alpha) && isWhole(beta)))
+    return n.error() << "expected whole numbers as alpha and beta of integers, found "
+                     << numberText(alpha) << " and " << numberText(beta);
   Expr product = n.expr(matmul(n, n.operand(0), n.operand(1), transposeLhs, transposeRhs));
   if (alpha != 1)
     product = product * alpha;

@@ -103,6 +103,13 @@ TEST_F(CompositionTest, SliceBackwardsStartsAtAnElement) {
   expect(of(0), {0}, {});
 }
 
+TEST_F(CompositionTest, GemmOfIntegersHasWholeFactors) {
+  OneNode one = OneNode("Gemm", 13).input({1, 2}, {1, 2}, INT64).input({2, 1}, {3, 4}, INT64);
+  expect(OneNode(one).set("alpha", -2.0), {1, 1}, {-22});
+  expectFails(one.set("alpha", 0.5),
+              {"expected whole numbers as alpha and beta of integers, found 0.5 and 1"});
+}
+
 TEST_F(CompositionTest, RemaindersOfFloatsHaveTheSignOfTheDivisor) {
   auto of = [](int64_t opset) {
     return OneNode("Mod", opset).input({5}, {-5, 5, -4, 1, -1}).input({5}, {3, -3, 2, -inf, inf});
