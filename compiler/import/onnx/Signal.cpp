@@ -297,9 +297,8 @@ template <double (*window)(double)> static LogicalResult importWindow(Node &n) {
     return n.error() << "expected a size from 0 to 2^24, found " << *size;
   double period = double(periodic ? *size : *size - 1);
   std::vector<double> values;
-  for (int64_t i = 0; i < *size; ++i) // a window of one element is 1
-    values.push_back(period > 0 && *size > 1 ? window(2 * std::numbers::pi * double(i) / period)
-                                             : 1.0);
+  for (int64_t i = 0; i < *size; ++i) // a symmetric window of one element is its peak, 1
+    values.push_back(period > 0 ? window(2 * std::numbers::pi * double(i) / period) : 1.0);
   return setTable(n, {*size}, values);
 }
 

@@ -313,6 +313,9 @@ TEST_F(CompositionTest, TransformsBack) {
               {"expected a step of at least 1 and frames that fit"});
   expectFails(OneNode("HannWindow", 17).ints({-1}), {"expected a size from 0 to 2^24, found -1"});
   expect(OneNode("HannWindow", 17).ints({1}).set("periodic", int64_t(0)), {1}, {1});
+  expect(OneNode("HannWindow", 17).ints({1}), {1}, {0});
+  expect(OneNode("HammingWindow", 17).ints({1}), {1}, {0.0869565});
+  expect(OneNode("BlackmanWindow", 17).ints({1}), {1}, {0});
 }
 
 /// From opset 24 on, keys past the last dim of a mask are masked, also if that dim is 1.
