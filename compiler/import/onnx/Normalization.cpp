@@ -15,6 +15,8 @@ template <typename Op> static LogicalResult softmax(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", flattens ? 1 : -1), n.rank(0));
   if (failed(n.expect(0, Kind::Float)) || failed(dim))
     return failure();
+  if (n.type(0).getNumElements() == 0)
+    return n.set(n.operand(0));
   auto apply = [&](Expr x, int64_t d) {
     return x.with(n.builder().createOrFold<Op>(n.loc(), x, n.builder().getI64IntegerAttr(d)));
   };

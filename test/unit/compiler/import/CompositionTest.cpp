@@ -110,6 +110,12 @@ TEST_F(CompositionTest, GemmOfIntegersHasWholeFactors) {
               {"expected whole numbers as alpha and beta of integers, found 0.5 and 1"});
 }
 
+TEST_F(CompositionTest, SoftmaxOfNothingIsNothing) {
+  for (const char *op : {"Softmax", "LogSoftmax"})
+    for (int64_t opset : {11, 13})
+      expect(OneNode(op, opset).input({2, 0}), {2, 0}, {});
+}
+
 TEST_F(CompositionTest, RemaindersOfFloatsHaveTheSignOfTheDivisor) {
   auto of = [](int64_t opset) {
     return OneNode("Mod", opset).input({5}, {-5, 5, -4, 1, -1}).input({5}, {3, -3, 2, -inf, inf});
