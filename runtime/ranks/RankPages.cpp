@@ -195,8 +195,9 @@ Result<const std::byte *> RankViews::at(int rank, const RankPages::Place &place)
     view.isRead.resize(place.bytes / Pages::hugePage);
   }
   if (uint64_t page = place.offset / Pages::hugePage; !view.isRead[page]) {
-    constexpr uint64_t mostRead = 2;
-    if (pagesRead == mostRead)
+    // Those that a chunk's sum and its result are read from, in turn.
+    uint64_t most = 2 * std::max<size_t>(processes.size() - 1, 1);
+    if (pagesRead >= most)
       dropPages();
     view.isRead[page] = true;
     ++pagesRead;
