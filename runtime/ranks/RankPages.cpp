@@ -195,7 +195,7 @@ Result<const std::byte *> RankViews::at(int rank, const RankPages::Place &place)
     view.isRead.resize(place.bytes / Pages::hugePage);
   }
   if (uint64_t page = place.offset / Pages::hugePage; !view.isRead[page]) {
-    // Those that a chunk's sum and its result are read from, in turn.
+    // One page of each other rank for a chunk's terms, and one for its sum.
     uint64_t most = 2 * std::max<size_t>(processes.size() - 1, 1);
     if (pagesRead >= most)
       dropPages();

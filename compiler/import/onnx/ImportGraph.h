@@ -177,8 +177,8 @@ public:
 
 private:
   mlir::LogicalResult importNode(unsigned index);
-  /// What the name of a node's output stands for: `result`, or a barrier around a gradient's
-  /// target.
+  /// The value that later nodes read under the name of a node's output: `result`, or a barrier in
+  /// front of it if it is a gradient's target.
   mlir::Value valueOfOutput(llvm::StringRef name, mlir::Value result);
   mlir::LogicalResult bindGraphInput(const onnx::ValueInfoProto &input, BindInput bindInput);
   /// Gives the results of a pointwise op the extent that its operands share.

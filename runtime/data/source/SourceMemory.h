@@ -9,7 +9,7 @@
 
 namespace gradc::runtime {
 
-/// Null if there are not so many bytes. Not allocated by `new`, which ends a program without
+/// Returns null if memory is exhausted. Uses malloc, because a failing `new` ends a program without
 /// unwinding tables.
 inline std::shared_ptr<std::byte[]> allocateForSource(size_t bytes) {
   return {static_cast<std::byte *>(std::malloc(std::max<size_t>(bytes, 1))), std::free};

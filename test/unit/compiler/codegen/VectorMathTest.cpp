@@ -175,6 +175,17 @@ TEST(VectorMath, SineBeyondItsRange) {
   EXPECT_TRUE(std::signbit(f(std::vector<float>{-0.0f})[0]));
 }
 
+/// Puts each of the values with each at the beginning of `a` and `b`.
+template <typename T>
+void beginWithPairs(const std::vector<T> &values, std::vector<T> &a, std::vector<T> &b) {
+  size_t at = 0;
+  for (T x : values)
+    for (T y : values) {
+      a[at] = x;
+      b[at++] = y;
+    }
+}
+
 template <typename T> void expectPowers(double relativeToExponent) {
   Function f("pow", sizeof(T) == 8, true);
   ASSERT_TRUE(f.isReady());
@@ -186,12 +197,7 @@ template <typename T> void expectPowers(double relativeToExponent) {
     b[i] = i % 3 ? T(std::round(exponent(generator))) : T(exponent(generator));
   }
   std::vector<T> special{0, T(-0.0), 1, -1, 2, -2, T(0.5), T(-0.5), 3, INFINITY, -INFINITY, NAN};
-  size_t at = 0;
-  for (T x : special)
-    for (T y : special) {
-      a[at] = x;
-      b[at++] = y;
-    }
+  beginWithPairs<T>(special, a, b);
   std::vector<T> y = f(a, b);
   for (size_t i = 0; i < a.size(); ++i) {
     long double expected = std::pow((long double)a[i], (long double)b[i]);
@@ -241,12 +247,7 @@ template <typename T> void expectRemainders() {
                          Limits::lowest(),
                          Limits::min(),
                          Limits::denorm_min()};
-  size_t at = 0;
-  for (T x : special)
-    for (T y : special) {
-      a[at] = x;
-      b[at++] = y;
-    }
+  beginWithPairs<T>(special, a, b);
   std::vector<T> y = f(a, b);
   for (size_t i = 0; i < a.size(); ++i) {
     T expected = std::fmod(a[i], b[i]);

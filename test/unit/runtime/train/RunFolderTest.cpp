@@ -56,8 +56,8 @@ TEST_F(RunFolderTest, TheBestOfARunThatWasKilledIsKept) {
 
 /// Archived runs, and those of colleagues.
 TEST_F(RunFolderTest, EarlierRunsMayBeReadOnly) {
-  // What a user without rights in the folders finds: files of root are open to root. That user may
-  // not be able to enter the folders around them.
+  // Another user looks, since root may write everywhere. That user may have no right to enter the
+  // folders above, so the process is inside before it becomes that user.
   auto nextOfOther = [&] {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
