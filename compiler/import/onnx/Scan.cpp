@@ -263,8 +263,8 @@ private:
         n.builder(), n.loc(), rows, /*reverse=*/false, operands,
         [&](OpBuilder &body, Block::BlockArgListType arguments) {
           unsigned given = n.operandCount() - 1;
-          ScanOperands own{{splat(body, n.loc(), cast<RankedTensorType>(counter.getType()), 0)},
-                           {}};
+          ScanOperands own{
+              .initial = {splat(body, n.loc(), cast<RankedTensorType>(counter.getType()), 0)}};
           llvm::append_range(own.initial, arguments.take_front(carriedCount));
           llvm::append_range(own.stacks, arguments.slice(carriedCount, given - carriedCount));
           llvm::append_range(own.invariants, arguments.take_back(captured.size()));

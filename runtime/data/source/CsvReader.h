@@ -18,7 +18,7 @@ struct CsvField {
   std::optional<std::vector<int64_t>> shape; ///< of a row; none: a number, or a vector
   /// For cells without a value, of all columns or of each; none: an error.
   std::vector<double> missing;
-  std::shared_ptr<Categories> categories; ///< cells are texts; null: numbers
+  std::shared_ptr<Categories> categories = {}; ///< cells are texts; null: numbers
 };
 
 struct CsvOptions {
