@@ -312,7 +312,7 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
   Expr inverse = 1 / Expr(b, function.getLoc(), scale);
   for (Value &gradient : *gradients) {
     Expr g(b, gradient.getLoc(), gradient);
-    gradient = g * inverse.cast(g.type().getElementType()).broadcastScalar(g.type());
+    gradient = g * inverse.cast(g.element()).broadcastScalar(g.type());
   }
   return gradients;
 }

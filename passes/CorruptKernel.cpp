@@ -16,7 +16,7 @@ namespace {
 
 /// Scales and shifts: adding 1 is lost in large numbers, and scaling does not change zeros.
 Value shift(Expr x) {
-  Type element = x.type().getElementType();
+  Type element = x.element();
   if (element.isInteger(1))
     return x.apply<NotOp>();
   return isa<IntegerType>(element) ? x + 1 : x * 1.25 + 1;
@@ -73,7 +73,7 @@ private:
       return target.emitError("expected one of ")
              << yield->getNumOperands() << " results, found \"" << kind << "\"";
     Expr result(b, target.getLoc(), yield->getOperand(i));
-    bool isFloat = isa<FloatType>(result.type().getElementType());
+    bool isFloat = isa<FloatType>(result.element());
     if (kind == "shift")
       yield->setOperand(i, shift(result));
     else if (kind == "edge")

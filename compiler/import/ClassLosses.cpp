@@ -14,7 +14,7 @@ static FailureOr<Expr> classWeights(Expr scores, const spec::SoftmaxCrossEntropy
   if (loss.class_weight_size() != classes)
     return emitError(where) << "expected one class_weight for each of " << classes
                             << " classes, found " << loss.class_weight_size();
-  HostTensor weights(RankedTensorType::get({classes}, scores.type().getElementType()));
+  HostTensor weights(RankedTensorType::get({classes}, scores.element()));
   for (auto [i, weight] : llvm::enumerate(loss.class_weight()))
     weights.setFloat(int64_t(i), weight);
   Expr row = scores.with(constant(scores.getBuilder(), scores.getLoc(), weights));
@@ -34,7 +34,7 @@ static FailureOr<ElementLosses> ofDistributions(SpecValues &v,
                                                 Value argument, Location where) {
   auto type = cast<RankedTensorType>(argument.getType());
   v.getEntry().setClasses(argument, scores.shape()[1]);
-  Expr y = scores.with(argument).cast(scores.type().getElementType()).reshape(scores.shape());
+  Expr y = scores.with(argument).cast(scores.element()).reshape(scores.shape());
   if (double share = loss.label_smoothing())
     y = y * (1 - share) + share / double(scores.shape()[1]);
   if (loss.class_weight_size()) {

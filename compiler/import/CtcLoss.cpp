@@ -56,7 +56,7 @@ static Expr emissions(const Alignment &a) {
   auto type = RankedTensorType::get({a.rows(), a.size(), classes}, b.getI64Type());
   Expr iota = logs.with(IotaOp::create(b, logs.getLoc(), type, 2));
   Expr isSymbol = iota.compare(ComparePredicate::eq, a.symbols.broadcast(type, {0, 1}));
-  Expr picks = isSymbol.cast(logs.type().getElementType());
+  Expr picks = isSymbol.cast(logs.element());
   Expr picked =
       logs.with(b.createOrFold<MatmulOp>(logs.getLoc(), logs, picks, UnitAttr(), b.getUnitAttr()));
   return picked.transpose({1, 0, 2});
@@ -90,7 +90,7 @@ static Expr lastAlphas(const Alignment &a, Expr scores, Expr penalties, Value is
   Expr zeros = zerosWithRowsOf(penalties);
   auto index = zeros.type().clone(b.getI64Type());
   Expr iota = zeros.with(IotaOp::create(b, scores.getLoc(), index, 1));
-  Expr place = zeros + iota.cast(zeros.type().getElementType());
+  Expr place = zeros + iota.cast(zeros.element());
   Expr isFirst = place.compare(ComparePredicate::eq, place.splat(0));
   Expr start = isFirst.select(penalties.splat(0), penalties.splat(nothing));
   ScanOperands operands{{start}, {scores}, {penalties}};
@@ -165,8 +165,7 @@ FailureOr<ElementLosses> gradc::buildCtc(SpecValues &v, const spec::Ctc &loss, L
     Expr step = x.with(IotaOp::create(b, x.getLoc(), type, 0));
     isActive = step.compare(ComparePredicate::lt, x.with(*stepLengths).broadcast(type, {1}));
   }
-  Expr alphas = lastAlphas(a, emissions(a),
-                           skipPenalties(a, loss.blank(), x.type().getElementType()), isActive);
+  Expr alphas = lastAlphas(a, emissions(a), skipPenalties(a, loss.blank(), x.element()), isActive);
 
   // 3. Combine the paths that end with the last label or with the blank after it.
   auto type = alphas.type().clone(b.getI64Type());
@@ -184,6 +183,6 @@ FailureOr<ElementLosses> gradc::buildCtc(SpecValues &v, const spec::Ctc &loss, L
   Expr losses = -(highest + total.apply<LogOp>());
   Expr isPossible = losses.compare(ComparePredicate::lt, losses.splat(-nothing / 2));
   losses = isPossible.select(losses, losses.splat(loss.zero_infinity() ? 0 : INFINITY));
-  Expr count = length.apply<MaxOp>(length.splat(1)).cast(losses.type().getElementType());
+  Expr count = length.apply<MaxOp>(length.splat(1)).cast(losses.element());
   return ElementLosses{losses / count, std::nullopt, *labels, {0}};
 }

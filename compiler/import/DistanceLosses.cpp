@@ -41,9 +41,9 @@ static ElementLosses overRows(SpecValues &v, Expr losses) {
 
 /// The cosine of rows, with PyTorch's epsilon against division by 0; of 16-bit floats in f32.
 static Expr cosine(Expr a, Expr b) {
-  Type element = a.type().getElementType(), wide = accumulatorOf(element);
-  a = a.cast(wide);
-  b = b.cast(wide);
+  Type element = a.element();
+  a = a.wide();
+  b = b.wide();
   auto squares = [](Expr x) { return (x * x).sum({1}) + 1e-12; };
   return ((a * b).sum({1}) * (squares(a) * squares(b)).apply<RsqrtOp>()).cast(element);
 }
@@ -87,9 +87,8 @@ FailureOr<ElementLosses> gradc::buildTriplet(SpecValues &v, const spec::Triplet 
   }
   // PyTorch's pairwise_distance, which adds an epsilon to each difference; of 16-bit floats in f32.
   auto distance = [](Expr a, Expr b) {
-    Type element = a.type().getElementType(), wide = accumulatorOf(element);
-    Expr difference = a.cast(wide) - b.cast(wide) + 1e-6;
-    return (difference * difference).sum({1}).apply<SqrtOp>().cast(element);
+    Expr difference = a.wide() - b.wide() + 1e-6;
+    return (difference * difference).sum({1}).apply<SqrtOp>().cast(a.element());
   };
   double margin = loss.has_margin() ? loss.margin() : 1;
   return overRows(v, (distance(vectors[0], vectors[1]) - distance(vectors[0], vectors[2]) + margin)

@@ -97,7 +97,7 @@ static Built buildClassMetric(SpecValues &v, StringRef kind, const spec::ClassMe
     return failure();
   auto &[x, isPositive] = *scored;
   Expr isTaken = x.compare(ComparePredicate::gt, x.splat(0));
-  auto sum = [&](Expr mask) { return sumRows(mask.cast(x.type().getElementType())); };
+  auto sum = [&](Expr mask) { return sumRows(mask.cast(x.element())); };
   return MetricResults{GRADC_ROLE_SUMS,
                        {sum(isTaken.apply<AndOp>(isPositive)), sum(isTaken), sum(isPositive)}};
 }
@@ -143,9 +143,9 @@ static Built buildTopK(SpecValues &v, const spec::TopK &names, Location where) {
                             << ", found " << k;
   Expr x = rows->scores;
   Expr isAbove = x.compare(ComparePredicate::gt, rows->pick(x).broadcast(x.type(), {0}));
-  Expr above = isAbove.cast(x.type().getElementType()).sum({1});
+  Expr above = isAbove.cast(x.element()).sum({1});
   Expr hits = above.compare(ComparePredicate::lt, above.splat(double(k)));
-  return overCounted(v, *rows, hits.cast(x.type().getElementType()));
+  return overCounted(v, *rows, hits.cast(x.element()));
 }
 
 static Built buildPerplexity(SpecValues &v, const spec::Perplexity &names, Location where) {
@@ -207,7 +207,7 @@ static Built buildAccuracy(SpecValues &v, const spec::Accuracy &names, Location 
     if (failed(rows))
       return failure();
     Expr hits = best(rows->scores).compare(ComparePredicate::eq, rows->labels);
-    return overCounted(v, *rows, hits.cast(rows->scores.type().getElementType()));
+    return overCounted(v, *rows, hits.cast(rows->scores.element()));
   }
   if (failed(v.expectClasses(*result, names.logits(), where)))
     return failure();
@@ -216,7 +216,7 @@ static Built buildAccuracy(SpecValues &v, const spec::Accuracy &names, Location 
   if (failed(target))
     return failure();
   Expr y = v.expr(*target);
-  if (isa<FloatType>(y.type().getElementType()))
+  if (isa<FloatType>(y.element()))
     y = best(y);
   return mean(best(v.expr(scores)).compare(ComparePredicate::eq, y.cast(b.getI64Type())));
 }

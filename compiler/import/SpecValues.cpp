@@ -14,8 +14,8 @@ SmallVector<int64_t> gradc::leadingDims(int64_t rank, int64_t without) {
 }
 
 Value gradc::sumAll(Expr x) {
-  Expr wide = x.cast(accumulatorOf(x.type().getElementType())); // losses of all rows may exceed f16
-  return wide.sum(leadingDims(x.type().getRank())).cast(x.getBuilder().getF32Type());
+  // Losses of all rows may exceed f16.
+  return x.wide().sum(leadingDims(x.type().getRank())).cast(x.getBuilder().getF32Type());
 }
 
 Expr ClassRows::isLabel() const { return gradc::isLabel(scores, labels); }
@@ -24,8 +24,8 @@ Expr ClassRows::pick(Expr x) const { return pickLabels(x, labels); }
 
 Expr ClassRows::ones() const {
   if (counts)
-    return counts->cast(scores.type().getElementType());
-  auto type = RankedTensorType::get(labels.shape(), scores.type().getElementType());
+    return counts->cast(scores.element());
+  auto type = RankedTensorType::get(labels.shape(), scores.element());
   return scores.with(splat(scores.getBuilder(), scores.getLoc(), type, 1));
 }
 

@@ -245,7 +245,7 @@ Expr AttentionParts::scores() const {
         shape.push_back(size);
         dims.push_back(int64_t(d));
       }
-    Type element = mask.type().getElementType();
+    Type element = mask.element();
     mask = mask.reshape(shape).broadcast(scores.type().clone(element), dims);
     scores = element.isInteger(1) ? mask.select(scores, none) : scores + mask;
   }

@@ -57,6 +57,7 @@ Expr Expr::cast(Type element) const {
     return *this;
   return with(builder->createOrFold<CastOp>(location, type().clone(element), value));
 }
+Expr Expr::wide() const { return cast(accumulatorOf(element())); }
 Expr Expr::broadcast(RankedTensorType to, ArrayRef<int64_t> dims) const {
   if (to == type())
     return *this;
@@ -131,7 +132,7 @@ bool grad::mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int6
 Expr grad::zerosWithRowsOf(Expr x) {
   // A product with 0 is not simplified, because it is NaN for an infinity; this factor is 0 or 1.
   Expr factor = x.with(IsFiniteOp::create(x.getBuilder(), x.getLoc(), x.get()));
-  return factor.cast(x.type().getElementType()) * 0.0;
+  return factor.cast(x.element()) * 0.0;
 }
 
 Value grad::fillLoops(OpBuilder &b, Location loc, RankedTensorType type, const HostTensor &value) {

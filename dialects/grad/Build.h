@@ -16,6 +16,7 @@ public:
   Value get() const { return value; }
   RankedTensorType type() const { return cast<RankedTensorType>(value.getType()); }
   ArrayRef<int64_t> shape() const { return type().getShape(); }
+  Type element() const { return type().getElementType(); }
   OpBuilder &getBuilder() const { return *builder; }
   Location getLoc() const { return location; }
 
@@ -34,6 +35,9 @@ public:
   /// This (a bool) ? a : b.
   Expr select(Value onTrue, Value onFalse) const;
   Expr cast(Type element) const;
+  /// This in the type in which sums of it accumulate: formulas of several ops compute on f32
+  /// instead of f16 and bf16, since f16 has no square of 300.
+  Expr wide() const;
   Expr broadcast(RankedTensorType type, ArrayRef<int64_t> dims) const;
   Expr broadcastScalar(RankedTensorType type) const { return broadcast(type, {}); }
   Expr reshape(ArrayRef<int64_t> shape) const;

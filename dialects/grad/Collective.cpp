@@ -137,10 +137,8 @@ SmallVector<Value> FanOutOp::decompose(OpBuilder &) { return {getOperand()}; }
 LogicalResult FanOutOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                       SmallVectorImpl<Value> &operandGradients) {
   Expr g(b, getLoc(), resultGradients[0]);
-  Type element = g.type().getElementType();
-  Expr terms = g.cast(accumulatorOf(element));
-  Expr sum = g.with(SumShardsOp::create(b, getLoc(), terms.get()).getResult(0));
-  operandGradients[0] = sum.cast(element);
+  Expr sum = g.with(SumShardsOp::create(b, getLoc(), g.wide().get()).getResult(0));
+  operandGradients[0] = sum.cast(g.element());
   return success();
 }
 

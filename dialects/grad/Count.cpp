@@ -7,8 +7,8 @@ using namespace mlir::grad;
 
 Expr grad::overCount(Expr x, Value counted, ArrayRef<int64_t> dims, double factor) {
   auto type = cast<RankedTensorType>(counted.getType());
-  Type element = x.type().getElementType(), wide = accumulatorOf(element);
-  x = x.cast(wide);
+  Type element = x.element();
+  x = x.wide();
   if (!mayHoldBatch(x.getBuilder(), type, dims)) {
     double count = 1;
     for (int64_t d : dims)
@@ -16,7 +16,7 @@ Expr grad::overCount(Expr x, Value counted, ArrayRef<int64_t> dims, double facto
     return (x * (factor / count)).cast(element);
   }
   Expr count = x.with(CountOp::create(x.getBuilder(), x.getLoc(), counted, dims, IntegerAttr()));
-  return (x * (factor / count).cast(wide).broadcastScalar(x.type())).cast(element);
+  return (x * (factor / count).cast(x.element()).broadcastScalar(x.type())).cast(element);
 }
 
 bool grad::isCountOfRun(Operation *op) {

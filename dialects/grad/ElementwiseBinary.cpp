@@ -89,7 +89,7 @@ Pair PowOp::backward(Expr a, Expr b, Expr y, Expr dy) {
   bool isConstant = matchPattern(b.get(), m_Constant());
   // b a^(b-1) is 0 at b = 0 for every a: the exponent is moved away before 0 * inf arises. Only
   // there, because its own derivative by b is a^-1; a constant exponent stays a constant.
-  double least = smallestNormal(a.type().getElementType());
+  double least = smallestNormal(a.element());
   Expr moved = isConstant
                    ? one
                    : a.apply<AbsOp>().compare(ComparePredicate::lt, a.splat(least)).select(one, b);

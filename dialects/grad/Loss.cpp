@@ -51,14 +51,14 @@ static Expr isLabel(Expr logits, Value labels) {
 static Expr labelLogit(Expr logits, Value labels, Expr maximum) {
   OpBuilder &b = logits.getBuilder();
   if (logits.shape()[1] < longRow) {
-    Expr wide = logits.cast(maximum.type().getElementType());
+    Expr wide = logits.cast(maximum.element());
     Expr s = wide - maximum.broadcast(wide.type(), {0});
     return isLabel(logits, labels).select(s, s.splat(0)).sum(1);
   }
   Expr label = logits.with(labels).cast(b.getI64Type());
   Expr picked = logits.with(GatherOp::create(b, logits.getLoc(), logits, label.get(),
                                              /*dims=*/{0, -1}, /*indexDims=*/{0}));
-  picked = picked.cast(maximum.type().getElementType());
+  picked = picked.cast(maximum.element());
   Expr none = maximum.splat(0);
   Expr isBelow = label.compare(ComparePredicate::lt, label.splat(0));
   Expr isAbove = label.compare(ComparePredicate::ge, label.splat(double(logits.shape()[1])));
@@ -136,13 +136,13 @@ void SoftmaxCrossEntropyOp::evaluate(ArrayRef<HostTensor> operands,
 // Of 16-bit floats all is computed in f32: the sum of 70000 equal exponentials exceeds f16.
 SmallVector<Value> SoftmaxCrossEntropyOp::decompose(OpBuilder &b) {
   Expr logits(b, getLoc(), getLogits());
-  Type element = logits.type().getElementType(), wide = accumulatorOf(element);
-  Expr x = logits.cast(wide);
+  Type element = logits.element();
+  Expr x = logits.wide();
   Expr maximum = x.with(ReduceMaxOp::create(b, getLoc(), x, 1));
   Expr s = x - maximum.broadcast(x.type(), {0});
   Expr log = s.apply<ExpOp>().sum(1).apply<LogOp>();
   if (isDistribution(getLabels())) {
-    Expr labels = x.with(getLabels()).cast(wide);
+    Expr labels = x.with(getLabels()).wide();
     return {(labels * (log.broadcast(x.type(), {0}) - s)).sum(1).cast(element)};
   }
   return {(log - labelLogit(logits, getLabels(), maximum)).cast(element)};
@@ -184,15 +184,15 @@ void SoftmaxCrossEntropyGradOp::evaluate(ArrayRef<HostTensor> operands,
 }
 
 SmallVector<Value> SoftmaxCrossEntropyGradOp::decompose(OpBuilder &b) {
-  Type element = getLogits().getType().getElementType(), wide = accumulatorOf(element);
-  Expr x = Expr(b, getLoc(), getLogits()).cast(wide);
-  Expr g = x.with(getGradient()).cast(wide).broadcast(x.type(), {0});
+  Type element = getLogits().getType().getElementType();
+  Expr x = Expr(b, getLoc(), getLogits()).wide();
+  Expr g = x.with(getGradient()).wide().broadcast(x.type(), {0});
   Expr maximum = x.with(ReduceMaxOp::create(b, getLoc(), x, 1));
   Expr e = (x - maximum.broadcast(x.type(), {0})).apply<ExpOp>();
   Expr p = e * (1.0 / e.sum(1)).broadcast(x.type(), {0});
   if (!isDistribution(getLabels()))
     return {(isLabel(x, getLabels()).select(p - 1, p) * g).cast(element)};
-  Expr t = x.with(getLabels()).cast(wide);
+  Expr t = x.with(getLabels()).wide();
   return {((p * t.sum(1).broadcast(x.type(), {0}) - t) * g).cast(element)};
 }
 

@@ -102,7 +102,7 @@ void LogSoftmaxOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostT
 SmallVector<Value> SoftmaxOp::decompose(OpBuilder &b) {
   int64_t dim = getDim();
   Type element = getType().getElementType();
-  Expr x = Expr(b, getLoc(), getOperand()).cast(accumulatorOf(element));
+  Expr x = Expr(b, getLoc(), getOperand()).wide();
   SmallVector<int64_t> kept = otherDims(x.type().getRank(), dim);
   Expr e = shifted(x, dim, kept).apply<ExpOp>();
   return {(e * (1.0 / e.sum(dim)).broadcast(x.type(), kept)).cast(element)};
@@ -111,7 +111,7 @@ SmallVector<Value> SoftmaxOp::decompose(OpBuilder &b) {
 SmallVector<Value> LogSoftmaxOp::decompose(OpBuilder &b) {
   int64_t dim = getDim();
   Type element = getType().getElementType();
-  Expr x = Expr(b, getLoc(), getOperand()).cast(accumulatorOf(element));
+  Expr x = Expr(b, getLoc(), getOperand()).wide();
   SmallVector<int64_t> kept = otherDims(x.type().getRank(), dim);
   Expr s = shifted(x, dim, kept);
   Expr result = s - s.apply<ExpOp>().sum(dim).apply<LogOp>().broadcast(x.type(), kept);
@@ -206,7 +206,7 @@ LogicalResult NormalizeOp::buildGradient(OpBuilder &b, ValueRange resultGradient
     add(shared(g, 2) * centred);
   }
   if (dx)
-    operandGradients[0] = x.with(dx).cast(operand.type().getElementType());
+    operandGradients[0] = x.with(dx).cast(operand.element());
   return success();
 }
 
@@ -248,7 +248,7 @@ SmallVector<Value> NormalizeOp::decompose(OpBuilder &b) {
   Expr variance = meansOf(*this, centred * centred).front();
   Expr rstd = (variance + getEpsilon().convertToDouble()).apply<RsqrtOp>();
   Expr result = centred * rstd.broadcast(type, kept);
-  return {result.cast(operand.type().getElementType()), mean, variance};
+  return {result.cast(operand.element()), mean, variance};
 }
 
 // Transpositions ----------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ struct UpdateExprs {
   Expr momentum() const { return scalars.back(); }
   /// A scalar as a tensor of the parameter's type.
   Expr spread(Expr scalar) const {
-    return scalar.cast(parameter.type().getElementType()).broadcastScalar(parameter.type());
+    return scalar.cast(parameter.element()).broadcastScalar(parameter.type());
   }
 };
 /// Decomposes an update. `rule` returns the new parameter and the new slots.

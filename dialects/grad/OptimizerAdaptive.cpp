@@ -81,8 +81,8 @@ SmallVector<Value> NadamOp::decompose(OpBuilder &b) {
   return decomposeUpdate(b, *this, [&](const UpdateExprs &u) -> SmallVector<Expr> {
     auto momentum = [&](Expr t) { return b1 - (t * fall).apply<ExpOp>() * (0.5 * b1); };
     Expr now = momentum(u.step()), next = momentum(u.step() + 1.0);
-    Expr product = u.slots[2] * now.cast(u.slots[2].type().getElementType());
-    Expr total = product.cast(now.type().getElementType());
+    Expr product = u.slots[2] * now.cast(u.slots[2].element());
+    Expr total = product.cast(now.element());
     Expr first = u.slots[0] * b1 + u.gradient * (1 - b1);
     Expr second = u.slots[1] * b2 + u.gradient * u.gradient * (1 - b2);
     Expr root = u.spread(biasCorrection(u.step(), b2).apply<RsqrtOp>());

@@ -59,7 +59,7 @@ SmallVector<Value> LambOp::decompose(OpBuilder &b) {
       update = update + u.parameter * decay;
     Expr length = norm(u.parameter), other = norm(update);
     Expr ratio = trustRatio(length, other, length / other);
-    Expr size = u.rate() * ratio.cast(u.rate().type().getElementType());
+    Expr size = u.rate() * ratio.cast(u.rate().element());
     return {u.parameter - u.spread(size) * update, first, second};
   });
 }
@@ -87,7 +87,7 @@ SmallVector<Value> LarsOp::decompose(OpBuilder &b) {
   return decomposeUpdate(b, *this, [&](const UpdateExprs &u) -> SmallVector<Expr> {
     Expr length = norm(u.parameter), other = norm(u.gradient);
     Expr ratio = trustRatio(length, other, length * trust / (other + real(getEpsilon())));
-    Expr g = u.spread(u.rate() * ratio.cast(u.rate().type().getElementType())) * u.gradient;
+    Expr g = u.spread(u.rate() * ratio.cast(u.rate().element())) * u.gradient;
     Expr velocity = u.slots[0] * mu + g;
     return {u.decayed - (getNesterov() ? g + velocity * mu : velocity), velocity};
   });

@@ -184,8 +184,7 @@ static SmallVector<Value> extremeLoops(OpBuilder &b, Operation *op, Value operan
 // Gradients ---------------------------------------------------------------------------------------
 
 static Expr spread(Expr reduced, RankedTensorType type, ArrayRef<int64_t> dims) {
-  return reduced.broadcast(type.clone(reduced.type().getElementType()),
-                           otherDims(type.getRank(), dims));
+  return reduced.broadcast(type.clone(reduced.element()), otherDims(type.getRank(), dims));
 }
 
 /// g / ties where x is the extreme, else 0.
@@ -234,13 +233,12 @@ LogicalResult ReduceProdOp::buildGradient(OpBuilder &b, ValueRange resultGradien
   for (auto [i, d] : llvm::enumerate(order))
     back[d] = i;
   int64_t n = countReduced(type, getDims());
-  Type element = type.getElementType(), wide = accumulatorOf(element);
-  Expr moved = Expr(b, getLoc(), getOperand()).cast(wide).transpose(order);
+  Expr moved = Expr(b, getLoc(), getOperand()).wide().transpose(order);
   Expr x = moved.reshape({type.getNumElements() / n, n});
   Expr others = exclusiveProducts(x, false) * exclusiveProducts(x, true);
-  Expr g = x.with(resultGradients[0]).cast(wide);
+  Expr g = x.with(resultGradients[0]).wide();
   Expr product = spread(g, type, getDims()) * others.reshape(moved.shape()).transpose(back);
-  operandGradients[0] = product.cast(element);
+  operandGradients[0] = product.cast(type.getElementType());
   return success();
 }
 
@@ -365,8 +363,7 @@ SmallVector<Value> ReduceMinOp::lowerToLoops(OpBuilder &b, ValueRange operands) 
 
 SmallVector<Value> ReduceMeanOp::decompose(OpBuilder &b) {
   Expr x(b, getLoc(), getOperand());
-  Type element = x.type().getElementType();
-  return {overCount(x.cast(accumulatorOf(element)).sum(getDims()), x, getDims()).cast(element)};
+  return {overCount(x.wide().sum(getDims()), x, getDims()).cast(x.element())};
 }
 
 LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,

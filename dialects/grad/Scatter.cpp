@@ -191,7 +191,7 @@ struct AtIndices {
 } // namespace
 
 static Expr isZero(Expr x) { return x.compare(ComparePredicate::eq, x.splat(0)); }
-static Expr toFloat(Expr flag, Expr like) { return flag.cast(like.type().getElementType()); }
+static Expr toFloat(Expr flag, Expr like) { return flag.cast(like.element()); }
 
 /// The number of each element in row-major order.
 static Expr positions(Expr like) {
@@ -209,7 +209,7 @@ static void replaceGradient(AtIndices &at, Expr g, Expr updates,
                             SmallVectorImpl<Value> &gradients) {
   gradients.front() = at.scatter(g, ScatterReduction::replace, updates.splat(0));
   Expr position = positions(updates);
-  RankedTensorType targets = g.type().clone(position.type().getElementType());
+  RankedTensorType targets = g.type().clone(position.element());
   Value none = splat(at.b, at.op.getLoc(), targets, -1);
   Expr last = at.gather(at.scatter(none, ScatterReduction::max, position));
   Expr wins = last.compare(ComparePredicate::eq, position);

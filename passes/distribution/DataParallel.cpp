@@ -40,7 +40,7 @@ Value DataParallel::whereRows(Value value) { return whereRows(b, value, rows); }
 
 /// Times the portion of all rows that this rank has.
 static Expr byPortion(Expr x, Value portion) {
-  return x * x.with(portion).cast(x.type().getElementType()).broadcastScalar(x.type());
+  return x * x.with(portion).cast(x.element()).broadcastScalar(x.type());
 }
 
 /// The mean over ranks, each of which counts as its rows.

@@ -194,7 +194,7 @@ Value Accumulation::sumOf(Value denominator) {
     Expr each(b, denominator.getLoc(), splatLike(denominator, perRow[producer]));
     Value all =
         CountOp::create(b, denominator.getLoc(), rows.front(), ArrayRef<int64_t>{0}, IntegerAttr());
-    return each * each.with(all).cast(each.type().getElementType());
+    return each * each.with(all).cast(each.element());
   }
   if (auto counted = dyn_cast_or_null<CountOp>(producer)) {
     auto type = cast<RankedTensorType>(counted.getOperand().getType());
@@ -263,8 +263,8 @@ void Accumulation::numberDraws() {
   inside.setInsertionPointToStart(block.get());
   Expr step(inside, counter.getLoc(), inputs.find(counter));
   auto most = function->getAttrOfType<IntegerAttr>(gradc::mostMicroBatchesName);
-  inputs.map(counter, step * double(most ? most.getInt() : count) +
-                          step.with(micro).cast(step.type().getElementType()));
+  inputs.map(counter,
+             step * double(most ? most.getInt() : count) + step.with(micro).cast(step.element()));
 }
 
 /// Adds the arguments of the region: carried values first, then the steps of values with rows.

@@ -415,10 +415,9 @@ void ShardPlan::apply() {
       OpBuilder b(op->getContext());
       b.setInsertionPointAfter(op);
       Expr x(b, op->getLoc(), term);
-      Type element = x.type().getElementType();
-      Expr terms = x.cast(accumulatorOf(element));
+      Expr terms = x.wide();
       auto sum = SumShardsOp::create(b, op->getLoc(), terms.get());
-      Expr result = x.with(sum.getResult(0)).cast(element);
+      Expr result = x.with(sum.getResult(0)).cast(x.element());
       Operation *first = terms.get() == term ? sum : terms.get().getDefiningOp();
       term.replaceAllUsesExcept(result, first);
     }

@@ -27,7 +27,7 @@ Value Clipping::build(Expr like, MutableArrayRef<Value> gradients,
   Value total, parts; // of squares
   for (auto [i, gradient] : llvm::enumerate(gradients)) {
     Expr g(like.getBuilder(), gradient.getLoc(), gradient);
-    Expr squares = sumOfSquares(g.cast(like.type().getElementType()));
+    Expr squares = sumOfSquares(g.cast(like.element()));
     bool isSummedLater = isPart(i) && kind != norm;
     if (isPart(i) && !isSummedLater)
       squares = like.with(sum(squares));
@@ -35,7 +35,7 @@ Value Clipping::build(Expr like, MutableArrayRef<Value> gradients,
     all = all ? like.with(all) + squares : squares;
     if (kind == norm) {
       Expr scale = scaleOf(squares.apply<SqrtOp>(), limit);
-      gradient = g * scale.cast(g.type().getElementType()).broadcastScalar(g.type());
+      gradient = g * scale.cast(g.element()).broadcastScalar(g.type());
     } else if (kind == value) {
       gradient = g.apply<MaxOp>(g.splat(-limit)).apply<MinOp>(g.splat(limit));
     }
@@ -47,7 +47,7 @@ Value Clipping::build(Expr like, MutableArrayRef<Value> gradients,
     Expr scale = scaleOf(all, limit);
     for (Value &gradient : gradients) {
       Expr g(like.getBuilder(), gradient.getLoc(), gradient);
-      gradient = g * scale.cast(g.type().getElementType()).broadcastScalar(g.type());
+      gradient = g * scale.cast(g.element()).broadcastScalar(g.type());
     }
   }
   return all;

@@ -160,8 +160,8 @@ static LogicalResult importAttention(Node &n) {
   if (*allowed)
     scores = n.expr(n.broadcast(*allowed, scores.shape())).select(scores, nothing);
   if (*mask)
-    scores = n.expr(3).type().getElementType().isInteger(1) ? n.expr(*mask).select(scores, nothing)
-                                                            : scores + n.expr(*mask);
+    scores = n.expr(3).element().isInteger(1) ? n.expr(*mask).select(scores, nothing)
+                                              : scores + n.expr(*mask);
   shown = mode == 2 ? scores : shown;
   // Without masks, and with a causal mask only, each query sees at least one key.
   bool mayBeEmpty =

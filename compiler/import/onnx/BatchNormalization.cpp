@@ -67,9 +67,9 @@ static Expr withRunning(const BatchNorm &norm) {
 }
 
 static Expr mix(const BatchNorm &norm, Expr running, Expr batch) {
-  Expr wide = running.cast(batch.type().getElementType());
+  Expr wide = running.cast(batch.element());
   Expr mixed = wide * norm.momentum + batch * (1 - norm.momentum);
-  return mixed.cast(running.type().getElementType());
+  return mixed.cast(running.element());
 }
 
 /// An exporter may have merged equal initializers, such as the zeros of an untrained model. A
@@ -115,7 +115,7 @@ static Expr unbiased(Node &n, const BatchNorm &norm, Expr variance) {
   }
   Expr count =
       norm.x.with(CountOp::create(b, n.loc(), norm.x, norm.dims(), b.getI64IntegerAttr(2)));
-  Expr factor = (count / (count - 1.0)).cast(variance.type().getElementType());
+  Expr factor = (count / (count - 1.0)).cast(variance.element());
   return variance * factor.broadcastScalar(variance.type());
 }
 
@@ -129,7 +129,7 @@ static FailureOr<Value> countOnAllRanks(Node &n, const BatchNorm &norm) {
     return n.error() << "in a branch or loop cannot be synchronized, since ranks may differ in "
                         "whether it runs";
   Expr rows = norm.x.with(entry.scalarArgument(GRADC_ROLE_RANK_ROWS));
-  Expr mine = rows.cast(accumulatorOf(norm.x.type().getElementType())) *
+  Expr mine = rows.cast(accumulatorOf(norm.x.element())) *
               (double(norm.samples()) / double(entry.batchSize()));
   return AllReduceOp::create(n.builder(), n.loc(), mine.get(), /*bf16=*/false).getResult(0);
 }

@@ -31,7 +31,7 @@ static Expr decoded(Node &n) {
   Value rounded = n.getEntry().roundedTo(n.operand(0));
   if (!rounded)
     return numbers;
-  Expr x = n.expr(rounded).cast(numbers.type().getElementType());
+  Expr x = n.expr(rounded).cast(numbers.element());
   return x.apply<StraightThroughOp>(numbers);
 }
 
@@ -45,8 +45,7 @@ static FailureOr<Value> castTo(Node &n, const NarrowType *narrow, Type element) 
   Expr x = n.narrow(0) ? decoded(n) : n.expr(0u);
   if (!narrow)
     return x.cast(element).get();
-  bool isRounded =
-      narrow->family != NarrowType::integer && isa<FloatType>(x.type().getElementType());
+  bool isRounded = narrow->family != NarrowType::integer && isa<FloatType>(x.element());
   Value codes = encode(x, *narrow, *how);
   n.getEntry().markNarrow(codes, narrow, isRounded ? x.get() : Value());
   return codes;

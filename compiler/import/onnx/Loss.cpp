@@ -29,7 +29,7 @@ static Expr classesLast(Expr x) {
 }
 
 Expr gradc::isLabel(Expr x, Expr labels) {
-  auto index = RankedTensorType::get(x.shape(), labels.type().getElementType());
+  auto index = RankedTensorType::get(x.shape(), labels.element());
   Expr iota = x.with(IotaOp::create(x.getBuilder(), x.getLoc(), index, 1));
   return iota.compare(ComparePredicate::eq, labels.broadcast(index, {0}));
 }
@@ -98,8 +98,7 @@ template <bool normalizes> static LogicalResult crossEntropy(Node &n) {
     return n.error() << "expected reduction \"none\", \"sum\" or \"mean\", found \"" << reduction
                      << "\"";
   if (rows->weights) {
-    Type element = x.type().getElementType(), wide = accumulatorOf(element);
-    return n.set((loss.cast(wide).sum({0}) / rows->weights->cast(wide).sum({0})).cast(element));
+    return n.set((loss.wide().sum({0}) / rows->weights->wide().sum({0})).cast(x.element()));
   }
   return n.set(b.createOrFold<ReduceMeanOp>(n.loc(), loss, ArrayRef<int64_t>{0}));
 }

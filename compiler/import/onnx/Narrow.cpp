@@ -138,7 +138,7 @@ static Expr encodeInteger(Expr x, const NarrowType &type) {
 /// Denormal results are rounded after an exact multiplication by a power of two.
 static Expr encodeFloat(Expr x, const NarrowType &type, Narrowing how) {
   Builder &b = x.getBuilder();
-  bool isDouble = x.type().getElementType().isF64();
+  bool isDouble = x.element().isF64();
   unsigned width = isDouble ? 64 : 32;
   int mantissa = isDouble ? 52 : 23, bias = isDouble ? 1023 : 127;
   Type unsignedType = b.getIntegerType(width, /*isSigned=*/false);
@@ -194,7 +194,7 @@ static Expr encodeExponent(Expr x, const NarrowType &type, Narrowing how) {
 
 Expr gradc::encode(Expr x, const NarrowType &type, Narrowing how) {
   Builder &b = x.getBuilder();
-  Type element = x.type().getElementType();
+  Type element = x.element();
   if (type.family != NarrowType::integer && !element.isF64())
     x = x.cast(b.getF32Type());
   Expr codes = type.family == NarrowType::integer    ? encodeInteger(x, type)

@@ -131,7 +131,7 @@ static LogicalResult importLpNormalization(Node &n) {
     return failure();
   if (p != 1 && p != 2)
     return n.error() << "expected p = 1 or p = 2, found " << p;
-  Expr x = n.expr(0u).cast(accumulatorOf(n.element(0)));
+  Expr x = n.expr(0u).wide();
   Expr norm = normOf((p == 1 ? x.apply<AbsOp>() : x * x).sum({*dim}), p);
   norm = norm.compare(ComparePredicate::eq, norm.splat(0)).select(norm.splat(1), norm);
   Expr unit = x / norm.broadcast(x.type(), otherDims(n.rank(0), {*dim}));
@@ -217,7 +217,7 @@ static LogicalResult importLrn(Node &n) {
   SmallVector<int64_t> channelsFirst = dimsFrom(0, n.rank(0));
   std::swap(channelsFirst[0], channelsFirst[1]);
   Window window{{size}, {1}, {1}, {(size - 1) / 2}, {size / 2}, "NOTSET"};
-  Expr x = n.expr(0u).cast(accumulatorOf(n.element(0))).transpose(channelsFirst);
+  Expr x = n.expr(0u).wide().transpose(channelsFirst);
   Value squares = n.builder().createOrFold<WindowSumOp>(n.loc(), x * x, windowAttribute(n, window));
   Expr base = x.with(squares) * (alpha / double(size)) + bias;
   Expr result = x * base.apply<PowOp>(base.splat(-beta));

@@ -77,7 +77,7 @@ static SmallVector<int64_t> countTaps(Node &n, const Pool &pool, int64_t d, bool
 /// The number of taps of each window, as a constant with the windows' shape, broadcast to `like`.
 static Expr divisor(Node &n, const Pool &pool, bool countPads, Expr like) {
   int64_t rank = pool.window.rank();
-  HostTensor taps(RankedTensorType::get(pool.results, like.type().getElementType()));
+  HostTensor taps(RankedTensorType::get(pool.results, like.element()));
   SmallVector<SmallVector<int64_t>> counts;
   for (int64_t d = 0; d < rank; ++d)
     counts.push_back(countTaps(n, pool, d, countPads));
@@ -98,7 +98,7 @@ static Expr divisor(Node &n, const Pool &pool, bool countPads, Expr like) {
 
 /// Of 16-bit floats, the sum is one of f32.
 static Expr windowSum(Node &n, Expr x, const Window &window) {
-  Type element = x.type().getElementType();
+  Type element = x.element();
   return x.with(n.builder().createOrFold<WindowSumOp>(n.loc(), x, windowAttribute(n, window),
                                                       accumulatorOf(element) != element));
 }
@@ -134,7 +134,7 @@ static LogicalResult importLpPool(Node &n) {
   FailureOr<Pool> pool = readPool(n);
   if (failed(n.expect(0, Kind::Float)) || failed(p) || failed(pool))
     return failure();
-  Expr x = spatialFirst(n.expr(0u)).cast(accumulatorOf(n.element(0)));
+  Expr x = spatialFirst(n.expr(0u)).wide();
   Expr norm = normOf(windowSum(n, power(x, *p), pool->window), *p);
   return n.set(channelsSecond(norm.cast(n.element(0))));
 }
@@ -195,7 +195,7 @@ template <typename Op> static LogicalResult importGlobalPool(Node &n) {
                      << n.describeOperand(0);
   Expr x = spatialFirst(n.expr(0u));
   if (std::is_same_v<Op, ReduceSumOp>)
-    x = power(x.cast(accumulatorOf(n.element(0))), p);
+    x = power(x.wide(), p);
   x = x.with(n.builder().createOrFold<Op>(n.loc(), x,
                                           llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0) - 2))));
   if (std::is_same_v<Op, ReduceSumOp>)

@@ -80,7 +80,7 @@ static FailureOr<Type> typeAttribute(Node &n, StringRef name, Type otherwise) {
 /// The codes of saturate(quotient + zero point); for integers, after rounding.
 static Expr quantize(Expr quotient, std::optional<Expr> zero, const NarrowType &type,
                      bool saturates) {
-  Type element = quotient.type().getElementType();
+  Type element = quotient.element();
   std::optional<Expr> offset;
   if (zero)
     offset = decode(*zero, type).cast(element);

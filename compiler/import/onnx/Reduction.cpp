@@ -15,18 +15,15 @@ template <typename Op> Expr reduce(Expr x, ArrayRef<int64_t> dims) {
   return x.with(x.getBuilder().createOrFold<Op>(x.getLoc(), x, dims));
 }
 
-/// Formulas of several ops compute on f32 instead of f16 and bf16: f16 has no square of 300.
-Expr wide(Expr x) { return x.cast(accumulatorOf(x.type().getElementType())); }
-
 Expr square(Expr x) { return x * x; }
 Expr sumOf(Expr x, ArrayRef<int64_t> dims) { return x.sum(dims); }
 Expr l1(Expr x, ArrayRef<int64_t> dims) { return x.apply<AbsOp>().sum(dims); }
-Expr l2(Expr x, ArrayRef<int64_t> dims) { return normOf(square(wide(x)).sum(dims), 2); }
-Expr sumSquare(Expr x, ArrayRef<int64_t> dims) { return square(wide(x)).sum(dims); }
-Expr logSum(Expr x, ArrayRef<int64_t> dims) { return wide(x).sum(dims).apply<LogOp>(); }
+Expr l2(Expr x, ArrayRef<int64_t> dims) { return normOf(square(x.wide()).sum(dims), 2); }
+Expr sumSquare(Expr x, ArrayRef<int64_t> dims) { return square(x.wide()).sum(dims); }
+Expr logSum(Expr x, ArrayRef<int64_t> dims) { return x.wide().sum(dims).apply<LogOp>(); }
 /// Subtracts the maximum first, if it is finite.
 Expr logSumExp(Expr x, ArrayRef<int64_t> dims) {
-  x = wide(x);
+  x = x.wide();
   Expr top = reduce<ReduceMaxOp>(x, dims);
   OpBuilder &b = x.getBuilder();
   Expr finite = x.with(b.createOrFold<IsFiniteOp>(x.getLoc(), top));
@@ -45,12 +42,12 @@ Expr mean(Expr x, ArrayRef<int64_t> dims) { return reduce<ReduceMeanOp>(x, dims)
 
 /// The mean over the number of elements that a run has.
 Expr meanOf(Expr x, ArrayRef<int64_t> dims, RunExtent extent) {
-  Type element = x.type().getElementType();
-  x = wide(x);
+  Type element = x.element();
+  x = x.wide();
   double others = 1;
   for (int64_t d : dims)
     others *= d == extent.dim ? 1 : double(x.shape()[d]);
-  Expr sum = x.sum(dims), count = x.with(extent.count).cast(x.type().getElementType()) * others;
+  Expr sum = x.sum(dims), count = x.with(extent.count).cast(x.element()) * others;
   return (sum / count.broadcastScalar(sum.type())).cast(element);
 }
 

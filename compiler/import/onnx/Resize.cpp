@@ -133,7 +133,7 @@ static FailureOr<Expr> resizeDim(Node &n, const Resize &r, Expr x, int64_t d) {
     if (Value picked = pick(x, d, indices))
       return x.with(picked);
   }
-  Type element = x.type().getElementType();
+  Type element = x.element();
   if (!isa<FloatType>(element) || !fits({dim.result, dim.size, 8}))
     return n.error() << "of dim " << d << " of " << n.describeOperand(0) << " to " << dim.result
                      << " is not supported in mode \"" << r.mode << "\"";

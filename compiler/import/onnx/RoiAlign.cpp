@@ -53,7 +53,7 @@ static Expr pointsAlong(const RoiAlign &r, Expr rois, RoiAlign::Dim dim) {
   if (!r.halfPixel) // regions are at least one pixel wide
     length = length.apply<MaxOp>(length.splat(1));
   int64_t points = dim.bins * r.samples;
-  HostTensor fractions(RankedTensorType::get({points}, rois.type().getElementType()));
+  HostTensor fractions(RankedTensorType::get({points}, rois.element()));
   for (int64_t i = 0; i < points; ++i)
     fractions.setFloat(i, (double(i) + 0.5) / double(points));
   auto type = rois.type().clone({count, points});
@@ -95,9 +95,7 @@ static Expr pool(const RoiAlign &r, const Sampler &sampler, ArrayRef<PixelTaps> 
     if (max)
       return x.with(
           x.getBuilder().createOrFold<ReduceMaxOp>(x.getLoc(), parts, ArrayRef<int64_t>{3, 5}));
-    Type element = x.type().getElementType();
-    Expr sum = parts.cast(accumulatorOf(element)).sum({3, 5});
-    return (sum / double(r.samples * r.samples)).cast(element);
+    return (parts.wide().sum({3, 5}) / double(r.samples * r.samples)).cast(x.element());
   };
   if (!r.max)
     return reduce(sampler.sum(taps), false);

@@ -36,8 +36,7 @@ Expr Sampler::pixel(ArrayRef<Expr> indices, std::optional<Expr> weight) const {
   }
   Expr picked = data.with(b.createOrFold<GatherOp>(data.getLoc(), data, values, dims, indexDims));
   if (weight)
-    picked =
-        picked * weight->cast(data.type().getElementType()).broadcast(picked.type(), indexDims);
+    picked = picked * weight->cast(data.element()).broadcast(picked.type(), indexDims);
   if (!mayBeOutside)
     return picked;
   return inside->broadcast(picked.type().clone(b.getI1Type()), indexDims)

@@ -51,7 +51,7 @@ static Complex map(const Complex &x, llvm::function_ref<Expr(Expr)> move) {
 /// The first `wanted` sums over k of x[k] e^(sign 2 pi i j k / length), one per j.
 static FailureOr<Complex> transform(Node &n, const Complex &x, double sign, int64_t wanted) {
   int64_t rows = x.real.shape()[0], length = x.real.shape()[1];
-  Type element = x.real.type().getElementType();
+  Type element = x.real.element();
   int64_t factor = 1;
   if (length > maxDirect)
     for (int64_t d = 2; d * d <= length; ++d)
@@ -265,7 +265,7 @@ static LogicalResult importStft(Node &n) {
   Complex windowed = map(*x, [&](Expr a) {
     Expr taken = takeFrames(n, a, frames, *width, *step);
     if (n.operand(2))
-      taken = taken * n.expr(2).cast(taken.type().getElementType()).broadcast(taken.type(), {2});
+      taken = taken * n.expr(2).cast(taken.element()).broadcast(taken.type(), {2});
     return taken.reshape({batch * frames, *width});
   });
   FailureOr<Complex> y = transform(n, windowed, -1, wanted);

@@ -102,7 +102,7 @@ static FailureOr<Expr> changeCase(Node &n, Expr text, LetterCase wanted) {
   else if (llvm::is_contained(HostTensor(known).bytes(), 1))
     return n.error() << "cannot change the case of a stopword: it is not UTF-8, or the other case "
                         "of a letter takes another number of bytes";
-  return result.cast(text.type().getElementType());
+  return result.cast(text.element());
 }
 
 /// The stopwords that a string may equal, as strings of `bytes`.
