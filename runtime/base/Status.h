@@ -9,7 +9,15 @@
 namespace gradc::runtime {
 
 /// Exit codes of every gradc program.
-enum class Code { ok = 0, error = 1, usage = 2, invalid = 3, mismatch = 4, doesNotFit = 5 };
+enum class Code {
+  ok = 0,
+  error = 1,
+  usage = 2,
+  invalid = 3,
+  mismatch = 4,
+  doesNotFit = 5,
+  signal = 128 ///< plus the number of the signal that ended the program
+};
 
 class [[nodiscard]] Status {
 public:

@@ -6,6 +6,7 @@
 #include "runtime/core/Config.h"
 #include "runtime/data/Dataset.h"
 
+#include <atomic>
 #include <limits>
 #include <map>
 #include <memory>
@@ -91,6 +92,16 @@ struct DataContext {
     return Status::invalid(std::move(message));
   }
 
+  /// Fails once a signal asks the run to end. `work` and `file`: what it cuts short, for example
+  /// "writing cache".
+  Status expectNoSignal(const char *work, const std::string &file) const {
+    int signal = interrupt ? interrupt->load() : 0;
+    if (!signal)
+      return {};
+    return {Code(int(Code::signal) + signal),
+            std::string("stopped before the first step, ") + work + " '" + file + '\''};
+  }
+
   std::vector<std::string> folders; ///< where relative paths are looked up, in this order
   std::vector<Demand> demands;      ///< of the model's data inputs, in their order
   uint64_t seed = 0;
@@ -104,7 +115,9 @@ struct DataContext {
   std::shared_ptr<DataState> state; ///< null: none is kept
   bool fits = true; ///< stages may find out what `state` does not have; else it is an error
   std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
-  int heldBatches = 1;             ///< that the consumer holds at a time
+  int heldBatches = 1;                         ///< that the consumer holds at a time
+  const std::atomic<int> *interrupt = nullptr; ///< holds the number of a signal that ends the run
+  bool saysWaits = false;                      ///< tells the user what a run waits for
   const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
   std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
   /// Set if the data are only described (gradc/data.h): stages then read no row and write no file.

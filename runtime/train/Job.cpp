@@ -235,6 +235,8 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
                  spec.integer("micro_batches", 1)};
   }
   job.fields = options.fields;
+  job.interrupt = options.interrupt;
+  job.saysWaits = !options.quiet && isFirst(options);
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");
   job.evaluationData = evaluation.child("data");

@@ -31,8 +31,10 @@ struct Job {
   Config earlyStopping;                                    ///< absent: none
   std::vector<std::string> dataFolders;
   std::shared_ptr<DataState> dataState = std::make_shared<DataState>();
-  bool fitsData = true;       ///< stages may compute the values that `dataState` lacks
-  bool leavesOutRest = false; ///< a last batch that no entry takes is not an error
+  bool fitsData = true; ///< stages may compute the values that `dataState` lacks
+  const std::atomic<int> *interrupt = nullptr; ///< holds the number of a signal that ends the run
+  bool saysWaits = false;                      ///< tells the user what the run waits for
+  bool leavesOutRest = false;                  ///< a last batch that no entry takes is not an error
 
   std::string checkpointFolder;  ///< "": no checkpoints, or another rank writes them
   bool keepsCheckpoints = false; ///< by this process, or by all ranks together

@@ -159,6 +159,8 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
   context.share = job.share;
   context.state = job.dataState;
   context.fits = job.fitsData;
+  context.interrupt = job.interrupt;
+  context.saysWaits = job.saysWaits;
   auto dataset = makeData(session, data, context);
   if (dataset && job.leavesOutRest && isOtherTail(pairs, (*dataset)->tailSize())) {
     context.tailAllowed = false;

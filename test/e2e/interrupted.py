@@ -3,6 +3,7 @@ or its data file is truncated.
 
     interrupted.py ROOT
 """
+import fcntl
 import json
 import os
 import shutil
@@ -139,7 +140,25 @@ def data_is_cut_off():
     end(start("--checkpoint", "run", "--resume", "--steps", str(newest + 3)), 0, f"trained to step {newest + 3}")
 
 
-for check in (two_in_one_folder, hang_up, the_printed_command_goes_on, hang_up_under_nohup, nothing_is_kept, reader_goes_away, data_is_cut_off):
+def waits_for_a_cache():
+    """The first signal ends the wait for another training that writes the cache."""
+    with open(os.path.join(folder, "mlp.textproto")) as file:
+        spec = file.read()
+    cached = spec.replace("data {", 'data { stage { cache { path: "rows.cache" } } ', 1)
+    assert cached != spec
+    with open(os.path.join(folder, "cached.textproto"), "w") as file:
+        file.write(cached)
+    waiting = [compile_spec(os.path.join(folder, "cached.textproto"), folder), "--checkpoint", "run"]
+    with open(os.path.join(folder, "rows.cache.tmp"), "w") as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        training = subprocess.Popen(waiting, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = training.stdout.readline()
+        assert said.startswith("waiting for another process to write cache"), said + training.communicate()[0]
+        training.send_signal(signal.SIGINT)
+        end(training, 128 + signal.SIGINT, "error: stopped before the first step, waiting for another process to write cache")
+
+
+for check in (two_in_one_folder, hang_up, the_printed_command_goes_on, hang_up_under_nohup, nothing_is_kept, reader_goes_away, data_is_cut_off, waits_for_a_cache):
     fresh()
     check()
 print("interrupted: all ended as they should")

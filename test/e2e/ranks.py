@@ -113,7 +113,7 @@ def a_cache_is_made_once():
         training = start([cached, "--ranks", "3", *short], job)
         time.sleep(2 * STALL)
         assert training.poll() is None, training.communicate()[0]
-    expect_the_same(end(training, 0, "by 3 ranks"))
+    expect_the_same(end(training, 0, "by 3 ranks", "waiting for another process to write cache"))
     expect_the_same(run(cached, "--ranks", 3, *short, cwd=job))
     # On a host that has no such file yet.
     command = ["mpirun", "-n", "1", cached, *short, ":", "-n", "2", cached, *short, "--data-dir", other]

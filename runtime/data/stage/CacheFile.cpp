@@ -8,10 +8,13 @@
 #include "runtime/include/gradc/hash.h"
 
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -100,8 +103,8 @@ public:
       close(descriptor);
   }
 
-  /// Waits for the process that has the lock.
-  Status take(const std::string &path) {
+  /// Waits for the process that has the lock, unless a signal ends the run.
+  Status take(const std::string &path, const DataContext &context) {
     std::string temporary = text(path, AtomicFile::suffix);
     auto failed = [&](const char *what) {
       return Status::error(text("cannot ", what, " '", path, "': ", std::strerror(errno)));
@@ -110,9 +113,17 @@ public:
       descriptor = open(temporary.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
       if (descriptor < 0)
         return failed("write");
-      while (flock(descriptor, LOCK_EX))
-        if (errno != EINTR)
+      constexpr int64_t pause = 20, patience = 1000; // milliseconds
+      for (int64_t waited = 0; flock(descriptor, LOCK_EX | LOCK_NB); waited += pause) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
           return failed("lock");
+        if (context.saysWaits && waited == patience)
+          std::fprintf(stderr, "waiting for another process to write cache '%s'\n", path.c_str());
+        Status status = context.expectNoSignal("waiting for another process to write cache", path);
+        if (!status.ok())
+          return status;
+        std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+      }
       // The process that had the lock may have renamed the file, or removed it.
       struct stat locked, there;
       if (fstat(descriptor, &locked) || stat(temporary.c_str(), &there) ||
@@ -127,9 +138,9 @@ private:
 };
 
 /// Reads all rows in the order of their numbers, and writes the file unless another process does.
-Status makeFile(const Table &table, const std::string &path) {
+Status makeFile(const Table &table, const std::string &path, const DataContext &context) {
   WritersLock lock;
-  if (Status locked = lock.take(path); !locked.ok())
+  if (Status locked = lock.take(path, context); !locked.ok())
     return locked;
   AtomicFile out(path);
   if (access(path.c_str(), F_OK) == 0)
@@ -157,7 +168,9 @@ Status makeFile(const Table &table, const std::string &path) {
     at += (size + 7) / 8 * 8;
   };
   Scratch scratch;
-  for (uint64_t row = 0; row < footer.numbers; ++row)
+  for (uint64_t row = 0; row < footer.numbers; ++row) {
+    if (Status status = context.expectNoSignal("writing cache", path); !status.ok())
+      return status;
     for (size_t field = 0; field < footer.fields && isVisited[row]; ++field) {
       auto value = table.view(field, {0, int64_t(row)}, scratch);
       if (!value)
@@ -168,6 +181,7 @@ Status makeFile(const Table &table, const std::string &path) {
       put(value->shape.data(), value->shape.size_bytes());
       put(value->data, value->bytes);
     }
+  }
   footer.index = at;
   footer.indexHash = gradc_hash(index.data(), index.size() * sizeof(uint64_t));
   put(index.data(), index.size() * sizeof(uint64_t));
@@ -185,7 +199,7 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
   if (path.front() != '/' && !context.folders.empty())
     path = joinPath(context.folders.front(), name);
   if (access(path.c_str(), F_OK))
-    if (Status status = makeFile(*input, path); !status.ok())
+    if (Status status = makeFile(*input, path, context); !status.ok())
       return status;
   auto file = MappedFile::open(path);
   if (!file)

@@ -2,8 +2,10 @@
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <future>
@@ -217,6 +219,32 @@ TEST_F(StageTest, ACacheFileIsWrittenByOneProcessAtATime) {
   EXPECT_EQ(order(cached), sequence(0, 60));
   ASSERT_EQ(unlink(path.c_str()), 0);
   EXPECT_EQ(error("cache { path: \"rows.cache\" }"), "cannot write '" + path + "': Is a directory");
+}
+
+TEST_F(StageTest, ASignalEndsTheWaitForACacheFile) {
+  std::string cached = spec("cache { path: \"rows.cache\" } "), path = folder / "rows.cache";
+  std::atomic<int> interrupt{0};
+  context.interrupt = &interrupt;
+  auto train = [&] {
+    return build(cached + " map { field: \"images\" cast: F32 } batch { size: 7 }", context)
+        .status();
+  };
+  int writer = open((path + ".tmp").c_str(), O_RDWR | O_CREAT, 0666);
+  ASSERT_EQ(flock(writer, LOCK_EX), 0);
+  auto waiting = std::async(std::launch::async, train);
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  interrupt = SIGINT;
+  Status stopped = waiting.get();
+  EXPECT_EQ(int(stopped.code()), 128 + SIGINT);
+  EXPECT_EQ(stopped.message(), "stopped before the first step, waiting for another process to "
+                               "write cache '" +
+                                   path + "'");
+  close(writer);
+
+  // The process that writes it stops between two rows, and leaves no file behind.
+  EXPECT_EQ(train().message(), "stopped before the first step, writing cache '" + path + "'");
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  EXPECT_NE(access((path + ".tmp").c_str(), F_OK), 0);
 }
 
 TEST_F(StageTest, SeveralFilesTakeTurns) {
