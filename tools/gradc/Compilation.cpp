@@ -22,6 +22,7 @@ using namespace runtime;
 void CompileArguments::add(CLI::App &command, const char *what) {
   command.add_option("file", file, what)->required();
   command.add_option("--shape", shapes, "bind an input's shape: NAME=32x3x224x224")
+      ->allow_extra_args(false) // the model may follow
       ->type_name("NAME=DIMS");
   command
       .add_option("--target", targets,
@@ -29,6 +30,7 @@ void CompileArguments::add(CLI::App &command, const char *what) {
                   "x86-64-v3, too), "
                   "cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4+bf16, cpu:x86-64-v4+amx, "
                   "cuda:sm_80, cuda:sm_90")
+      ->allow_extra_args(false)
       ->delimiter(',');
   command
       .add_option("--libraries", options.libraries,
@@ -44,6 +46,7 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       command
           .add_option("--buckets", options.buckets,
                       "of a model: also separate code for up to this many rows (default: 1)")
+          ->allow_extra_args(false)
           ->delimiter(',')
           ->type_name("ROWS");
   command

@@ -10,6 +10,7 @@ namespace gradc {
 
 void addInputs(CLI::App &command, std::vector<std::string> &inputs) {
   command.add_option("--input", inputs, "a tensor as .npy or as ONNX's TensorProto (.pb)")
+      ->allow_extra_args(false) // the model may follow
       ->type_name("NAME=FILE");
 }
 

@@ -221,6 +221,7 @@ std::string whyUnshared(Config spec) {
 void RankPlanArguments::add(CLI::App &command) {
   CLI::Option *counts =
       command.add_option("--ranks", ranks, "predict a step of so many processes: a list")
+          ->allow_extra_args(false) // the spec may follow
           ->delimiter(',')
           ->check(CLI::Range(int64_t(1), int64_t(GRADC_MAX_RANKS)));
   command
