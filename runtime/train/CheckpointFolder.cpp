@@ -121,7 +121,7 @@ bool CheckpointFolder::holdsAny() const {
 Result<std::string> CheckpointFolder::latest() const {
   auto found = steps();
   if (found.empty())
-    return Status::error(text("no checkpoint in '", path, "' to resume from"));
+    return Status::error(text("no checkpoint in '", path, '\''));
   return file(found.back());
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -224,6 +225,12 @@ Status expandSweep(CommandLine &line) {
                  "'--find-learning-rate'");
   std::string name = "--" + line.sweep.field;
   std::ranges::replace(name, '_', '-');
+  const TrainOptions &given = line.options;
+  const std::array isGiven = {given.learningRate.has_value(), given.steps.has_value(),
+                              given.epochs.has_value(), given.seed.has_value()};
+  if (isGiven[size_t(std::ranges::find(fields, line.sweep.field) - fields.begin())])
+    return usage(text("option '", name, "' does not go with '--sweep ", line.sweep.field,
+                      "', which gives its values"));
   for (size_t begin = equals; begin < sweep.size();) {
     size_t end = std::min(sweep.find(',', begin + 1), sweep.size());
     CommandLine run = line;

@@ -150,7 +150,7 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
       return 128 + interruptedBy;
     return printed(status);
   }
-  if (!startRanks && std::max(line->ranks, launchedRanks()) > 1)
+  if (!startRanks && (line->isElastic || std::max(line->ranks, launchedRanks()) > 1))
     return fail(needsDistribution());
   auto started = !startRanks ? Result(std::optional<int>())
                              : startRanks(*artifact, file, *line, {argv + 1, size_t(argc - 1)});

@@ -123,7 +123,11 @@ void addVerify(CLI::App &app, Runner &run) {
   command
       ->add_option("--seconds", *seconds,
                    "about how long comparing may take; large sums are sampled")
-      ->check(CLI::PositiveNumber)
+      ->check([](const std::string &text) -> std::string {
+        double value;
+        bool isRight = !llvm::StringRef(text).getAsDouble(value) && value > 0 && value <= 1e6;
+        return isRight ? "" : "expected a number above 0 and up to 1e6, found " + text;
+      })
       ->capture_default_str();
   command->callback(
       [=, &run] { run = [=] { return verify(*arguments, *seconds, *corruptGradient); }; });

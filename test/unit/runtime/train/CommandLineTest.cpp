@@ -123,6 +123,11 @@ TEST(CommandLineTest, ASweepIsAListOfRuns) {
   EXPECT_EQ(parseError({"--sweep", "seed=5,"}),
             "option '--sweep seed' is '', expected a number, 0 or more");
   EXPECT_EQ(parseError({"--sweep", "seed=5,5"}), "option '--sweep' has the value '5' twice");
+  EXPECT_EQ(parseError({"--sweep", "learning_rate=1,2", "--learning-rate=3"}),
+            "option '--learning-rate' does not go with '--sweep learning_rate', which gives its "
+            "values");
+  EXPECT_EQ(parseError({"--seed=3", "--sweep", "seed=1,2"}),
+            "option '--seed' does not go with '--sweep seed', which gives its values");
   EXPECT_EQ(parseError({"--sweep", "seed=5", "--resume"}),
             "option '--sweep' trains from the start: it goes neither with '--resume' nor with "
             "'--find-learning-rate'");

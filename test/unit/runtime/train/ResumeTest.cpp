@@ -74,8 +74,7 @@ TEST_F(ResumeTest, ResumeErrors) {
             "--checkpoint");
   EXPECT_EQ(train(options).status().code(), Code::usage);
   options.checkpoint = folder / "run";
-  EXPECT_EQ(train(options).status().message(),
-            "no checkpoint in '" + options.checkpoint + "' to resume from");
+  EXPECT_EQ(train(options).status().message(), "no checkpoint in '" + options.checkpoint + "'");
   options.resume = folder / "absent.ckpt";
   EXPECT_EQ(train(options).status().message(),
             "cannot read '" + options.resume + "': No such file or directory");
