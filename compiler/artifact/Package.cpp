@@ -23,7 +23,11 @@ llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable
   unsigned mode = llvm::sys::fs::all_read | llvm::sys::fs::owner_write;
   if (executable)
     mode |= llvm::sys::fs::all_exe;
-  auto temporary = llvm::sys::fs::TempFile::create(path + ".%%%%%%", mode);
+  // Renaming over a link would replace it instead of the file that it leads to.
+  llvm::SmallString<128> target;
+  if (!llvm::sys::fs::is_symlink_file(path) || llvm::sys::fs::real_path(path, target))
+    target = path;
+  auto temporary = llvm::sys::fs::TempFile::create(target + ".%%%%%%", mode);
   if (!temporary)
     return temporary.takeError();
   llvm::raw_fd_ostream out(temporary->FD, /*shouldClose=*/false);
@@ -35,7 +39,7 @@ llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable
     out.clear_error();
     return llvm::joinErrors(std::move(error), temporary->discard());
   }
-  return temporary->keep(path);
+  return temporary->keep(target);
 }
 
 llvm::Error writeWithRunner(StringRef runner, StringRef artifact, StringRef output,

@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,8 +16,17 @@ namespace gradc::runtime {
 
 static constexpr size_t bufferBytes = size_t(1) << 18;
 
+/// Renaming over a link would replace it instead of the file that it leads to.
+static std::string behindLink(const std::string &path) {
+  struct stat there;
+  if (lstat(path.c_str(), &there) || !S_ISLNK(there.st_mode))
+    return path;
+  std::unique_ptr<char, decltype(&std::free)> file(realpath(path.c_str(), nullptr), std::free);
+  return file ? file.get() : path;
+}
+
 AtomicFile::AtomicFile(std::string path)
-    : path(std::move(path)), temporary(text(this->path, suffix)) {
+    : path(std::move(path)), target(behindLink(this->path)), temporary(text(target, suffix)) {
   // Renaming over a device or a pipe would replace it. Renaming over a folder fails in the end.
   struct stat there;
   if (!stat(this->path.c_str(), &there) && !S_ISREG(there.st_mode)) {
@@ -89,14 +100,14 @@ Status AtomicFile::commit(bool isDurable) {
     flush();
   if (failure.ok() && isDurable && fsync(descriptor))
     fail(errno);
-  if (failure.ok() && std::rename(temporary.c_str(), path.c_str()))
+  if (failure.ok() && std::rename(temporary.c_str(), target.c_str()))
     fail(errno);
   if (!failure.ok())
     return failure;
   close(descriptor);
   descriptor = -1;
 
-  if (int code = isDurable ? syncFolderOf(path) : 0)
+  if (int code = isDurable ? syncFolderOf(target) : 0)
     fail(code);
   return failure;
 }

@@ -38,7 +38,9 @@ private:
   void fail(int code);
   void flush();
 
-  std::string path, temporary;
+  std::string path;   ///< as given, for messages
+  std::string target; ///< the file itself, if the path is a link
+  std::string temporary;
   int descriptor = -1;
   std::vector<std::byte> buffer;
   Status failure;

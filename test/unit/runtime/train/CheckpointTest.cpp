@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -269,6 +270,21 @@ TEST(AtomicFileTest, LeavesNothingWithoutCommit) {
   }
   EXPECT_FALSE(exists(path + ".tmp"));
   EXPECT_EQ(readFile(path), content);
+}
+
+TEST(AtomicFileTest, WritesTheFileBehindALink) {
+  TemporaryFolder folder;
+  std::string path = folder / "file", link = folder / "link";
+  writeFile(path, Bytes(3));
+  ASSERT_EQ(symlink("file", link.c_str()), 0);
+  Bytes content = bytesOf(std::vector<char>(10, 'y'));
+  AtomicFile file(link);
+  file.write(content);
+  EXPECT_TRUE(file.commit().ok());
+  EXPECT_EQ(readFile(path), content);
+  struct stat there;
+  ASSERT_EQ(lstat(link.c_str(), &there), 0);
+  EXPECT_TRUE(S_ISLNK(there.st_mode));
 }
 
 TEST(AtomicFileTest, KeepsTheFirstFailure) {
