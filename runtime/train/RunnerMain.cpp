@@ -1,5 +1,6 @@
 // The prelinked runner: it is a trainer if the compiler has appended an artifact.
 #include "runtime/base/OwnFile.h"
+#include "runtime/base/StandardStreams.h"
 #include "runtime/train/Trainer.h"
 
 #include <cstdio>
@@ -22,6 +23,7 @@ static Result<std::shared_ptr<Artifact>> openOwnArtifact() {
 }
 
 int main(int argc, char **argv) {
+  occupyStandardStreams();
   // A program without unwinding tables ends where std::bad_alloc is thrown.
   std::set_new_handler([] {
     std::fputs("error: out of memory\n", stderr);

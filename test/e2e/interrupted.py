@@ -140,6 +140,17 @@ def data_is_cut_off():
     end(start("--checkpoint", "run", "--resume", "--steps", str(newest + 3)), 0, f"trained to step {newest + 3}")
 
 
+def no_standard_streams():
+    """No message gets into a file that takes the place of a closed stream."""
+    log, exported = os.path.join(folder, "closed.jsonl"), os.path.join(folder, "closed.onnx")
+    options = ["--steps", "3", "--log", log, "--export", exported]
+    subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", trainer, *options], cwd=folder, check=True)
+    with open(log) as file:
+        lines = [json.loads(line) for line in file]
+    assert [line["step"] for line in lines if line["event"] == "step"] == [1, 2, 3], lines
+    assert os.path.getsize(exported) == os.path.getsize(os.path.join(folder, "mlp.onnx"))
+
+
 def waits_for_a_cache():
     """The first signal ends the wait for another training that writes the cache."""
     with open(os.path.join(folder, "mlp.textproto")) as file:
@@ -158,7 +169,8 @@ def waits_for_a_cache():
         end(training, 128 + signal.SIGINT, "error: stopped before the first step, waiting for another process to write cache")
 
 
-for check in (two_in_one_folder, hang_up, the_printed_command_goes_on, hang_up_under_nohup, nothing_is_kept, reader_goes_away, data_is_cut_off, waits_for_a_cache):
+for check in (two_in_one_folder, hang_up, the_printed_command_goes_on, hang_up_under_nohup, nothing_is_kept, reader_goes_away, data_is_cut_off, no_standard_streams,
+              waits_for_a_cache):
     fresh()
     check()
 print("interrupted: all ended as they should")

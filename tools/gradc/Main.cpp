@@ -3,6 +3,7 @@
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Console.h"
 
+#include "runtime/base/StandardStreams.h"
 #include "runtime/base/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -114,6 +115,7 @@ static void askCommandForHelp(std::vector<char *> &arguments) {
 }
 
 int main(int givenCount, char **givenArguments) {
+  occupyStandardStreams();
   llvm::InitLLVM init(givenCount, givenArguments);
   std::vector<char *> arguments(givenArguments, givenArguments + givenCount);
   askCommandForHelp(arguments);
@@ -153,7 +155,7 @@ int main(int givenCount, char **givenArguments) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &help) {
-    return app.exit(help);
+    return finishOutput(app.exit(help));
   } catch (const CLI::ParseError &error) {
     auto chosen = app.get_subcommands();
     const CLI::App &command = chosen.empty() ? app : *chosen.front();
