@@ -6,6 +6,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 using namespace mlir;
 
@@ -86,6 +87,10 @@ int fail(llvm::Error error) { return fail(toStatus(std::move(error))); }
 
 int failToWrite(llvm::StringRef file, llvm::Error error) {
   return fail(Code::error, "cannot write " + file + ": " + llvm::toString(std::move(error)));
+}
+
+void printAsJson(const nlohmann::json &value) {
+  fmt::print("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::string bytesText(int64_t bytes) {

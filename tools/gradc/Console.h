@@ -7,6 +7,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
+#include <nlohmann/json_fwd.hpp>
 
 namespace gradc {
 
@@ -34,6 +35,9 @@ Status toStatus(llvm::Error error);
 /// Keeps the runtime's exit code if the error comes from the runtime.
 int fail(llvm::Error error);
 int failToWrite(llvm::StringRef file, llvm::Error error);
+
+/// Prints indented JSON. Bytes that are not UTF-8, as names of files may have, are replaced.
+void printAsJson(const nlohmann::json &value);
 
 inline int exitCode(Code code) { return int(code); }
 

@@ -111,7 +111,7 @@ void printJson(const BenchResult &result) {
                                {"bytes", kernel.bytes},
                                {"threads", kernel.threads},
                                {"roof", kernel.roof}});
-  fmt::print("{}\n", json.dump(2));
+  printAsJson(json);
 }
 
 void printInput(const InputBenchResult &result) {
@@ -148,7 +148,7 @@ void printInputJson(const InputBenchResult &result) {
   for (const StageTime &stage : report.stages)
     json["stages"].push_back(
         {{"stage", stage.name}, {"us_per_row", stage.seconds * 1e6 / double(stage.rows)}});
-  fmt::print("{}\n", json.dump(2));
+  printAsJson(json);
 }
 
 /// `--input SPEC`: the pipeline without the steps.

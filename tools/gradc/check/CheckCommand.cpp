@@ -45,7 +45,7 @@ void printJson(const Imported &imported, const std::vector<std::string> &job) {
     if (!v.group.empty())
       json["initializers"].back()["group"] = v.group;
   }
-  fmt::print("{}\n", json.dump(2));
+  printAsJson(json);
 }
 
 void printTable(const Imported &imported, const std::vector<std::string> &job,

@@ -173,7 +173,7 @@ int measure(bool json) {
                  number.of(*row) / number.scale, number.unit);
   }
   if (json)
-    fmt::print("{}\n", text.dump(2));
+    printAsJson(text);
   return exitCode(Code::ok);
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/base/DataType.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 #include <nlohmann/json.hpp>
 
 namespace gradc {
@@ -18,6 +19,9 @@ runtime::Status writeSafetensors(const std::string &path, std::span<const NamedA
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   uint64_t offset = 0;
   for (const NamedArray &array : arrays) {
+    if (!llvm::json::isUTF8(array.name))
+      return runtime::Status::error("cannot write " + path + ": expected names in UTF-8, found \"" +
+                                    array.name + "\"");
     header[array.name] = {{"dtype", dtypeName(array.dtype)},
                           {"shape", array.shape},
                           {"data_offsets", {offset, offset + array.bytes.size()}}};

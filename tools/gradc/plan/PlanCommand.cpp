@@ -173,7 +173,7 @@ int printJson(Compilation &compilation, const PlanOptions &options) {
       if (isShown(entry))
         levels.back()["entries"].push_back(toJson(entry));
   }
-  fmt::print("{}\n", json{{"levels", levels}}.dump(2, ' ', false, json::error_handler_t::replace));
+  printAsJson(json{{"levels", levels}});
   return exitCode(Code::ok);
 }
 

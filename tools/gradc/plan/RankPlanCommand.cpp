@@ -56,7 +56,7 @@ void printJson(const BenchResult &measured, uint64_t shards,
                  {"batch", measured.batch},
                  {shards > 1 ? "one_rank_ms" : "one_process_ms", measured.median * 1e3},
                  {"forecasts", all}};
-  fmt::print("{}\n", result.dump(2));
+  printAsJson(result);
 }
 
 /// A step of several replicas of a pipeline.
@@ -144,7 +144,7 @@ void printStageForecasts(const StagePlan &plan, const BenchResult &measured, con
                  {"bubble", plan.bubble()},
                  {"forecasts", all}};
   if (asJson)
-    fmt::print("{}\n", result.dump(2));
+    printAsJson(result);
 }
 
 /// Steps of some rows, each number of rows measured once. If the parameters are in shards, the
