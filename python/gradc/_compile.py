@@ -51,6 +51,11 @@ def _model_file(model, folder: str) -> str:
     return _written(folder, "model.onnx", model if isinstance(model, bytes) else model.SerializeToString())
 
 
+def _escaped(path: Path) -> str:
+    """A path as it stands between the quotes of a spec."""
+    return "".join(chr(byte) if 32 <= byte < 127 and byte not in b"\"'\\" else f"\\{byte:03o}" for byte in os.fsencode(path))
+
+
 def _find(spec: str, *path: str) -> int:
     """The position after the opening brace of a block or, if the last name is "", after the name of a field; -1 if the spec has none."""
     opened, name = [], ""
@@ -74,7 +79,7 @@ def _with_source(spec: str, block: str, path: str) -> str:
     place = _find(spec, *(("data",) if block == "data" else ("evaluation", "data")))
     if place < 0:
         raise Error(f"the spec has no {'data {}' if block == 'data' else 'evaluation { data {} }'} block that arrays could be the source of")
-    return f'{spec[:place]} source {{ npz {{ path: "{path}" }} }}{spec[place:]}'
+    return f'{spec[:place]} source {{ npz {{ path: "{_escaped(path)}" }} }}{spec[place:]}'
 
 
 def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np.ndarray] | None = None,
@@ -115,7 +120,7 @@ def _compile_in(folder: str, source: str, shapes, target: str | None, string_byt
         command += ["--target", target]
     if string_bytes:
         command += ["--string-bytes", str(string_bytes)]
-    done = subprocess.run(command, text=True, capture_output=True)
+    done = subprocess.run(command, text=True, errors="backslashreplace", capture_output=True)
     if done.returncode:
         raise CompileError((done.stderr or done.stdout).strip().replace(folder + os.sep, ""), done.returncode)
     return Model(made)
@@ -132,14 +137,14 @@ def _spec_file(model, spec, arrays, folder: str, output: Path | None) -> str:
     base, content = os.getcwd(), spec
     if not is_text:
         base = os.path.dirname(os.path.abspath(spec))
-        with open(spec) as file:
+        with open(spec, encoding="utf-8", errors="surrogateescape") as file:
             content = file.read()
-    absolute = lambda quoted: f"{quoted[1]}{os.path.join(base, quoted[2])}{quoted[1]}"
+    absolute = lambda quoted: f"{quoted[1]}{os.path.join(_escaped(base), quoted[2])}{quoted[1]}"
     content = _PATHS.sub(lambda match: match[1] + _QUOTED.sub(absolute, match[2]), content)
     if model is not None:
         if _find(content, "model", "") >= 0:
             raise Error("the spec names a model, and another one was given")
-        content = f'model: "{_model_file(model, folder)}" {content}'  # on the first line, so the other lines keep their numbers
+        content = f'model: "{_escaped(_model_file(model, folder))}" {content}'  # on the first line, so the other lines keep their numbers
     for block, values in arrays.items():
         if values:
             path = f"{os.path.abspath(output)}.{block}.npz" if output else os.path.join(folder, f"{block}.npz")
@@ -147,4 +152,4 @@ def _spec_file(model, spec, arrays, folder: str, output: Path | None) -> str:
                 raise Error("a field cannot be called 'file'")
             np.savez(path, **values)
             content = _with_source(content, block, path)
-    return _written(folder, "spec.textproto", content.encode())
+    return _written(folder, "spec.textproto", content.encode("utf-8", "surrogateescape"))

@@ -53,7 +53,7 @@ class Error(RuntimeError):
 
 def check(status: int) -> None:
     if status:
-        raise Error(ffi.string(lib.gradc_last_error()).decode(), status)
+        raise Error(text(lib.gradc_last_error()), status)
 
 
 def described(kind: str, call, *arguments):
@@ -65,7 +65,7 @@ def described(kind: str, call, *arguments):
 
 
 def text(value) -> str:
-    return ffi.string(value).decode()
+    return ffi.string(value).decode(errors="backslashreplace")
 
 
 class Step(NamedTuple):
@@ -166,7 +166,7 @@ class Entry:
                 return self.pick(given)
             except KeyError:
                 pass  # look up the inputs' names, or raise an error
-        if isinstance(given, np.ndarray):
+        if isinstance(given, (np.ndarray, np.generic)):
             given = [given]
         if isinstance(given, Mapping):
             try:
@@ -260,7 +260,7 @@ class Session:
 
     @property
     def entries(self) -> list[str]:
-        return list(self._entries)
+        return [name for name in self._entries if ":" not in name]  # "pack:NAME" and others move copies of weights
 
     @property
     def number(self) -> int:
@@ -269,7 +269,7 @@ class Session:
 
     def _entry(self, name: str) -> Entry:
         if name not in self._entries:
-            raise Error(f"no entry '{name}', expected one of {sorted(self._entries)}")
+            raise Error(f"no entry '{name}', expected one of {sorted(self.entries)}")
         return self._entries[name]
 
     def step(self, data: Arrays | Sequence[np.ndarray], *, learning_rate: float = 0, kind: str | None = None,
@@ -430,7 +430,7 @@ class Session:
 
     def _with_path(self, call, path: Path) -> None:
         with self._own():
-            check(call(self.handle, os.fsencode(path)))
+            check(call(self.handle, path_bytes(path)))
 
     def save(self, path: Path) -> None:
         """Writes a checkpoint, atomically. If the session has loaded one of a training, or comes from train, training can resume from it:
@@ -454,10 +454,18 @@ class Session:
         check(lib.gradc_session_set_seed(self.handle, seed))
 
 
-def keep_text(keep: list, value: str | None):
+def path_bytes(path: Path) -> bytes:
+    """A path for C, where a zero byte would end it."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise Error(f"expected a path without zero bytes, found {path!r}")
+    return encoded
+
+
+def keep_text(keep: list, value: str | bytes | None):
     if value is None:
         return ffi.NULL
-    keep.append(ffi.new("char[]", value.encode()))
+    keep.append(ffi.new("char[]", value.encode() if isinstance(value, str) else value))
     return keep[-1]
 
 
@@ -467,7 +475,7 @@ class Model:
     def __init__(self, path: Path):
         """Opens an artifact, or an executable or library that contains one."""
         made = ffi.new("gradc_model **")
-        check(lib.gradc_open(os.fsencode(path), made))
+        check(lib.gradc_open(path_bytes(path), made))
         self.handle, self.path = ffi.gc(made[0], lib.gradc_close), os.fspath(path)
         self.arrays: Arrays = {}  # replace the source of its data
         info = described("gradc_model_info", lib.gradc_model_describe, self.handle)

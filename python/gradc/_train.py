@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc._model import _DTYPES, Error, Model, Path, Session, check, contiguous, keep_text, text
+from gradc._model import _DTYPES, Error, Model, Path, Session, check, contiguous, keep_text, path_bytes, text
 from gradc._native import ffi, lib
 
 _NUMBERS = {np.dtype(name): number for number, name in _DTYPES.items() if number < 16}
@@ -101,7 +101,7 @@ def train(model: Model, *, data: Mapping[str, np.ndarray] | None = None, steps: 
     arrays = model.arrays if data is None else data
     run = _Run(on_step)
     handle = ffi.new_handle(run)
-    path = lambda value: keep_text(keep, os.fspath(value) if value is not None else None)
+    path = lambda value: keep_text(keep, path_bytes(value) if value is not None else None)
     options = ffi.new("gradc_train_options *", {
         "size": ffi.sizeof("gradc_train_options"), "steps": steps, "epochs": epochs, "threads": threads, "checkpoint": path(checkpoint),
         "resume": path(resume), "log": path(log), "export_onnx": path(export), "data_folder": path(data_folder), "progress": int(progress),
@@ -118,5 +118,5 @@ def train(model: Model, *, data: Mapping[str, np.ndarray] | None = None, steps: 
         raise run.raised
     check(status)
     session = model.session(threads)
-    session.load(_weights(os.fspath(checkpoint)))
+    session.load(_weights(os.fsdecode(checkpoint)))
     return Trained(result.steps, result.seconds, result.loss, result.evaluation_loss, result.metric, session)

@@ -281,6 +281,19 @@ class Digits(unittest.TestCase):
             trained = gradc.train(gradc.Model(output), epochs=1)
             self.assertTrue(0 < trained.evaluation_loss < 3)
 
+    def test_paths_may_have_any_bytes_but_zero(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ('a"b', "it's", "back\\slash", "two\nlines", "\u00fc", "\udcff"):
+                output = os.path.join(folder, name)
+                model = gradc.compile(MODEL, SPEC, data=self.data, evaluation=self.test, output=output)
+                self.assertEqual(gradc.train(model, steps=1, log=output + ".jsonl", checkpoint=output + "-run").steps, 1)
+                self.assertTrue(os.path.exists(output + ".jsonl"))
+                with self.assertRaisesRegex(gradc.Error, "cannot write log"):
+                    gradc.train(model, steps=1, log=output + "-run")
+            for call in (lambda: gradc.Model("a\0b"), lambda: self.model.session().save("a\0b"), lambda: gradc.train(self.model, log="a\0b")):
+                with self.assertRaisesRegex(gradc.Error, "without zero bytes"):
+                    call()
+
     def test_other_threads_run_during_a_run(self):
         ticks, done = [], threading.Event()
 
@@ -356,7 +369,8 @@ class Digits(unittest.TestCase):
             (lambda: session.step(self.batch(33)), "33"),
             (lambda: session.step(self.batch(0)), "1 row or more"),
             (lambda: session.step(data | {"labels": data["labels"] + 10}), "expected"),
-            (lambda: session.step(data, kind="critic"), "no entry 'train.critic'"),
+            (lambda: session.step(data, kind="critic"), "no entry 'train.critic', expected one of \\['evaluate', 'forward', 'train'\\]"),
+            (lambda: session.predict(np.float32(3)), "'images' has type float32 and shape \\[\\]"),
             (lambda: session.run("train", data), "call step"),
             (lambda: session.predict(data["images"][:, 0]), "shape \\[32, 8\\]"),
             (lambda: session.load("/none"), "cannot read '/none'"),
