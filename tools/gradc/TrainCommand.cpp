@@ -1,12 +1,12 @@
 // gradc train, predict, and evaluate: compile a spec in memory, or open an artifact, and run its
 // program like an executable would.
 #include "runtime/ranks/Ranks.h"
+#include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Trainer.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace gradc {
@@ -26,7 +26,7 @@ static int printUsage(char **argv, bool isAsked) {
 
 /// Reports files that are not a program, or more than one file.
 static int expectProgram(llvm::StringRef command, llvm::StringRef file) {
-  if (llvm::sys::fs::is_directory(file) || isCheckpoint(file))
+  if (CheckpointFolder(file.str()).holdsAny() || isCheckpoint(file))
     return fail(Code::usage, "a checkpoint holds weights alone: expected gradc " + command +
                                  " SPEC|ARTIFACT --checkpoint " + file);
   if (int code = expectFile(file))

@@ -1,6 +1,7 @@
 // gradc export: writes the trained model as ONNX, or its weights as safetensors, from an artifact,
 // a checkpoint, or both.
 #include "runtime/train/Checkpoint.h"
+#include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Predict.h"
 #include "runtime/train/Progress.h"
@@ -88,6 +89,8 @@ Status exportModel(const Settings &settings) {
     return Status(Code::usage, "expected an output that ends in .onnx or .safetensors, found " +
                                    settings.output);
   bool folder = llvm::sys::fs::is_directory(settings.file);
+  if (folder && !CheckpointFolder(settings.file).holdsAny())
+    return Status::error("no checkpoint in '" + settings.file + "'");
   if (!folder && !isCheckpoint(settings.file))
     return exportArtifact(settings, onnx);
   if (onnx)
