@@ -144,6 +144,10 @@ FailureOr<Imported> importModule(MLIRContext &context, StringRef path) {
     return module.emitError("expected functions of grad ops or planned exec.entry ops, found ")
                << (hasFunctions ? "both" : "neither"),
            failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isExternal())
+      return function.emitError("expected a body of function \"") << function.getSymName() << '"',
+             failure();
   return imported;
 }
 
