@@ -1,7 +1,12 @@
-// Pads the steps of stacks: a padded step is a row of a matrix, its elements followed by zeros.
+// Pads the steps of stacks: a padded step is a list of its elements followed by zeros, or such a
+// list for each row of the batch.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
+#include "passes/entry/Extents.h"
+#include "passes/entry/Ports.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -14,29 +19,94 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-class StepAligner {
+/// Of each step the dim that holds rows of the batch; -1: none.
+using RowDims = SmallVector<int64_t>;
+
+/// Finds the rows in the steps of a function's scans. Where an op has no extents, they stay
+/// unknown.
+class StepRows {
 public:
-  void align(ScanOp scan) {
-    for (auto [i, stack] : llvm::enumerate(scan.getStacks()))
-      if (RankedTensorType type = stepType(stack.getType());
-          paddedSize(type) != type.getNumElements())
-        alignOperand(scan, i, stack, type);
-    bool isAligned = llvm::all_of(scan.getStackResults(), [](Value stack) {
-      RankedTensorType type = stepType(stack.getType());
-      return paddedSize(type) == type.getNumElements();
+  explicit StepRows(func::FuncOp function, ArrayRef<ScanOp> scans)
+      : analysis(batchOf(function).value_or(0)) {
+    if (scans.empty() || !batchOf(function))
+      return;
+    analysis.setArguments(function);
+    analysis.setOther([](Operation *op) {
+      return isa<WriteOp>(op) ? std::optional<LogicalResult>(success()) : std::nullopt;
     });
-    if (!isAligned)
-      alignResults(scan);
+    for (Operation &op : function.front().without_terminator())
+      if (failed(analysis.visit(&op)))
+        break;
+  }
+
+  RowDims of(ValueRange steps) const {
+    return llvm::map_to_vector(steps, [&](Value step) -> int64_t {
+      const Extents *extents = analysis.find(step);
+      auto rows = extents ? llvm::find_if(*extents, [](int64_t e) { return e > 0; }) : nullptr;
+      return extents && rows != extents->end() ? rows - extents->begin() : -1;
+    });
   }
 
 private:
-  /// Elements of a step, including the padding of its last 64 bytes.
-  static int64_t paddedSize(RankedTensorType step) {
-    int64_t bytes = elementBytes(step.getElementType());
-    return int64_t(llvm::alignTo(step.getNumElements() * bytes, alignment)) / bytes;
+  ExtentAnalysis analysis;
+};
+
+class StepAligner {
+public:
+  StepAligner(const StepRows &rows, ArrayRef<ScanOp> scans) {
+    for (ScanOp scan : scans)
+      rowDims[scan] = {rows.of(ValueRange(scan.getSteps())), rows.of(scan.getYieldedSteps())};
   }
 
-  /// Pads rows of `size` elements with zeros to `padded` elements.
+  void align(ScanOp scan) {
+    auto [read, written] = rowDims.lookup(scan);
+    for (auto [i, stack] : llvm::enumerate(scan.getStacks()))
+      if (RankedTensorType type = stepType(stack.getType()); !isAligned(type))
+        alignOperand(scan, i, stack, type, read[i]);
+    if (llvm::any_of(scan.getStackResults(),
+                     [](Value stack) { return !isAligned(stepType(stack.getType())); }))
+      alignResults(scan, written);
+  }
+
+private:
+  static bool isAligned(RankedTensorType step) {
+    return step.getNumElements() * elementBytes(step.getElementType()) % alignment == 0;
+  }
+
+  /// A step as lists of elements: one list, or one for each row and what is outside of rows, so
+  /// that a run with fewer rows has the first of them.
+  static SmallVector<int64_t> listsOf(RankedTensorType step, int64_t rowDim) {
+    SmallVector<int64_t> lists(step.getShape().take_front(size_t(rowDim + 1)));
+    lists.push_back(step.getNumElements() / product(lists));
+    return lists;
+  }
+
+  /// The same, with the padding that makes all lists together a multiple of 64 bytes.
+  static SmallVector<int64_t> paddedLists(RankedTensorType step, int64_t rowDim) {
+    SmallVector<int64_t> lists = listsOf(step, rowDim);
+    int64_t bytes = elementBytes(step.getElementType()) * product(ArrayRef(lists).drop_back());
+    lists.back() = int64_t(llvm::alignTo(lists.back(), alignment / std::gcd(alignment, bytes)));
+    return lists;
+  }
+
+  static int64_t product(ArrayRef<int64_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
+  }
+
+  /// The elements of padded lists without the padding.
+  static SmallVector<int64_t> withoutPadding(ArrayRef<int64_t> padded, int64_t elements) {
+    SmallVector<int64_t> lists(padded);
+    lists.back() = elements / product(padded.drop_back());
+    return lists;
+  }
+
+  static SmallVector<int64_t> stacked(int64_t trips, ArrayRef<int64_t> step) {
+    SmallVector<int64_t> stack{trips};
+    llvm::append_range(stack, step);
+    return stack;
+  }
+
+  /// Reshapes a value to lists, and pads each of them with zeros.
   static Value pad(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape,
                    int64_t padded) {
     Value rows = Expr(b, loc, value).reshape(shape);
@@ -52,35 +122,39 @@ private:
     return Expr(b, loc, cut).reshape(type.getShape());
   }
 
-  void alignOperand(ScanOp scan, unsigned i, Value stack, RankedTensorType step) {
+  void alignOperand(ScanOp scan, unsigned i, Value stack, RankedTensorType step, int64_t rowDim) {
     OpBuilder b(scan);
-    int64_t size = step.getNumElements(), padded = paddedSize(step), trips = scan.getTrips();
     Value &rows = paddedOf[stack];
     if (!rows)
-      rows = pad(b, scan.getLoc(), stack, {trips, size}, padded);
+      rows = pad(b, scan.getLoc(), stack, stacked(scan.getTrips(), listsOf(step, rowDim)),
+                 paddedLists(step, rowDim).back());
+    RankedTensorType padded = stepType(rows.getType());
     scan.getStacksMutable().slice(i, 1).assign(rows);
     BlockArgument argument = scan.getSteps()[i];
     b.setInsertionPointToStart(&scan.getBlock());
-    argument.setType(step.clone({padded}));
+    argument.setType(padded);
     // Replaces uses before creating a new use.
     SmallVector<OpOperand *> uses(llvm::make_pointer_range(argument.getUses()));
-    Value value = unpad(b, scan.getLoc(), argument, {size}, step);
+    Value value = unpad(b, scan.getLoc(), argument,
+                        withoutPadding(padded.getShape(), step.getNumElements()), step);
     for (OpOperand *use : uses)
       use->set(value);
   }
 
-  void alignResults(ScanOp scan) {
+  void alignResults(ScanOp scan, ArrayRef<int64_t> ofRows) {
     Location loc = scan.getLoc();
     auto yield = cast<YieldOp>(scan.getBlock().getTerminator());
     OpBuilder b(yield);
     SmallVector<Type> types(scan.getResultTypes());
     for (unsigned i = scan.getCarriedCount(); i < types.size(); ++i) {
       RankedTensorType step = stepType(types[i]);
-      if (paddedSize(step) == step.getNumElements())
+      if (isAligned(step))
         continue;
-      Value row = pad(b, loc, yield.getOperand(i), {step.getNumElements()}, paddedSize(step));
+      int64_t rowDim = ofRows[i - scan.getCarriedCount()];
+      Value row =
+          pad(b, loc, yield.getOperand(i), listsOf(step, rowDim), paddedLists(step, rowDim).back());
       yield.setOperand(i, row);
-      types[i] = stackType(row.getType(), scan.getTrips());
+      types[i] = stackType(cast<RankedTensorType>(row.getType()), scan.getTrips());
     }
     b.setInsertionPoint(scan);
     auto aligned =
@@ -91,8 +165,10 @@ private:
       Value value = to;
       if (from.getType() != to.getType()) {
         auto type = cast<RankedTensorType>(from.getType());
-        int64_t trips = scan.getTrips();
-        value = unpad(b, loc, to, {trips, stepType(type).getNumElements()}, type);
+        value = unpad(
+            b, loc, to,
+            withoutPadding(cast<RankedTensorType>(to.getType()).getShape(), type.getNumElements()),
+            type);
         paddedOf[value] = to;
       }
       from.replaceAllUsesWith(value);
@@ -100,6 +176,8 @@ private:
     scan.erase();
   }
 
+  /// Of the steps that a scan reads and of those that it yields.
+  llvm::DenseMap<Operation *, std::pair<RowDims, RowDims>> rowDims;
   llvm::DenseMap<Value, Value> paddedOf; ///< by stack: each stack is padded once
 };
 
@@ -108,7 +186,7 @@ struct AlignSteps : impl::AlignStepsBase<AlignSteps> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ScanOp> scans;
       function.walk<WalkOrder::PreOrder>([&](ScanOp scan) { scans.push_back(scan); });
-      StepAligner aligner;
+      StepAligner aligner(StepRows(function, scans), scans);
       for (ScanOp scan : scans)
         aligner.align(scan);
     }

@@ -62,6 +62,8 @@ def AlignSteps : Pass<"gradc-align-steps", "::mlir::ModuleOp"> {
     }
     ```
     becomes a scan over `tensor<3x16xf32>`, whose body reads the first 4 of 16 elements and appends 12 zeros to the yielded value.
+    Where a step holds rows of the batch, each row is padded by itself: 10 rows of 4 elements become `tensor<10x8xf32>`, of which a
+    run with fewer rows has the first ones.
   }];
 }
 

@@ -38,3 +38,22 @@ func.func @padded(%xs: tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3x2x2xf3
   }
   return %ys, %zs : tensor<3x2x2xf32>, tensor<3x2x2xf32>
 }
+
+// Each row of the batch is padded by itself, here to 8 elements: 10 of them take 320 bytes, and a run with fewer rows has the first ones.
+// CHECK-LABEL: @rows
+// CHECK: %[[ROWS:.*]] = grad.reshape %{{.*}} : tensor<3x10x2x2xf32> -> tensor<3x10x4xf32>
+// CHECK: %[[PADDED:.*]] = grad.pad %[[ROWS]] low [0, 0, 0] high [0, 0, 4]
+// CHECK: %[[YS:.*]] = grad.scan 3 from() over(%[[PADDED]]) with() : (tensor<3x10x8xf32>) -> tensor<3x10x8xf32>
+// CHECK: grad.slice %{{.*}} starts [0, 0] sizes [10, 4] strides [1, 1] : tensor<10x8xf32>
+// CHECK: grad.pad %{{.*}} low [0, 0] high [0, 4]
+// CHECK: grad.slice %[[YS]] starts [0, 0, 0] sizes [3, 10, 4]
+func.func @rows(%x: tensor<10x3x2x2xf32> {grad.batched}) -> tensor<10x3x2x2xf32> attributes {grad.batch = 10 : i64} {
+  %xs = grad.transpose %x permutation [1, 0, 2, 3] : tensor<10x3x2x2xf32>
+  %ys = grad.scan 3 from () over (%xs) with () : (tensor<3x10x2x2xf32>) -> tensor<3x10x2x2xf32> {
+  ^bb0(%s: tensor<10x2x2xf32>):
+    %0 = grad.exp %s : tensor<10x2x2xf32>
+    grad.yield %0 : tensor<10x2x2xf32>
+  }
+  %y = grad.transpose %ys permutation [1, 0, 2, 3] : tensor<3x10x2x2xf32>
+  return %y : tensor<10x3x2x2xf32>
+}

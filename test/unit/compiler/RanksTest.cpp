@@ -43,6 +43,15 @@ TEST(Ranks, MicroBatchesFollowOneProcessWithTheWholeBatch) {
   expectTheSame(alone, shared, {{16}, {8, 8}, {2, 14}}, 4e-6);
 }
 
+/// Ten rows in a part: its labels take 80 bytes, which the loop over parts pads to whole cache
+/// lines.
+TEST(Ranks, MicroBatchesOfAnyNumberOfRows) {
+  Case alone{"digits", dropped, sgd},
+      shared{"digits", dropped, sgd + "micro_batches: 4\ndistribution {}"};
+  alone.edit = shared.edit = {"size: 32", "size: 40"};
+  expectTheSame(alone, shared, {{40}, {16, 24}, {4, 0, 36}}, 2e-6);
+}
+
 TEST(Ranks, MicroBatchesHaveAsManyRowsEach) {
   Compiled compiled(specOf({"digits", dropped, sgd + "micro_batches: 4\ndistribution {}"}));
   auto artifact = open(compiled);
