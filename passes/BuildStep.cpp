@@ -301,10 +301,10 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
   if (!isInParts)
     gradients = requestGradients(parameters, isInParts);
   if (ranks && succeeded(gradients)) {
-    if (isUpdated && ranks->cutsParameters())
-      ranks->scatterGradients(parameters, *gradients);
-    else
+    if (!isUpdated || !ranks->cutsParameters())
       ranks->sumGradients(*gradients);
+    else if (failed(ranks->scatterGradients(parameters, *gradients)))
+      return failure();
     ranks->sumLoss();
   }
   if (failed(gradients) || !scale)

@@ -25,9 +25,14 @@ DataParallel::DataParallel(func::FuncOp function)
   isCut = options && options.contains("cut");
 }
 
-Value DataParallel::sum(Value value) {
-  return AllReduceOp::create(b, value.getLoc(), value, /*bf16=*/false).getResult(0);
+/// Values of 16 bits are summed in f32, and the sum is rounded.
+static Value sumOverRanks(OpBuilder &b, Value value, bool isNarrow) {
+  Expr x(b, value.getLoc(), value);
+  Value sum = AllReduceOp::create(b, value.getLoc(), x.wide().get(), isNarrow).getResult(0);
+  return x.with(sum).cast(x.element());
 }
+
+Value DataParallel::sum(Value value) { return sumOverRanks(b, value, /*isNarrow=*/false); }
 
 /// 0 on a rank without rows, whose means and counts are those of one row that is not there.
 Value DataParallel::whereRows(OpBuilder &builder, Value value, Value rankRows) {
@@ -45,7 +50,8 @@ static Expr byPortion(Expr x, Value portion) {
 
 /// The mean over ranks, each of which counts as its rows.
 Value DataParallel::meanByRows(Value value) {
-  return sum(whereRows(byPortion(Expr(b, value.getLoc(), value), portion)));
+  Expr x(b, value.getLoc(), value);
+  return x.with(sum(whereRows(byPortion(x.wide(), portion)))).cast(x.element());
 }
 
 /// A numerator that has no count of its own counts as the rank's rows do.
@@ -137,19 +143,30 @@ void DataParallel::sumResults() {
 
 void DataParallel::sumGradients(MutableArrayRef<Value> gradients) {
   for (Value &gradient : gradients) {
-    bool isNarrow = bf16 && getElementTypeOrSelf(gradient).isF32();
-    gradient = AllReduceOp::create(b, gradient.getLoc(), gradient, isNarrow).getResult(0);
+    Type element = getElementTypeOrSelf(gradient);
+    // The sum of a bf16 gradient is rounded to bf16 anyway.
+    bool isNarrow = element.isBF16() || (bf16 && accumulatorOf(element).isF32());
+    gradient = sumOverRanks(b, gradient, isNarrow);
   }
 }
 
-void DataParallel::scatterGradients(ArrayRef<Value> parameters, MutableArrayRef<Value> gradients) {
+LogicalResult DataParallel::scatterGradients(ArrayRef<Value> parameters,
+                                             MutableArrayRef<Value> gradients) {
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
-    bool isNarrow = bf16 && getElementTypeOrSelf(gradient).isF32();
-    Attribute state = parameter.getDefiningOp<ReadOp>().getStateAttr();
+    Type element = getElementTypeOrSelf(gradient);
+    auto read = parameter.getDefiningOp<ReadOp>();
+    if (accumulatorOf(element) != element)
+      return read.emitError(
+                 "expected parameters of f32 or f64 for ranks that each update a part of them, "
+                 "found \"")
+             << read.getState() << "\" of " << element << "; choose strategy: MIRRORED";
+    bool isNarrow = bf16 && element.isF32();
+    Attribute state = read.getStateAttr();
     gradient =
         ReduceScatterOp::create(b, gradient.getLoc(), gradient, b.getArrayAttr(state), isNarrow)
             .getResult(0);
   }
+  return success();
 }
 
 void DataParallel::sumLoss() { exit->setOperand(0, sum(exit->getOperand(0))); }

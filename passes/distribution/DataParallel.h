@@ -33,9 +33,9 @@ public:
   /// Replaces shares of gradients by the gradients of the whole batch.
   void sumGradients(llvm::MutableArrayRef<mlir::Value> gradients);
   /// The same for parameters of which each rank updates its own part: the rank gets only that part
-  /// of each gradient, and 0 elsewhere.
-  void scatterGradients(llvm::ArrayRef<mlir::Value> parameters,
-                        llvm::MutableArrayRef<mlir::Value> gradients);
+  /// of each gradient, and 0 elsewhere. Fails for parameters of 16 bits.
+  mlir::LogicalResult scatterGradients(llvm::ArrayRef<mlir::Value> parameters,
+                                       llvm::MutableArrayRef<mlir::Value> gradients);
   /// Whether each rank updates its own part of each parameter.
   bool cutsParameters() const { return isCut; }
   /// Sums a value over ranks that each rank has computed from its own parts.

@@ -4,6 +4,7 @@ fit any number of ranks and any strategy, and what ends such a training.
     ranks_parts.py ROOT
 """
 import os
+import random
 import resource
 import shutil
 import signal
@@ -11,7 +12,8 @@ import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import compile_spec, events, run, scratch, write_mlp_job
+from bar import FLOAT, Model, compile_spec, events, program, run, scratch, write_mlp_job
+from onnx_writer import FLOAT16
 from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps
 
 STALL = 3
@@ -164,6 +166,33 @@ def panels_with_padding():
     assert len(mirrored_losses[0]) == 12 and mirrored_losses == sharded_losses, "padded panels: other bits than without parts"
 
 
+def parameters_of_16_bits():
+    """Ranks sum gradients of f16 in f32; those that update parts of parameters are refused."""
+    where = os.path.join(folder, "short")
+    os.mkdir(where)
+    with open(write_mlp_job(where, (16, 32, 10), batch=12, batches=4)) as file:
+        spec = file.read().replace("adam {}", "sgd { learning_rate: 0.1 }")
+    numbers, model = random.Random(3), Model("half", opset=20)
+    value = model.node("Cast", [model.input("x", FLOAT, ["N", 16])], ["x.half"], "cast", to=FLOAT16)
+    first, second = (model.initializer(name, FLOAT16, dims, [numbers.gauss(0, 0.2) for _ in range(dims[0] * dims[1])])
+                     for name, dims in (("first", (16, 32)), ("second", (32, 10))))
+    hidden = model.node("Tanh", [model.node("MatMul", [value, first], ["h"], "h")], ["t"], "t")
+    model.output(model.node("MatMul", [hidden, second], ["logits"], "fc"), FLOAT16, ["N", 10])
+    model.save(os.path.join(where, "mlp.onnx"))
+
+    def write(name, distribution):
+        with open(os.path.join(where, name + ".textproto"), "w") as file:
+            file.write(f"{spec}distribution {{ {distribution} }}\n")
+        return file.name
+    trainer = compile_spec(write("mirrored", ""), where)
+    one, *others = (train(trainer, f"half{ranks}", ranks, 12)[0] for ranks in (1, 2, 3))
+    for found in others:
+        worst = max(abs(a - b) for a, b in zip(one, found))
+        assert len(found) == 12 and worst <= 2e-3, f"f16 parameters: losses differ by {worst}"
+    end(start([program("gradc"), "compile", write("parts", "strategy: SHARDED_OPTIMIZER"), "-o", os.path.join(where, "parts")], where), 3,
+        "expected parameters of f32 or f64 for ranks that each update a part of them, found", "choose strategy: MIRRORED")
+
+
 for name, counts in (("SHARDED_OPTIMIZER", (2, 3)), ("PARAMETER_SERVER", (2, 3))):
     trainer = trainer_of(name, f"strategy: {name}")
     follow_one_process(name, trainer, counts)
@@ -174,3 +203,4 @@ products()
 replicas_of_products()
 servers_and_workers()
 panels_with_padding()
+parameters_of_16_bits()

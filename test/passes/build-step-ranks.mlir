@@ -77,3 +77,31 @@ func.func @requests(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.r
   %7 = grad.reduce_sum %4#1 dims [0, 1] : tensor<3x4xf32>
   return %target, %target, %one, %7 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// Gradients of 16 bits are summed in f32. Those of bf16 travel as bf16, since their sum is rounded to it anyway.
+
+grad.state parameter @half : tensor<3x4xf16> = dense<0.5> : tensor<3x4xf16>
+grad.state parameter @brain : tensor<3x4xbf16> = dense<0.5> : tensor<3x4xbf16>
+
+// CHECK-LABEL: func.func @narrow(
+// CHECK: %[[PARTS:.*]]:2 = grad.gradient
+// CHECK: %[[HALF:.*]] = grad.cast %[[PARTS]]#0 : tensor<3x4xf16> -> tensor<3x4xf32>
+// CHECK: %[[SUM:.*]] = grad.all_reduce %[[HALF]] : tensor<3x4xf32>
+// CHECK: grad.cast %[[SUM]] : tensor<3x4xf32> -> tensor<3x4xf16>
+// CHECK: %[[BRAIN:.*]] = grad.cast %[[PARTS]]#1 : tensor<3x4xbf16> -> tensor<3x4xf32>
+// CHECK: %[[OTHER:.*]] = grad.all_reduce %[[BRAIN]] bf16 : tensor<3x4xf32>
+// CHECK: grad.cast %[[OTHER]] : tensor<3x4xf32> -> tensor<3x4xbf16>
+func.func @narrow(%x: tensor<8x3xf16> {grad.batched}, %y: tensor<8x3xbf16> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @half : tensor<3x4xf16>
+  %v = grad.read @brain : tensor<3x4xbf16>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf16>, tensor<3x4xf16>
+  %1 = grad.matmul %y, %v : tensor<8x3xbf16>, tensor<3x4xbf16>
+  %2 = grad.cast %0 : tensor<8x4xf16> -> tensor<8x4xf32>
+  %3 = grad.cast %1 : tensor<8x4xbf16> -> tensor<8x4xf32>
+  %4 = grad.add %2, %3 : tensor<8x4xf32>
+  %5 = grad.reduce_mean %4 dims [0, 1] : tensor<8x4xf32>
+  return %5, %5, %one : tensor<f32>, tensor<f32>, tensor<f32>
+}
