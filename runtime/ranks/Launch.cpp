@@ -294,8 +294,12 @@ Result<RankEnd> launchRanks(const RankProgram &program, const std::atomic<int> &
   std::string checkpoint;
   for (RankProgram left = program;;) {
     auto end = launchOnce(left, *mpirun, *file, interrupt);
-    if (!end)
+    if (!end && checkpoint.empty())
       return end;
+    if (!end) { // ranks that follow others leave the checkpoint of those
+      std::fprintf(stderr, "error: %s\n", end.status().message().c_str());
+      return RankEnd{.code = int(end.status().code()), .lost = 1, .checkpoint = checkpoint};
+    }
     if (end->checkpoint.empty())
       end->checkpoint = checkpoint; // of the ranks before
     checkpoint = end->checkpoint;

@@ -204,6 +204,21 @@ def a_rank_is_lost_before_it_joins():
         assert time.monotonic() - began < 20
 
 
+def later_ranks_are_lost_before_they_meet():
+    """With --elastic: the ranks before have left a checkpoint, and the launcher tells how to go on from it."""
+    fresh()
+    script = path("mpirun-later")
+    with open(script, "w") as file:
+        file.write("#!/bin/sh\nshift\ncount=$1\nshift\ntest $count = 3 && exec mpirun -n 3 \"$@\"\nexec mpirun -n $count sh -c "
+                   "'test $OMPI_COMM_WORLD_RANK = 1 && kill -9 $$; exec \"$@\"' sh \"$@\"\n")
+    os.chmod(script, 0o755)
+    training = start([trainer, "--ranks", "3", "--elastic", *endless], folder, env=os.environ | {"GRADC_MPIRUN": script})
+    wait_for_steps(training, checkpoints, 1)
+    os.kill(ranks_of(training.pid)[2], signal.SIGKILL)
+    end(training, 1, "going on from the last checkpoint with 2 ranks", "error: rank 1 ", "has ended before all ranks had met: all of them stop",
+        f"go on from the newest checkpoint with: {trainer} --ranks 3 --elastic {' '.join(endless)} --resume run/step-")
+
+
 def a_file_is_cut_off():
     """A file of a single rank, so that no other rank can report it."""
     jobs = [path("mapped"), path("cut")]
@@ -347,7 +362,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, all_ranks_are_lost, a_signal_stops_all,
+for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, later_ranks_are_lost_before_they_meet, all_ranks_are_lost, a_signal_stops_all,
               a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, output_is_plain, by_gradc):
     check()
     print(check.__name__)
