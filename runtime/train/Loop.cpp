@@ -383,24 +383,32 @@ Status Loop::stopForNonFinite(EntryCall &call) {
   double value = lossIsBad ? double(call.loss()) : double(call.gradientNorm().value_or(NAN));
   std::string message = text(lossIsBad ? "the loss" : "the gradient norm", " is ", value,
                              " at step ", done, " (epoch ", report.epoch, ')');
-  std::string bad = findNonFiniteData(*training.dataset, walk->batch());
   bool together = options.ranks && !stepsApart();
-  if (together) { // all ranks reach this point, and one of them may have had the row
-    auto all = options.ranks->share(bad);
+  // All ranks then reach this point, and one of them has had the row.
+  auto firstOf = [&](const std::string &mine) -> Result<std::string> {
+    if (!together)
+      return mine;
+    auto all = options.ranks->share(mine);
     if (!all)
       return all.status();
-    for (const std::string &theirs : *all)
-      bad = bad.empty() ? theirs : bad;
-  }
-  if (!bad.empty())
-    message += text("; ", bad);
+    auto found = std::ranges::find_if(*all, [](const std::string &said) { return !said.empty(); });
+    return found == all->end() ? std::string() : *found;
+  };
+  std::string place, noPlace;
   if (job.isStage)
-    message += "; the stages of a pipeline do not look for the node that computed it";
+    noPlace = "; the stages of a pipeline do not look for the node that computed it";
   else if (auto found = call.findNonFinite(); found.ok())
-    message += text("; the first non-finite value is ", found->value, " at element ", found->index,
-                    " of node '", found->node, "' (", found->kernel, ')');
+    place = text("; the first non-finite value is ", found->value, " at element ", found->index,
+                 " of node '", found->node, "' (", found->kernel, ')');
   else
-    message += text("; ", found.status().message());
+    noPlace = text("; ", found.status().message());
+  auto row = firstOf(findNonFiniteData(*training.dataset, walk->batch()));
+  auto ofAll = row.ok() ? firstOf(place) : row;
+  if (!ofAll)
+    return ofAll.status();
+  if (!row->empty())
+    message += text("; ", *row);
+  message += ofAll->empty() ? noPlace : *ofAll;
   message += lastCheckpoint.empty() ? "; no checkpoint was written"
                                     : text("; the last checkpoint is '", lastCheckpoint, '\'');
   log.line("nonfinite").integer("step", done).string("message", message);

@@ -244,6 +244,21 @@ def a_file_is_cut_off():
     end(training, 1, "data file '", "mapped/x.npy' became shorter while it was read", "--resume")
 
 
+def a_row_is_not_finite():
+    """A row of the last rank; the first one, which reports it, has finite values only."""
+    job = path("not-finite")
+    os.mkdir(job)
+    spec = write_mlp_job(job, (64, 8, 3), 4, 5)
+    with open(spec, "a") as file:
+        file.write("distribution {}\n")
+    with open(os.path.join(job, "x.npy"), "r+b") as file:
+        file.seek(-4, os.SEEK_END)
+        file.write(b"\0\0\xc0\x7f")
+    said = end(start([compile_spec(spec, job), "--ranks", "3"], job), 1, "error: the loss is nan at step 5 (epoch 1); row 19 (from 0) of ",
+               "has nan; the first non-finite value is nan at element ", " of node 'x' (input); no checkpoint was written")
+    assert said.count("error: ") == 1 and "finite values only" not in said, said
+
+
 def the_disk_is_full():
     """The first rank writes checkpoints, and reports for all ranks if it cannot."""
     fresh()
@@ -363,6 +378,6 @@ def by_gradc():
 
 
 for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, later_ranks_are_lost_before_they_meet, all_ranks_are_lost, a_signal_stops_all,
-              a_rank_fails, a_file_is_cut_off, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, output_is_plain, by_gradc):
+              a_rank_fails, a_file_is_cut_off, a_row_is_not_finite, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, output_is_plain, by_gradc):
     check()
     print(check.__name__)
