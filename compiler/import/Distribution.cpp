@@ -55,9 +55,10 @@ bool gradc::checkDistribution(const SpecFile &spec, int64_t batch) {
     ok = false;
   }
   bool hasServers = distribution.strategy() == spec::Distribution::PARAMETER_SERVER;
-  if (distribution.has_servers() && (!hasServers || distribution.servers() < 1)) {
+  if (distribution.has_servers() &&
+      (!hasServers || distribution.servers() < 1 || distribution.servers() > 4096)) {
     emitError(spec.at({"distribution", "servers"}))
-        << (hasServers ? "expected 1 server or more, found "
+        << (hasServers ? "expected from 1 to 4096 servers, found "
                        : "expected strategy: PARAMETER_SERVER beside servers, found servers: ")
         << distribution.servers();
     ok = false;

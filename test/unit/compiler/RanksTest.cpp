@@ -180,8 +180,12 @@ TEST(Ranks, WhatCannotBeSharedIsRefused) {
             std::string::npos);
   EXPECT_NE(
       saidOf({"digits", dropped, sgd + "distribution { strategy: PARAMETER_SERVER servers: 0 }"})
-          .find("expected 1 server or more, found 0"),
+          .find("expected from 1 to 4096 servers, found 0"),
       std::string::npos);
+  EXPECT_NE(saidOf({"digits", dropped,
+                    sgd + "distribution { strategy: PARAMETER_SERVER servers: 4294967297 }"})
+                .find("expected from 1 to 4096 servers, found 4294967297"),
+            std::string::npos);
   // One process says the same in a remark, and takes such a batch whole.
   std::string folder = GRADC_TEST_SPECS "/fixed." + std::to_string(getpid());
   writePerceptron(folder, {8, 4}, 32, /*isFixed=*/true);
