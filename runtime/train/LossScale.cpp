@@ -4,7 +4,7 @@
 
 namespace gradc::runtime {
 
-/// Above this, the scaled loss itself would soon overflow.
+/// No scale grows beyond this: the scaled loss itself would soon overflow. A spec may start higher.
 static constexpr double most = 0x1p+24;
 static constexpr const char *key = "loss scale";
 
@@ -20,7 +20,7 @@ void LossScale::grow() {
   if (!dynamic || ++streak < interval)
     return;
   streak = 0;
-  scale = std::min(scale * 2, most);
+  scale = std::max(scale, std::min(scale * 2, most));
 }
 
 bool LossScale::backOff(bool isCounted) {
