@@ -187,17 +187,22 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
     gradient = owner.toLogical(b, gradient);
   }
 
-  // 3. The update, of all rows or of some.
-  auto isTable = [&](Type type) { return rows && type == value.type(); };
+  // 3. The update, of all rows or of some. That of 16-bit floats is computed in f32, and slots are
+  // f32: the squares of f16 gradients would be 0, and bf16 would keep a moment from falling.
+  Type element = value.element(), wide = accumulatorOf(element);
+  auto isTable = [&](Type type) {
+    return rows && cast<RankedTensorType>(type).getShape() == value.shape();
+  };
   auto rowsOf = [&](Value table) {
     return isTable(table.getType()) ? rows->readFrom(b, table) : table;
   };
   OperationState state(parameter.getLoc(), own->op);
-  state.addOperands({rowsOf(value), gradient});
+  state.addOperands({value.with(rowsOf(value)).cast(wide), value.with(gradient).cast(wide)});
   state.addTypes(state.operands.front().getType());
   SmallVector<FlatSymbolRefAttr> updated = {parameter.getStateAttr()};
   SmallVector<Value> tables = {value};
-  for (const UpdateSlot &wanted : own->rule().getUpdateSlots(value.type(), own->hyperparameters)) {
+  auto type = value.type().clone(wide);
+  for (const UpdateSlot &wanted : own->rule().getUpdateSlots(type, own->hyperparameters)) {
     FailureOr<ReadOp> read = slot(b, parameter, wanted, !isLogical);
     if (failed(read))
       return failure();
@@ -213,6 +218,7 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   if (failed(verify(op))) // a hyperparameter that the op needs is not there
     return failure();
   SmallVector<Value> results(op->getResults());
+  results.front() = value.with(results.front()).cast(element);
   for (auto [table, result] : llvm::zip_equal(tables, results))
     if (isTable(table.getType()))
       result = rows->writeTo(b, table, result);

@@ -160,3 +160,31 @@ func.func @parts(%i: tensor<3xi32> {grad.batched}, %lr: tensor<f32> {grad.role =
   %l = grad.div %s, %n : tensor<f32>
   return %l, %s, %n : tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// Rows of bf16 are updated in f32; their slots are tables of f32.
+
+grad.state parameter @table : tensor<50x8xbf16> = dense<0.5> : tensor<50x8xbf16> {grad.lazy}
+// CHECK: grad.state {{ ?}}slot @table.velocity : tensor<50x8xf32>
+
+// CHECK-LABEL: func.func @short(
+func.func @short(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_rate"},
+    %t: tensor<f32> {grad.role = "step"}) -> tensor<f32> attributes {
+    grad.optimizer = {name = "momentum", momentum = 0.9}} {
+  // CHECK: %[[TABLE:.*]] = grad.read @table :
+  %w = grad.read @table : tensor<50x8xbf16>
+  %x = grad.gather %w[%i] dims [-1, 1] index_dims [0] : tensor<50x8xbf16>, tensor<3xi32>
+  %y = grad.cast %x : tensor<3x8xbf16> -> tensor<3x8xf32>
+  %l = grad.reduce_mean %y dims [0, 1] : tensor<3x8xf32>
+  // CHECK: %[[LIST:.*]] = grad.scatter %{{.*}} replace
+  // CHECK: %[[OLD:.*]] = grad.gather %[[TABLE]][%[[LIST]]] dims [-1, 1] index_dims [0] : tensor<50x8xbf16>
+  // CHECK-DAG: %[[WIDE:.*]] = grad.cast %[[OLD]] : tensor<3x8xbf16> -> tensor<3x8xf32>
+  // CHECK-DAG: %[[SLOT:.*]] = grad.read @table.velocity
+  // CHECK-DAG: %[[OLD_SLOT:.*]] = grad.gather %[[SLOT]][%[[LIST]]]
+  // CHECK: %[[NEW:.*]], %[[NEW_SLOT:.*]] = grad.momentum %[[WIDE]], %{{.*}}, %[[OLD_SLOT]],
+  // CHECK: %[[ROUNDED:.*]] = grad.cast %[[NEW]] : tensor<3x8xf32> -> tensor<3x8xbf16>
+  // CHECK: grad.set_rows %[[TABLE]][%[[LIST]]], %[[ROUNDED]]
+  // CHECK: grad.set_rows %[[SLOT]][%[[LIST]]], %[[NEW_SLOT]]
+  return %l : tensor<f32>
+}

@@ -1,0 +1,63 @@
+"""Training of a model whose parameters are f16 or bf16: the losses of each optimizer are those of the same model in f32.
+
+    short_updates.py
+"""
+import os
+import random
+import struct
+
+from case import expect, path
+from bar import DIGITS, events, gradc
+from onnx_writer import BFLOAT16, FLOAT, FLOAT16, Model
+
+# Of f16's and bf16's rounding of parameters, activations and gradients.
+WITHIN = {FLOAT16: 1e-3, BFLOAT16: 5e-3}
+# Most pixels have small gradients, whose squares vanish in f16, and those at the border have none.
+OPTIMIZERS = ["adam { learning_rate: 3e-3 }", "adam { learning_rate: 3e-3 amsgrad: true }", "nadam { learning_rate: 3e-3 }",
+              "rmsprop { learning_rate: 1e-3 }", "lamb { learning_rate: 3e-2 }"]
+SPEC = """model: "model.onnx"
+feed {{ input: "x" field: "images" }}
+loss {{ softmax_cross_entropy {{ logits: "logits" labels: "labels" }} }}
+optimizer {{ {} }}
+data {{
+  source {{ npz {{ path: "{}" }} }}
+  stage {{ map {{ field: "images" cast: F32 scale: 0.0625 }} }}
+  stage {{ batch {{ size: 32 }} }}
+}}
+steps: 20
+"""
+
+
+def save(kind):
+    numbers = random.Random(3)
+    model = Model("linear", opset=18)
+    x = model.input("x", FLOAT, ["N", 8, 8])
+    flat = model.node("Flatten", [x], ["flat"], "flatten", axis=1)
+    # Multiples of 1/64, which all types have.
+    values = [numbers.randint(-8, 8) / 64 for _ in range(640)]
+    data = b"".join(struct.pack("<f", value)[2:] for value in values) if kind == BFLOAT16 else None
+    weight = model.initializer("weight", kind, [64, 10], None if data else values, data=data)
+    narrow = model.node("Cast", [flat], ["narrow"], "narrow", to=kind)
+    model.output(model.node("MatMul", [narrow, weight], ["logits"], "classify"), kind, ["N", 10])
+    model.save(path("model.onnx"))
+
+
+def losses(kind, optimizer):
+    save(kind)
+    with open(path("train.textproto"), "w") as file:
+        file.write(SPEC.format(optimizer, os.path.join(DIGITS, "digits.npz")))
+    gradc("train", path("train.textproto"), "--log", path("log.jsonl"), "--quiet")
+    return [step["loss"] for step in events(path("log.jsonl"), "step")]
+
+
+def main():
+    for optimizer in OPTIMIZERS:
+        expected = losses(FLOAT, optimizer)
+        expect(f"{optimizer}: the losses fall, {expected}", len(expected) == 20 and expected[-1] < expected[0])
+        for kind, within in WITHIN.items():
+            for step, (found, wide) in enumerate(zip(losses(kind, optimizer), expected), start=1):
+                expect(f"{optimizer}, type {kind}: loss {found} of step {step}, in f32 {wide}",
+                       found is not None and abs(found - wide) <= within * wide)
+
+
+main()
