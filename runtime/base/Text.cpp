@@ -201,17 +201,20 @@ std::string shapeText(std::span<const int64_t> shape) {
   return out + "]";
 }
 
+/// The letters to insert, remove or replace, and the pairs of neighbours to swap.
 static size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> twoAbove, above, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j)
     row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    twoAbove = std::move(above);
+    above = row;
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      size_t substituted = above[j - 1] + (a[i - 1] != b[j - 1]);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, substituted});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], twoAbove[j - 2] + 1);
     }
   }
   return row.back();
@@ -219,7 +222,9 @@ static size_t editDistance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
-  size_t bestDistance = std::max<size_t>(2, word.size() / 3) + 1;
+  // About a third of the letters may differ, of which an option's dashes are none.
+  size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
+  size_t bestDistance = std::max<size_t>(1, (letters + 1) / 3) + 1;
   for (const std::string &candidate : candidates) {
     size_t distance = editDistance(word, candidate);
     if (distance < bestDistance) {

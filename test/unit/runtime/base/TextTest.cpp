@@ -76,6 +76,13 @@ TEST(TextTest, FindsTheNearestName) {
   EXPECT_EQ(nearest("--thread", names), "--threads");
   EXPECT_EQ(nearest("--sede", names), "--seed");
   EXPECT_EQ(nearest("--nothing-like-it", names), "");
+  // Dashes are no letters that two names share.
+  names = {"--log", "--level", "run", "check", "x"};
+  EXPECT_EQ(nearest("--foo", names), "");
+  EXPECT_EQ(nearest("--lgo", names), "--log");
+  EXPECT_EQ(nearest("rnu", names), "run");
+  EXPECT_EQ(nearest("chek", names), "check");
+  EXPECT_EQ(nearest("y", names), "x");
 }
 
 TEST(ConfigTest, ReadsValuesAndDefaults) {
