@@ -228,6 +228,11 @@ static gradc_status askSchedule(const gradc_model *model, const gradc_rate_query
     auto asked = acceptOptions(query);
     if (!asked)
       return asked.status();
+    for (auto [name, value] :
+         {std::pair("steps", asked->steps), std::pair("epochs", asked->epochs),
+          std::pair("run_steps", asked->run_steps), std::pair("run_epochs", asked->run_epochs)})
+      if (value < 0)
+        return usage(text(name, " is ", value, ", expected 0 or more"));
     Config job = Config::job(*model->artifact);
     if (!job)
       return usage("the artifact was compiled without a training spec");

@@ -395,6 +395,9 @@ class Digits(unittest.TestCase):
 
     def test_a_schedule_is_asked(self):
         self.assertAlmostEqual(self.model.learning_rate(steps=10), 1e-3)
+        for name in ("steps", "epochs", "run_steps", "run_epochs"):
+            with self.subTest(name), self.assertRaisesRegex(gradc.Error, f"{name} is -5, expected 0 or more"):
+                self.model.learning_rate(**{"steps": 10} | {name: -5})
 
 
 if __name__ == "__main__":

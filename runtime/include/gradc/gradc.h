@@ -256,7 +256,7 @@ GRADC_API gradc_status gradc_train_step_with(gradc_session *session,
 typedef struct gradc_rate_query {
   size_t size;
   const char *entry;              /* as in gradc_step_options; default: the spec's optimizer, or that of the first block */
-  int64_t steps, epochs;          /* completed before the step; a schedule with unit EPOCHS uses the epochs */
+  int64_t steps, epochs;          /* completed before the step, 0 or more; a schedule with unit EPOCHS uses the epochs */
   int64_t run_steps, run_epochs;  /* the length of the run, for schedules without a length; default: that of the job */
 } gradc_rate_query;
 
