@@ -95,10 +95,14 @@ void CompileArguments::takeEnvironment() {
 int CompileArguments::finish() {
   takeEnvironment();
   options.cacheDirectory = cacheFolder();
-  if (memoryBudgetMb && (*memoryBudgetMb < 1 || *memoryBudgetMb > maxBudgetMb))
-    return fail(Code::usage, "expected --memory-budget from 1 to " + llvm::Twine(maxBudgetMb) +
-                                 " MiB, found " + llvm::Twine(*memoryBudgetMb));
-  options.memoryBudget = memoryBudgetMb.value_or(0) << 20;
+  if (memoryBudgetMb) {
+    int64_t budget; // CLI11 would read a number beyond int64_t as the largest
+    if (llvm::StringRef(*memoryBudgetMb).getAsInteger(10, budget) || budget < 1 ||
+        budget > maxBudgetMb)
+      return fail(Code::usage, "expected --memory-budget from 1 to " + llvm::Twine(maxBudgetMb) +
+                                   " MiB, found " + *memoryBudgetMb);
+    options.memoryBudget = budget << 20;
+  }
   namesBuckets = !options.buckets.empty();
   if (!namesBuckets && !oneBucket)
     options.buckets = {1};

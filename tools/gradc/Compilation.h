@@ -13,7 +13,7 @@ namespace gradc {
 struct CompileArguments {
   std::string file;
   std::vector<std::string> shapes, targets;
-  std::optional<int64_t> memoryBudgetMb;
+  std::optional<std::string> memoryBudgetMb;
   bool oneBucket = false;    ///< an entry for the largest batch alone
   bool namesBuckets = false; ///< set by `finish`
   CompileOptions options;
