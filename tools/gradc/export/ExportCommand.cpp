@@ -124,6 +124,9 @@ void addExport(CLI::App &app, Runner &run) {
     run = [=] {
       if (int code = expectNoneOf(settings->output, {settings->file, settings->checkpoint}))
         return code;
+      if (!llvm::sys::fs::is_directory(settings->file))
+        if (int code = expectFile(settings->file))
+          return code;
       Status status = exportModel(*settings);
       return status.ok() ? 0 : fail(status);
     };
