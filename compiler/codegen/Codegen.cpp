@@ -168,7 +168,8 @@ static FailureOr<std::string> link(ArrayRef<std::string> parts, ModuleOp module,
   llvm::Error error = image.takeError();
   // The machine is at fault here, not the model, so the compiler exits as for any such error.
   if (error.isA<llvm::FileError>())
-    llvm::report_fatal_error(llvm::Twine(llvm::toString(std::move(error))),
+    llvm::report_fatal_error("cannot write temporary file " +
+                                 llvm::Twine(llvm::toString(std::move(error))) + "; see TMPDIR",
                              /*gen_crash_diag=*/false);
   return module.emitError("compiler bug: kernels do not link: ")
          << llvm::toString(std::move(error));

@@ -8,9 +8,11 @@
 #include "runtime/ranks/Ranks.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
@@ -225,7 +227,8 @@ public:
     const char *temporary = std::getenv("TMPDIR");
     path = text(temporary && *temporary ? temporary : "/tmp", "/gradc-ranks-XXXXXX");
     return mkdtemp(path.data()) ? Status()
-                                : Status::error(text("cannot make a folder '", path, '\''));
+                                : Status::error(text("cannot make temporary folder '", path,
+                                                     "': ", std::strerror(errno), "; see TMPDIR"));
   }
   std::string exitFile() const { return path + "/exit"; }
   std::string artifactFile() const { return path + "/artifact"; }

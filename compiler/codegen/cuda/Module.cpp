@@ -108,7 +108,10 @@ FailureOr<std::string> gradc::cuda::emitModules(ArrayRef<ModuleOp> modules,
   if (options.emit == EmitKind::assembly)
     return std::string(out);
   llvm::Expected<std::string> image = assemble(out, level, options.emit == EmitKind::image);
-  if (!image)
-    return at->emitError() << llvm::toString(image.takeError());
-  return std::move(*image);
+  if (image)
+    return std::move(*image);
+  llvm::Error error = image.takeError();
+  bool isFile = error.isA<llvm::FileError>();
+  return at->emitError() << (isFile ? "cannot write temporary file " : "")
+                         << llvm::toString(std::move(error)) << (isFile ? "; see TMPDIR" : "");
 }

@@ -1,5 +1,6 @@
 """Errors in output paths: files that would overwrite an input, or that cannot be written."""
 import os
+import re
 import resource
 import subprocess
 
@@ -112,10 +113,20 @@ def full_temporary_folder():
     result = subprocess.run([program("gradc"), "train", job.spec], stderr=subprocess.PIPE, text=True, restore_signals=False,
                             env=dict(os.environ, TMPDIR=job.path("tmp")),
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
-    if result.returncode == ERROR and "File too large" in result.stderr and "LLVM" not in result.stderr:
+    if result.returncode == ERROR and "File too large; see TMPDIR" in result.stderr and "LLVM" not in result.stderr:
         left = os.listdir(job.path("tmp"))
         return f"leaves {left}" if left else None
     return f"exit code {result.returncode}\n{result.stderr}"
+
+
+@answer
+def no_temporary_folder():
+    """The message names the variable that names the folder."""
+    job = Job()
+    result = subprocess.run([program("gradc"), "train", job.spec], stderr=subprocess.PIPE, text=True,
+                            env=dict(os.environ, TMPDIR=job.path("nowhere")))
+    said = re.search(r"cannot write temporary file '\S*nowhere/gradc-link-\w+': No such file or directory; see TMPDIR", result.stderr)
+    return None if result.returncode == ERROR and said else f"exit code {result.returncode}\n{result.stderr}"
 
 
 @case(ERROR, "cannot write", "pipe.onnx", "not a regular file")
