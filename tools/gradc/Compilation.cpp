@@ -68,6 +68,25 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       .add_flag("--llvm-image", options.llvmImage, "CUDA code for the simulated device of tests")
       ->group("");
   command.add_flag("--timing", options.timing, "print the time of each phase and pass");
+  for (const CLI::Option *option : command.get_options())
+    accepted.push_back(option);
+}
+
+int CompileArguments::expectNoneForArtifact() const {
+  for (const CLI::Option *option : accepted)
+    if (!option->get_positional() && !option->empty())
+      return fail(Code::usage,
+                  option->get_name() + " is for compiling: " + file + " is compiled already");
+  return 0;
+}
+
+int CompileArguments::expectNoneForSpec() const {
+  for (const CLI::Option *option : accepted)
+    if (std::string name = option->get_name();
+        !option->empty() && (name == "--buckets" || name == "--one-bucket"))
+      return fail(Code::usage, name + " is for models: the batches of " + file +
+                                   " have the size that the spec gives");
+  return 0;
 }
 
 /// The name for --target.
@@ -103,8 +122,7 @@ int CompileArguments::finish() {
                                    " MiB, found " + *memoryBudgetMb);
     options.memoryBudget = budget << 20;
   }
-  namesBuckets = !options.buckets.empty();
-  if (!namesBuckets && !oneBucket)
+  if (options.buckets.empty() && !oneBucket)
     options.buckets = {1};
   llvm::sort(options.buckets);
   options.buckets.erase(llvm::unique(options.buckets), options.buckets.end());
@@ -225,9 +243,9 @@ int Compilation::import() {
   if (failed(result))
     return exitCode(Code::invalid);
   theImported = std::move(*result);
-  if (theImported->spec && arguments.namesBuckets)
-    return fail(Code::usage, "--buckets is for models: the batches of " + arguments.file +
-                                 " have the size that the spec gives");
+  if (theImported->spec)
+    if (int code = arguments.expectNoneForSpec())
+      return code;
   return expectFit(*theImported);
 }
 

@@ -14,8 +14,7 @@ struct CompileArguments {
   std::string file;
   std::vector<std::string> shapes, targets;
   std::optional<std::string> memoryBudgetMb;
-  bool oneBucket = false;    ///< an entry for the largest batch alone
-  bool namesBuckets = false; ///< set by `finish`
+  bool oneBucket = false; ///< an entry for the largest batch alone
   CompileOptions options;
 
   /// `what`: a description of the files that the command accepts.
@@ -26,6 +25,13 @@ struct CompileArguments {
   /// Reads shapes and targets, and creates the dump folder. Returns 0, or an exit code after
   /// printing the error.
   int finish();
+  /// Refuses options that an artifact or a spec would ignore. Returns like `finish`.
+  int expectNoneForArtifact() const;
+  int expectNoneForSpec() const;
+
+private:
+  /// Those of `add`, and the file.
+  std::vector<const CLI::Option *> accepted;
 };
 
 /// Each step includes the previous ones. It returns 0, or an exit code after printing the error.

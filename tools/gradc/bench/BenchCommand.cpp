@@ -156,9 +156,9 @@ int benchInput(Settings &settings) {
   settings.compile.file = settings.inputs.front();
   const std::string &file = settings.compile.file;
   Compilation compilation(settings.compile);
-  if (!isArtifact(file))
-    if (int code = compilation.compile(folderOf(file)))
-      return code;
+  if (int code = isArtifact(file) ? settings.compile.expectNoneForArtifact()
+                                  : compilation.compile(folderOf(file)))
+    return code;
   auto artifact = isArtifact(file)
                       ? Artifact::open(file)
                       : Artifact::fromMemory(std::as_bytes(std::span(compilation.artifact())));
@@ -202,6 +202,8 @@ int bench(Settings &settings) {
   const std::string &file = settings.compile.file;
   std::function<Result<std::shared_ptr<Artifact>>()> open;
   if (isArtifact(file)) {
+    if (int code = settings.compile.expectNoneForArtifact())
+      return code;
     open = [&] { return Artifact::open(file); };
   } else {
     if (int code = compilation.compile(folderOf(file)))

@@ -278,6 +278,9 @@ int runArtifact(const Settings &settings) {
     return fail(given.status());
   if (int code = expectFile(settings.compile.file))
     return code;
+  if (isArtifact(settings.compile.file))
+    if (int code = settings.compile.expectNoneForArtifact())
+      return code;
   auto session = CompiledSession::openFile(settings.compile.file);
   return session ? runCompiled(settings, compilation.context(), **session, *given)
                  : fail(session.takeError());
