@@ -182,8 +182,12 @@ FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
   import.stringBytes = options.stringBytes;
   if (path.ends_with(".mlir"))
     return importModule(context, path);
-  return path.ends_with(".onnx") ? importModel(context, path, import)
-                                 : importTraining(context, path, import);
+  if (path.ends_with(".onnx"))
+    return importModel(context, path, import);
+  FailureOr<Imported> imported = importTraining(context, path, import);
+  if (succeeded(imported))
+    imported->specFile = llvm::sys::path::filename(path).str();
+  return imported;
 }
 
 /// The remaining phases for a module in planned form.

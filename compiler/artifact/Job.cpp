@@ -8,6 +8,8 @@ using namespace gradc;
 gradc_range gradc::appendJob(Blob &blob, const Imported &imported, llvm::StringRef directory) {
   SpecTree tree(*imported.spec, "training", /*text=*/nullptr, imported.mapEntries);
   tree.addString("directory", directory);
+  if (!imported.specFile.empty())
+    tree.addString("spec", imported.specFile);
   if (!imported.exportedInputs.empty())
     tree.addString("exported_inputs", imported.exportedInputs);
   if (imported.graphBytes) {

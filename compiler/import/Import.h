@@ -62,6 +62,8 @@ struct Imported {
   /// weights), and the positions in it that name the weights file. 0 for one file.
   uint64_t graphBytes = 0;
   std::vector<uint64_t> locations = {};
+  /// The name of the spec's file, without its folder.
+  std::string specFile = {};
 
   /// Whether entries have gradients, because of a training spec or a spec of gradients. Valid until
   /// the module is moved into a program.

@@ -44,7 +44,8 @@ Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_v
 static void addFiles(Config block, std::span<const std::string> folders,
                      std::vector<std::string> &files) {
   for (Config child : block.children()) {
-    bool isPath = child.name() == "path" || child.name() == "list" || child.name() == "file";
+    bool isPath = child.name() == "path" || child.name() == "list" || child.name() == "file" ||
+                  child.name() == "model";
     if (isPath && !child.string().empty())
       (void)expandPath(child.string(), folders, files);
     addFiles(child, folders, files);
@@ -66,6 +67,19 @@ std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> da
     (void)expandPath(model, folders, files);
   for (Config file : spec.children("external_data"))
     files.emplace_back(file.string());
+  return files;
+}
+
+std::vector<std::string> filesToKeep(Config spec, std::span<const std::string> dataFolders,
+                                     const std::string &program) {
+  std::vector<std::string> files = filesOfJob(spec, dataFolders);
+  files.push_back(program);
+  std::string folders[] = {std::string(spec.string("directory"))};
+  for (Config block : spec.children())
+    if (block.name() != "data" && block.name() != "evaluation")
+      addFiles(block, folders, files);
+  if (std::string_view name = spec.string("spec"); !name.empty())
+    files.push_back(joinPath(folders[0], name));
   return files;
 }
 
@@ -247,8 +261,7 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
       return Status::invalid(text("evaluation { ", unit, " } is ", every, ", expected 1 or more"));
   job.earlyStopping = spec.child("early_stopping");
   job.dataFolders = {dataFolderOf(spec, options)};
-  job.protectedFiles = filesOfJob(spec, job.dataFolders);
-  job.protectedFiles.push_back(options.program);
+  job.protectedFiles = filesToKeep(spec, job.dataFolders, options.program);
 
   // 3. The outputs.
   if (writes)

@@ -87,6 +87,10 @@ Status expectNoInput(const std::string &output, std::span<const std::string> inp
 /// The existing files that a job reads: data, the model, and the files of the model's external
 /// tensors.
 std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> dataFolders);
+/// The same, with the program, the spec and the files that were compiled in, such as a teacher's
+/// model: what no output may replace.
+std::vector<std::string> filesToKeep(Config spec, std::span<const std::string> dataFolders,
+                                     const std::string &program);
 
 /// The learning rate of the spec's optimizer block. Artifacts contain it even if it is the default.
 double optimizerRate(Config optimizer);

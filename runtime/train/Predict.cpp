@@ -193,8 +193,8 @@ static Status expectOutput(const CommandLine &line, const Artifact &artifact,
     return {};
   Config spec = Config::job(artifact);
   std::string folders[] = {dataFolderOf(spec, line.options)};
-  std::vector<std::string> inputs = filesOfJob(spec, folders);
-  inputs.insert(inputs.end(), {line.data, checkpoint, line.options.program});
+  std::vector<std::string> inputs = filesToKeep(spec, folders, line.options.program);
+  inputs.insert(inputs.end(), {line.data, checkpoint});
   if (Status status = expectNoInput(line.output, inputs); !status.ok())
     return status;
   return AtomicFile::check(line.output);

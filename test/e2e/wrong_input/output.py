@@ -2,6 +2,7 @@
 import os
 import re
 import resource
+import shutil
 import subprocess
 
 from bar import compile_spec, program
@@ -53,6 +54,28 @@ def export_over_the_spec(job):
 @case(ERROR, "cannot write", "mlp.textproto': the run reads it")
 def log_over_the_spec(job):
     return [program("gradc"), "train", job.spec, "--log", job.spec]
+
+
+@case(ERROR, "cannot write", "mlp.textproto': it is '", "mlp.textproto', which the run reads")
+def log_over_the_spec_of_a_trainer(job):
+    return job.train("--log", "./mlp.textproto")
+
+
+@case(ERROR, "cannot write", "mlp.textproto': it is '", "mlp.textproto', which the run reads")
+def rates_over_the_spec_of_a_trainer(job):
+    return job.train("--find-learning-rate", "./mlp.textproto")
+
+
+@case(ERROR, "cannot write", "mlp.onnx': it is '", "mlp.onnx', which the run reads")
+def rates_over_the_model(job):
+    return job.train("--find-learning-rate", "./mlp.onnx")
+
+
+@case(ERROR, "cannot write", "teacher.onnx': it is '", "teacher.onnx', which the run reads")
+def log_over_the_teacher(job):
+    shutil.copyfile(job.path("mlp.onnx"), job.path("teacher.onnx"))
+    job.edit("optimizer", 'teacher { model: "teacher.onnx" output: "logits" }\noptimizer')
+    return job.train("--log", "./teacher.onnx")
 
 
 @case(ERROR, "cannot write", "mlp.textproto': the run reads it")
