@@ -70,8 +70,8 @@ void Beats::run() {
   }
 }
 
-bool Beats::hasEnded(Messages::Request &request) {
-  auto ended = messages.haveEnded({&request, 1});
+bool Beats::hasEnded(Messages::Requests &requests) {
+  auto ended = messages.haveEnded(requests);
   return ended && *ended;
 }
 
@@ -79,15 +79,17 @@ void Beats::say() {
   Beat beat = {mine.step.load(std::memory_order_relaxed), mine.failure.load(), mine.lost.load()};
   for (size_t rank = 0; rank < states.size(); ++rank) {
     State &state = states[rank];
-    if (int(rank) == messages.rank() || (state.isSaying && !hasEnded(state.saying)))
+    bool wasSaying = !state.saying.empty();
+    if (int(rank) == messages.rank() || (wasSaying && !hasEnded(state.saying)))
       continue;
-    state.knowsFailure |= state.isSaying && state.said.failure;
-    state.isSaying = false;
+    state.knowsFailure |= wasSaying && state.said.failure;
+    state.saying.clear();
     if (state.knowsFailure)
       continue;
     state.said = beat;
     auto bytes = std::as_bytes(std::span(&state.said, 1));
-    state.isSaying = messages.send(bytes, int(rank), tag, state.saying).ok();
+    if (!messages.send(bytes, int(rank), tag, state.saying).ok())
+      state.saying.clear();
   }
 }
 
@@ -96,11 +98,11 @@ void Beats::hear(Clock::time_point now) {
     State &state = states[rank];
     while (int(rank) != messages.rank()) {
       auto bytes = std::as_writable_bytes(std::span(&state.incoming, 1));
-      if (!state.isHearing)
-        state.isHearing = messages.receive(bytes, int(rank), tag, state.hearing).ok();
-      if (!state.isHearing || !hasEnded(state.hearing))
+      if (state.hearing.empty() && !messages.receive(bytes, int(rank), tag, state.hearing).ok())
+        state.hearing.clear();
+      if (state.hearing.empty() || !hasEnded(state.hearing))
         break;
-      state.isHearing = false;
+      state.hearing.clear();
       state.heard = state.incoming;
       state.heardAt = now;
     }

@@ -64,8 +64,8 @@ private:
   /// This rank's knowledge of another rank, and the messages from and to it.
   struct State {
     Beat heard, incoming, said;
-    Messages::Request hearing = nullptr, saying = nullptr;
-    bool isHearing = false, isSaying = false, knowsFailure = false;
+    Messages::Requests hearing, saying; ///< without elements: none is under way
+    bool knowsFailure = false;
     bool wasGone = false; ///< its process had already ended in the previous round
     Clock::time_point heardAt;
   };
@@ -76,7 +76,7 @@ private:
   void hear(Clock::time_point now);
   void judge(Clock::time_point now);
   std::string describeLoss(size_t rank, Clock::time_point now) const;
-  bool hasEnded(Messages::Request &request);
+  bool hasEnded(Messages::Requests &requests);
   bool isGone(size_t rank) const;
 
   Messages &messages;

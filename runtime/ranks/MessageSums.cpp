@@ -17,7 +17,7 @@ struct MessageSums::Sum {
   std::vector<std::byte> outgoing; ///< the encoded array; later the encoded sums
   std::vector<std::byte> incoming; ///< this rank's part, from each other rank
   std::vector<SumArray::Source> others;
-  std::vector<Messages::Request> requests;
+  Messages::Requests requests;
 
   std::span<std::byte> part(int ofRank) {
     return {outgoing.data() + size_t(array.begin(ofRank)) * array.width(),
@@ -71,11 +71,11 @@ Status MessageSums::send(Sum &sum, std::span<const std::byte> bytes, int to, int
   if (bytes.empty())
     return {};
   sent += bytes.size();
-  return messages.send(bytes, to, tag, sum.requests.emplace_back());
+  return messages.send(bytes, to, tag, sum.requests);
 }
 
 Status MessageSums::receive(Sum &sum, std::span<std::byte> bytes, int from, int tag) {
-  return bytes.empty() ? Status() : messages.receive(bytes, from, tag, sum.requests.emplace_back());
+  return bytes.empty() ? Status() : messages.receive(bytes, from, tag, sum.requests);
 }
 
 /// Each half of a sum has its own tag; the last tags are reserved for `share` and StaleSums.
@@ -190,7 +190,7 @@ Status MessageSums::waitFor(uint64_t sum) {
   }
 }
 
-Status MessageSums::complete(std::vector<Messages::Request> &requests) {
+Status MessageSums::complete(Messages::Requests &requests) {
   for (;;) {
     auto ended = messages.haveEnded(requests);
     if (!ended || *ended)
@@ -205,7 +205,7 @@ Result<std::vector<std::string>> MessageSums::share(const std::string &mine) {
   std::vector<uint64_t> sizes(texts.size(), mine.size());
   // First the sizes, then the texts.
   for (bool isText : {false, true}) {
-    std::vector<Messages::Request> requests;
+    Messages::Requests requests;
     for (int other = 0; other < size(); ++other) {
       if (other == rank())
         continue;
@@ -216,10 +216,9 @@ Result<std::vector<std::string>> MessageSums::share(const std::string &mine) {
       auto out = isText ? std::as_bytes(std::span(mine))
                         : std::as_bytes(std::span(&sizes[size_t(rank())], 1));
       int tag = Messages::tags - 2 + isText;
-      Status status =
-          in.empty() ? Status() : messages.receive(in, other, tag, requests.emplace_back());
+      Status status = in.empty() ? Status() : messages.receive(in, other, tag, requests);
       if (status.ok() && !out.empty())
-        status = messages.send(out, other, tag, requests.emplace_back());
+        status = messages.send(out, other, tag, requests);
       if (!status.ok())
         return status;
     }

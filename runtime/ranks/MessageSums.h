@@ -54,7 +54,7 @@ private:
   Status sendSums(Sum &sum);
   Status send(Sum &sum, std::span<const std::byte> bytes, int to, int tag);
   Status receive(Sum &sum, std::span<std::byte> bytes, int from, int tag);
-  Status complete(std::vector<Messages::Request> &requests);
+  Status complete(Messages::Requests &requests);
 
   Messages &messages;
   Transfers transfers;

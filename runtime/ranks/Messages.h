@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace gradc::runtime {
 
@@ -15,6 +16,7 @@ namespace gradc::runtime {
 class Messages {
 public:
   using Request = void *;
+  using Requests = std::vector<Request>;
   /// Valid tags are 0 <= tag < tags, and as many from there on for transfers.
   static constexpr int tags = 1 << 14;
 
@@ -22,9 +24,10 @@ public:
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// `send` and `receive` start a transfer; the bytes must stay untouched until it has ended.
-  virtual Status send(std::span<const std::byte> bytes, int to, int tag, Request &request) = 0;
-  virtual Status receive(std::span<std::byte> bytes, int from, int tag, Request &request) = 0;
+  /// `send` and `receive` start a transfer, and append what to ask for its end; the bytes must stay
+  /// untouched until then.
+  virtual Status send(std::span<const std::byte> bytes, int to, int tag, Requests &requests) = 0;
+  virtual Status receive(std::span<std::byte> bytes, int from, int tag, Requests &requests) = 0;
   /// Advances transfers. True: all of these have ended, and their requests are freed.
   virtual Result<bool> haveEnded(std::span<Request> requests) = 0;
   /// Called repeatedly while waiting: lets other threads run, and fails once a rank is lost.

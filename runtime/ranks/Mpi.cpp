@@ -4,7 +4,7 @@
 
 #include "runtime/base/Text.h"
 
-#include <climits>
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <sched.h>
@@ -114,27 +114,38 @@ Status Mpi::check(int error, const char *what) const {
   return Status::error(text(what, " failed: ", reason));
 }
 
-/// MPI's byte counts are ints.
-static Status checkSize(size_t bytes) {
-  return bytes <= INT_MAX ? Status()
-                          : Status::error(text("a message of ", bytes, " bytes, expected at most ",
-                                               INT_MAX, ": use more ranks"));
+/// Below the 64 KiB, with headers, up to which Open MPI sends over TCP before the receiver answers.
+static constexpr size_t blockBytes = 60 << 10;
+
+/// Starts the transfer of each block of a message with `start(block, request)`; one without bytes
+/// has one block, too. Returns MPI's error.
+template <typename Bytes, typename Start>
+static int forEachBlock(Bytes bytes, Messages::Requests &requests, Start &&start) {
+  do {
+    Bytes block = bytes.first(std::min(bytes.size(), blockBytes));
+    Messages::Request request = nullptr;
+    if (int error = start(block, &request))
+      return error;
+    requests.push_back(request);
+    bytes = bytes.subspan(block.size());
+  } while (!bytes.empty());
+  return 0;
 }
 
-Status Mpi::send(std::span<const std::byte> bytes, int to, int tag, Request &request) {
-  if (Status fits = checkSize(bytes.size()); !fits.ok())
-    return fits;
-  return check(library->send(bytes.data(), int(bytes.size()), library->byte, to, tag, communicator,
-                             &request),
-               "MPI_Isend");
+Status Mpi::send(std::span<const std::byte> bytes, int to, int tag, Requests &requests) {
+  auto start = [&](std::span<const std::byte> block, Request *request) {
+    return library->send(block.data(), int(block.size()), library->byte, to, tag, communicator,
+                         request);
+  };
+  return check(forEachBlock(bytes, requests, start), "MPI_Isend");
 }
 
-Status Mpi::receive(std::span<std::byte> bytes, int from, int tag, Request &request) {
-  if (Status fits = checkSize(bytes.size()); !fits.ok())
-    return fits;
-  return check(library->receive(bytes.data(), int(bytes.size()), library->byte, from, tag,
-                                communicator, &request),
-               "MPI_Irecv");
+Status Mpi::receive(std::span<std::byte> bytes, int from, int tag, Requests &requests) {
+  auto start = [&](std::span<std::byte> block, Request *request) {
+    return library->receive(block.data(), int(block.size()), library->byte, from, tag, communicator,
+                            request);
+  };
+  return check(forEachBlock(bytes, requests, start), "MPI_Irecv");
 }
 
 Result<bool> Mpi::haveEnded(std::span<Request> requests) {

@@ -10,7 +10,8 @@
 namespace gradc::runtime {
 
 /// A communicator of the MPI library of the mpirun that started this process: all ranks, or a group
-/// of them. Thread-safe.
+/// of them. Thread-safe. Messages travel in blocks that the library sends without being asked for
+/// them (record 180).
 class Mpi final : public Messages {
 public:
   /// Returns the communicator of all ranks. Blocks until all ranks have called it. A failure names
@@ -19,8 +20,8 @@ public:
 
   int rank() const override { return ownRank; }
   int size() const override { return ranks; }
-  Status send(std::span<const std::byte> bytes, int to, int tag, Request &request) override;
-  Status receive(std::span<std::byte> bytes, int from, int tag, Request &request) override;
+  Status send(std::span<const std::byte> bytes, int to, int tag, Requests &requests) override;
+  Status receive(std::span<std::byte> bytes, int from, int tag, Requests &requests) override;
   Result<bool> haveEnded(std::span<Request> requests) override;
   Status pause() override;
   Result<std::unique_ptr<Messages>> split(int color) override;

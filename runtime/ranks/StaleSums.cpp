@@ -41,7 +41,7 @@ StaleSums::~StaleSums() = default;
 
 Status StaleSums::send(std::span<const std::byte> bytes, int to, int tag, Requests &requests) {
   sent += bytes.size();
-  return messages.send(bytes, to, tag, requests.emplace_back());
+  return messages.send(bytes, to, tag, requests);
 }
 
 /// Data that have arrived are used even if a rank is lost: they may ask this worker to report its
@@ -64,7 +64,7 @@ Status StaleSums::listenTo(int worker) {
   Worker &one = all[size_t(worker)];
   one.isReady = false;
   return messages.receive(std::as_writable_bytes(std::span(&one.ready, 1)), worker, readyTag,
-                          one.requests.emplace_back());
+                          one.requests);
 }
 
 /// Among the ready workers that may continue, one with the fewest steps, in turn; -1: none so far.
@@ -152,7 +152,7 @@ Status StaleSums::sayReady() {
   if (std::exchange(isReady, true))
     return {};
   Status status = messages.receive(std::as_writable_bytes(std::span(&verdict, 1)), workers(),
-                                   verdictTag, readyRequests.emplace_back());
+                                   verdictTag, readyRequests);
   return status.ok() ? send(std::as_bytes(std::span(&ready, 1)), workers(), readyTag, readyRequests)
                      : status;
 }
@@ -182,7 +182,7 @@ Status StaleSums::push(Exchange &exchange) {
   }
   if (status.ok() && exchange.awaitsReply) {
     exchange.reply.resize(exchange.bytes());
-    status = messages.receive(exchange.reply, workers(), replyTag, exchange.replies.emplace_back());
+    status = messages.receive(exchange.reply, workers(), replyTag, exchange.replies);
   }
   if (status.ok() && exchange.array.kind() == Kind::gather)
     status = sayReady();
@@ -194,8 +194,7 @@ Status StaleSums::serve(Exchange &exchange) {
   SumArray &array = exchange.array;
   if (array.kind() != Kind::gather) {
     exchange.pushed.resize(exchange.bytes());
-    Status status =
-        messages.receive(exchange.pushed, served, pushTag, exchange.pushes.emplace_back());
+    Status status = messages.receive(exchange.pushed, served, pushTag, exchange.pushes);
     if (status.ok())
       status = complete(exchange.pushes);
     if (!status.ok())

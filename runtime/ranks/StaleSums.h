@@ -45,7 +45,7 @@ public:
   uint64_t sentBytes() const { return sent; }
 
 private:
-  using Requests = std::vector<Messages::Request>;
+  using Requests = Messages::Requests;
   struct Exchange;
   struct Worker;
   struct Ready {

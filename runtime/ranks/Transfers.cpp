@@ -26,26 +26,26 @@ Result<uint64_t> Transfers::start(std::span<const Communicator::Piece> pieces,
     transfer->number = 0;
     transfer->copy.assign(bytes.begin(), bytes.end());
     sent += bytes.size();
-    status = messages.send(transfer->copy, exchange.peer, tag, transfer->request);
+    status = messages.send(transfer->copy, exchange.peer, tag, transfer->requests);
   } else {
     transfer->number = ++started | mark;
-    status = messages.receive(bytes, exchange.peer, tag, transfer->request);
+    status = messages.receive(bytes, exchange.peer, tag, transfer->requests);
   }
   uint64_t number = transfer->number | mark;
-  if (status.ok())
-    active.push_back(std::move(transfer));
+  active.push_back(std::move(transfer)); // a part may be on its way even if the rest failed
   return status.ok() ? Result<uint64_t>(number) : Result<uint64_t>(status);
 }
 
 Status Transfers::progress() {
   for (size_t i = 0; i < active.size();) {
-    auto ended = messages.haveEnded({&active[i]->request, 1});
+    auto ended = messages.haveEnded(active[i]->requests);
     if (!ended)
       return ended.status();
     if (!*ended) {
       ++i;
       continue;
     }
+    active[i]->requests.clear();
     spare.push_back(std::move(active[i]));
     active.erase(active.begin() + long(i));
   }

@@ -32,7 +32,7 @@ public:
 private:
   struct Transfer {
     uint64_t number = 0; ///< 0: a send
-    Messages::Request request = nullptr;
+    Messages::Requests requests;
     std::vector<std::byte> copy; ///< of what is sent
   };
 

@@ -78,6 +78,23 @@ def by_messages():
     del os.environ["GRADC_RANKS_MEMORY"]
 
 
+def by_blocks():
+    """A message of several blocks, the last of which is shorter."""
+    job = path("blocks")
+    os.mkdir(job)
+    spec = write_mlp_job(job, (64, 1000, 10), batch=12, batches=4)
+    with open(spec, "a") as file:
+        file.write("distribution {}\n")
+    large = compile_spec(spec, job)
+    for ranks in (2, 3):
+        found = []
+        for memory in ({}, {"GRADC_RANKS_MEMORY": "separate"}):
+            log = path(f"blocks{ranks}-{len(memory)}.jsonl")
+            run(large, "--ranks", ranks, "--steps", 8, "--log", log, cwd=job, env=os.environ | memory)
+            found.append(losses(log))
+        assert len(found[0]) == 8 and found[0] == found[1], f"{ranks} ranks: other losses over messages of several blocks"
+
+
 def parts_of_a_batch():
     """Ranks share the rows of each micro-batch."""
     job = path("parts")
@@ -377,7 +394,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, later_ranks_are_lost_before_they_meet, all_ranks_are_lost, a_signal_stops_all,
+for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, by_blocks, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, later_ranks_are_lost_before_they_meet, all_ranks_are_lost, a_signal_stops_all,
               a_rank_fails, a_file_is_cut_off, a_row_is_not_finite, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, output_is_plain, by_gradc):
     check()
     print(check.__name__)

@@ -34,17 +34,17 @@ public:
   int rank() const override { return ownRank; }
   int size() const override { return ranks; }
 
-  Status send(std::span<const std::byte> bytes, int to, int tag, Request &request) override {
+  Status send(std::span<const std::byte> bytes, int to, int tag, Requests &requests) override {
     std::lock_guard lock(boxes.mutex);
     boxes.letters[{group, ownRank, to, tag}].emplace_back(bytes.begin(), bytes.end());
-    request = nullptr;
+    requests.push_back(nullptr);
     return {};
   }
-  Status receive(std::span<std::byte> bytes, int from, int tag, Request &request) override {
+  Status receive(std::span<std::byte> bytes, int from, int tag, Requests &requests) override {
     std::lock_guard lock(boxes.mutex);
     auto receipt = std::make_unique<Receipt>(Receipt{bytes, from, tag});
-    request = receipt.get();
-    open[request] = std::move(receipt);
+    requests.push_back(receipt.get());
+    open[requests.back()] = std::move(receipt);
     return {};
   }
   Result<bool> haveEnded(std::span<Request> requests) override {
