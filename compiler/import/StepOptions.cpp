@@ -34,9 +34,11 @@ FailureOr<std::vector<std::string>> gradc::nodesInF32(const SpecFile &spec,
   return std::move(scope.names);
 }
 
-static bool isPowerOfTwo(double value) {
+/// Whether the number is a power of two which, like its reciprocal, is a normal number of f32: both
+/// are factors.
+static bool isScale(double value) {
   int exponent;
-  return std::frexp(value, &exponent) == 0.5;
+  return std::frexp(value, &exponent) == 0.5 && std::abs(exponent - 1) <= 126;
 }
 
 static bool checkScaling(const SpecFile &spec) {
@@ -51,9 +53,9 @@ static bool checkScaling(const SpecFile &spec) {
   bool ok = true;
   for (auto [name, value] :
        {std::pair("initial", scaling.initial()), std::pair("floor", scaling.floor())})
-    if (!isPowerOfTwo(value)) {
+    if (!isScale(value)) {
       emitError(spec.at({"loss_scaling", name}))
-          << "expected a power of two, found " << numberText(value);
+          << "expected a power of two from 2^-126 to 2^126, found " << numberText(value);
       ok = false;
     }
   if (ok && scaling.floor() > scaling.initial()) {
