@@ -31,7 +31,16 @@ private:
 
 } // namespace
 
-/// The state of the weight's average, created on first use after the weight and its slots.
+/// The elements in a wider type.
+static ElementsAttr widened(ElementsAttr elements, Type wide, StringRef name) {
+  HostTensor from(elements), to(from.getType().clone(wide));
+  for (int64_t i = 0; i < to.size(); ++i)
+    to.setFloat(i, from.getFloat(i));
+  return to.toAttribute(name);
+}
+
+/// The state of the weight's average, created on first use after the weight and its slots. That of
+/// 16-bit floats is f32: they would round most of (1 - decay) (weight - average) away.
 FailureOr<StateOp> AverageWeights::averageOf(StateOp weight) {
   StateOp &average = averages[weight.getSymNameAttr()];
   if (average)
@@ -51,6 +60,11 @@ FailureOr<StateOp> AverageWeights::averageOf(StateOp weight) {
   average = cast<StateOp>(after.clone(*weight));
   average.setSymName(name);
   average.setKind(StateKind::average);
+  auto type = cast<RankedTensorType>(weight.getType());
+  if (Type wide = accumulatorOf(type.getElementType()); wide != type.getElementType()) {
+    average.setType(type.clone(wide));
+    average.setInitialAttr(widened(weight.getInitial(), wide, name));
+  }
   symbols->insert(average);
   return average;
 }
@@ -72,7 +86,8 @@ LogicalResult AverageWeights::average(func::FuncOp function) {
     FailureOr<StateOp> state = averageOf(weight);
     if (failed(state))
       return failure();
-    Expr updated(b, write.getLoc(), write.getValue());
+    Expr updated =
+        Expr(b, write.getLoc(), write.getValue()).cast(getElementTypeOrSelf(state->getType()));
     auto symbol = FlatSymbolRefAttr::get(state->getSymNameAttr());
     Expr old = updated.with(ReadOp::create(b, write.getLoc(), updated.type(), symbol));
     Expr moved = old + (updated - old) * (1 - decay.getValueAsDouble());
@@ -81,6 +96,19 @@ LogicalResult AverageWeights::average(func::FuncOp function) {
   }
   function->removeAttr("grad.average");
   return success();
+}
+
+/// Lets the read return the average in the weight's type.
+static void readAverage(ReadOp read, StateOp average) {
+  read.setState(average.getSymName());
+  RankedTensorType type = read.getType(), stored = cast<RankedTensorType>(average.getType());
+  if (type == stored)
+    return;
+  OpBuilder b(read.getContext());
+  b.setInsertionPointAfter(read);
+  read.getResult().setType(stored);
+  auto rounded = CastOp::create(b, read.getLoc(), type, read.getResult());
+  read.getResult().replaceAllUsesExcept(rounded, rounded);
 }
 
 void AverageWeights::runOnOperation() {
@@ -100,6 +128,6 @@ void AverageWeights::runOnOperation() {
   for (func::FuncOp function : others)
     function.walk([&](ReadOp read) {
       if (StateOp average = averages.lookup(read.getStateAttr().getAttr()))
-        read.setState(average.getSymName());
+        readAverage(read, average);
     });
 }

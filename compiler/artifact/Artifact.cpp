@@ -124,8 +124,10 @@ private:
       std::vector<gradc_artifact_place> places;
       if (isExported(op))
         for (const InitializerRange *range : rangesOf.lookup(modelName(op))) {
-          assert(range->bytes == state.tensor.bytes && "a state is stored as its initializer is");
-          places.push_back({range->offset, range->transposed, 0});
+          uint32_t type = narrowType(op);
+          assert(range->bytes == (type ? state.tensor.bytes / 2 : state.tensor.bytes) &&
+                 "a state is stored as its initializer is");
+          places.push_back({range->offset, range->transposed, type});
         }
       state.places = blob.append(ArrayRef(places));
       stateIndex[op.getSymName()] = states.size();
@@ -139,6 +141,14 @@ private:
   static StringRef modelName(StateOp op) {
     StringRef name = op.getSymName();
     return op.getKind() == StateKind::average ? name.drop_back(strlen(averageSuffix)) : name;
+  }
+
+  /// The type of the weight of an average, if it is another one; 0.
+  uint32_t narrowType(StateOp op) {
+    auto name = StringAttr::get(op.getContext(), modelName(op));
+    auto weight = symbols.lookupSymbolIn<StateOp>(op->getParentOfType<ModuleOp>(), name);
+    Type element = weight ? weight.getWholeType().getElementType() : Type();
+    return !weight || element == op.getWholeType().getElementType() ? 0 : dtypeOf(element);
   }
 
   /// An average is exported instead of its weight.

@@ -1,8 +1,8 @@
 // Checks an artifact top down: earlier checks prove that what later checks read exists.
 #include "runtime/core/ArtifactCheck.h"
-#include "runtime/base/DataType.h"
 #include "runtime/core/EntryRows.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/core/ModelPlaces.h"
 #include "runtime/core/ScheduleCheck.h"
 #include "runtime/core/Shards.h"
 #include "runtime/include/gradc/hash.h"
@@ -126,13 +126,14 @@ bool Checker::checkState(const gradc_artifact_state &state) {
     return false;
   if (initial.size() != expected)
     return failCount("initial values", expected, initial.size());
-  if (isSharded(state) && !checkShards(state))
-    return false;
   std::span<const gradc_artifact_place> places;
-  if (!view(state.places, "places in the model", places))
+  if ((isSharded(state) && !checkShards(state)) ||
+      !view(state.places, "places in the model", places))
     return false;
   for (const gradc_artifact_place &place : places) {
-    if (place.offset > model.size() || state.tensor.bytes > model.size() - place.offset)
+    if (!hasTypeAt(place, state) || place.dtype != places.front().dtype)
+      return fail("a place in the model of element type ", place.dtype);
+    if (place.offset > model.size() || bytesAt(place, state) > model.size() - place.offset)
       return fail("its place in the model lies outside the model");
     if (place.transposed && state.tensor.shape.count != 2)
       return fail("a transposed place of a state of rank ", state.tensor.shape.count);

@@ -1,8 +1,9 @@
 // Encodes values for the wire, adds the values of all ranks, and decodes sums.
 #include "runtime/ranks/SumArray.h"
 
+#include "runtime/base/ShortFloats.h"
+
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -11,15 +12,6 @@ namespace gradc::runtime {
 namespace {
 
 using Bf16 = uint16_t;
-
-/// Rounds to nearest, ties to even; a NaN stays one.
-Bf16 toBf16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (value != value)
-    return Bf16(bits >> 16 | 0x40);
-  return Bf16((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-float fromBf16(Bf16 value) { return std::bit_cast<float>(uint32_t(value) << 16); }
 
 template <typename T> void encode(const T *from, int64_t count, T *to) {
   std::memcpy(to, from, size_t(count) * sizeof(T));

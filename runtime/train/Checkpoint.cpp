@@ -3,6 +3,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/DataType.h"
+#include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/hash.h"
 
@@ -162,7 +163,7 @@ std::vector<Checkpoint::State> Checkpoint::weights() const {
     const State *average = find(text(state.name, GRADC_AVERAGE_SUFFIX));
     bool isAveraged = average && average->kind == GRADC_STATE_AVERAGE;
     if (state.isWeight() && state.kind != GRADC_STATE_AVERAGE)
-      weights.push_back(isAveraged ? *average : state);
+      weights.push_back(isAveraged ? average->as(state.dtype) : state);
   }
   return weights;
 }
@@ -175,6 +176,23 @@ bool Checkpoint::lacksAverages(const Artifact &artifact) const {
 
 bool Checkpoint::State::isWeight() const {
   return kind != GRADC_STATE_SLOT && !isOfNoModel(name) && !name.starts_with(GRADC_FITTED_PREFIX);
+}
+
+Checkpoint::State Checkpoint::State::as(gradc_dtype type) const {
+  State state = *this;
+  if (type == dtype)
+    return state;
+  bool isWider = isShortFloat(dtype);
+  auto values =
+      std::make_shared<std::vector<std::byte>>(isWider ? 2 * bytes.size() : bytes.size() / 2);
+  if (isWider)
+    widenFloats(dtype, bytes, values->data());
+  else
+    roundFloats(type, bytes, values->data());
+  state.dtype = type;
+  state.converted = values;
+  state.bytes = *values;
+  return state;
 }
 
 Result<Checkpoint> Checkpoint::open(const std::string &path) {
@@ -237,6 +255,11 @@ Status Checkpoint::parse() {
                          gradc_state_kind(record->kind),
                          {reinterpret_cast<const int64_t *>(shape), record->rank},
                          {data, size_t(record->bytes)}});
+    // Earlier versions had them in the type of their parameter.
+    if (State &last = theStates.back();
+        isShortFloat(last.dtype) &&
+        (last.kind == GRADC_STATE_SLOT || last.kind == GRADC_STATE_AVERAGE))
+      last = last.as(GRADC_F32);
     std::string_view stateName = theStates.back().name;
     auto *values = reinterpret_cast<const double *>(data);
     for (auto [prefix, state] : {std::pair(dataPrefix, &thePosition.dataState),
@@ -277,8 +300,11 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
       saved = find(modelName(name, state.kind)); // an average starts at its weight
     if (!saved)
       return isOther(state.kind, ": it lacks state '", name, "' of ", expected);
-    if (saved->dtype != state.tensor.dtype || !std::ranges::equal(saved->shape, shape) ||
-        saved->bytes.size() != state.tensor.bytes)
+    bool isWidened = state.kind == GRADC_STATE_AVERAGE && state.tensor.dtype == GRADC_F32 &&
+                     isShortFloat(saved->dtype);
+    uint64_t bytes = isWidened ? state.tensor.bytes / 2 : state.tensor.bytes;
+    if ((saved->dtype != state.tensor.dtype && !isWidened) ||
+        !std::ranges::equal(saved->shape, shape) || saved->bytes.size() != bytes)
       return isOther(state.kind, ": its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
                      ", this artifact's is ", expected);
     found[i] = saved;
@@ -296,9 +322,11 @@ Status Checkpoint::restore(Session &session, bool withSlots) const {
   if (!found)
     return found.status();
   for (uint32_t i = 0; i < found->size(); ++i)
-    if (const State *state = (*found)[i])
-      if (Status status = session.writeState(i, state->bytes.data()); !status.ok())
+    if (const State *state = (*found)[i]) {
+      auto type = gradc_dtype(session.artifact().states()[i].tensor.dtype);
+      if (Status status = session.writeState(i, state->as(type).bytes.data()); !status.ok())
         return status;
+    }
   return {};
 }
 

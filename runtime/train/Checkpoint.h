@@ -41,8 +41,11 @@ public:
     gradc_dtype dtype;
     gradc_state_kind kind;
     std::span<const int64_t> shape;
-    std::span<const std::byte> bytes; ///< row-major
+    std::span<const std::byte> bytes;                             ///< row-major
+    std::shared_ptr<const std::vector<std::byte>> converted = {}; ///< `bytes`, if not the file's
 
+    /// The same values in a type that may differ if one is f32 and the other a 16-bit float.
+    State as(gradc_dtype type) const;
     /// Whether this is a tensor of the model or its average, not a state of the optimizer, the run,
     /// or the data's stages.
     bool isWeight() const;
@@ -60,7 +63,8 @@ public:
   const std::string &level() const { return theLevel; }
   std::span<const State> states() const { return theStates; }
 
-  /// The tensors of the model as they are exported: averages instead of their weights.
+  /// The tensors of the model as they are exported: averages instead of their weights, and in
+  /// their type.
   std::vector<State> weights() const;
 
   /// Whether the artifact averages weights and the checkpoint has no averages, so that they start

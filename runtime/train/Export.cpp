@@ -3,9 +3,9 @@
 #include "runtime/train/Export.h"
 
 #include "runtime/base/AtomicFile.h"
-#include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/Fitted.h"
+#include "runtime/core/ModelPlaces.h"
 #include "runtime/core/Shards.h"
 #include "runtime/data/transform/Transform.h"
 #include "runtime/include/gradc/entries.h"
@@ -22,6 +22,16 @@ static void transpose(const std::byte *in, std::byte *out, size_t rows, size_t c
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j)
       std::memcpy(out + (j * rows + i) * width, in + (i * columns + j) * width, width);
+}
+
+gradc_dtype exportedType(const Artifact &artifact, const gradc_artifact_state &state) {
+  auto places = artifact.elements<gradc_artifact_place>(state.places);
+  return places.empty() ? gradc_dtype(state.tensor.dtype) : typeAt(places.front(), state);
+}
+
+uint64_t exportedBytes(const Artifact &artifact, const gradc_artifact_state &state) {
+  auto places = artifact.elements<gradc_artifact_place>(state.places);
+  return places.empty() ? state.tensor.bytes : bytesAt(places.front(), state);
 }
 
 /// Calls use(number, state) for each exported state in shards, in their order.
@@ -70,12 +80,25 @@ Result<ExportedValues> ExportedValues::compute(Session &session, StateValues gat
   return values;
 }
 
-Status ExportedValues::read(uint32_t state, void *out) const {
+Status ExportedValues::read(uint32_t number, void *out) const {
   const Artifact &artifact = session->artifact();
-  auto found = merged.find(artifact.string(artifact.states()[state].tensor.name));
-  if (found == merged.end())
-    return session->readState(state, out);
-  std::copy(found->second.begin(), found->second.end(), static_cast<std::byte *>(out));
+  const gradc_artifact_state &state = artifact.states()[number];
+  gradc_dtype type = exportedType(artifact, state);
+  auto *target = static_cast<std::byte *>(out);
+  auto found = merged.find(artifact.string(state.tensor.name));
+  if (type == state.tensor.dtype && found == merged.end())
+    return session->readState(number, out);
+  std::vector<std::byte> own;
+  if (found == merged.end()) {
+    own.resize(state.tensor.bytes);
+    if (Status status = session->readState(number, own.data()); !status.ok())
+      return status;
+  }
+  const std::vector<std::byte> &value = found == merged.end() ? own : found->second;
+  if (type == state.tensor.dtype)
+    std::copy(value.begin(), value.end(), target);
+  else
+    roundFloats(type, value, target);
   return {};
 }
 
@@ -99,12 +122,12 @@ Status exportOnnx(Session &session, const std::string &path, StateValues gathere
     for (const auto &place : artifact.elements<gradc_artifact_place>(state.places)) {
       std::byte *target = model.data() + place.offset;
       if (place.transposed)
-        value.resize(state.tensor.bytes);
+        value.resize(exportedBytes(artifact, state));
       if (Status status = exported->read(i, place.transposed ? value.data() : target); !status.ok())
         return status;
       if (place.transposed)
         transpose(value.data(), target, size_t(shape[0]), size_t(shape[1]),
-                  findDataType(state.tensor.dtype)->bytes);
+                  findDataType(exportedType(artifact, state))->bytes);
     }
   }
   if (Config job = Config::job(artifact); job.child("exported_files"))

@@ -13,6 +13,11 @@ namespace gradc::runtime {
 /// Row-major values of states, by name.
 using StateValues = std::map<std::string, std::vector<std::byte>, std::less<>>;
 
+/// The type and size of the model's initializer that a state is exported as; of no initializer: its
+/// own.
+gradc_dtype exportedType(const Artifact &artifact, const gradc_artifact_state &state);
+uint64_t exportedBytes(const Artifact &artifact, const gradc_artifact_state &state);
+
 /// Gathers the exported states that are sharded among ranks. Collective: ranks that do not export
 /// call `joinExport`.
 Result<StateValues> gatherExport(Session &session);
@@ -24,7 +29,7 @@ class ExportedValues {
 public:
   /// `gathered`: values that replace the session's.
   static Result<ExportedValues> compute(Session &session, StateValues gathered = {});
-  /// As Session::readState.
+  /// The value in the type of the model's initializer, row-major. `out` has room for it.
   Status read(uint32_t state, void *out) const;
 
 private:

@@ -77,3 +77,38 @@ func.func @plain() -> tensor<3xf32> {
   %0 = grad.read @w : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// -----
+
+// The average of bf16 is f32, of the same initial values. Evaluation reads it in the type of the weight.
+
+// CHECK: grad.state {{ ?}}parameter @w : tensor<2x2xbf16> permutation [1, 0]
+// CHECK-NEXT: grad.state {{ ?}}average @w.ema : tensor<2x2xf32> permutation [1, 0] = dense<{{\[\[}}5.000000e-01, 1.500000e+00], [2.500000e+00, -3.500000e+00]]> : tensor<2x2xf32>
+// CHECK: grad.state {{ ?}}parameter @v : tensor<3xf16> = dense<5.000000e-01> : tensor<3xf16>
+// CHECK-NEXT: grad.state {{ ?}}average @v.ema : tensor<3xf32> = dense<5.000000e-01> : tensor<3xf32>
+grad.state parameter @w : tensor<2x2xbf16> permutation [1, 0] = dense<[[0.5, 1.5], [2.5, -3.5]]> : tensor<2x2xbf16>
+grad.state parameter @v : tensor<3xf16> = dense<0.5> : tensor<3xf16>
+
+// CHECK-LABEL: func.func @short(
+func.func @short(%new: tensor<2x2xbf16>, %other: tensor<3xf16>, %go: tensor<i1>) -> (tensor<i1> {grad.role = "proceed"})
+    attributes {grad.average = 0.75 : f64} {
+  // CHECK: grad.write @w, %[[UPDATED:.*]] : tensor<2x2xbf16>
+  grad.write @w, %new : tensor<2x2xbf16>
+  grad.write @v, %other : tensor<3xf16>
+  // CHECK: %[[WIDE:.*]] = grad.cast %[[UPDATED]] : tensor<2x2xbf16> -> tensor<2x2xf32>
+  // CHECK: %[[OLD:.*]] = grad.read @w.ema : tensor<2x2xf32>
+  // CHECK: %[[AWAY:.*]] = grad.sub %[[WIDE]], %[[OLD]]
+  // CHECK: grad.write @w.ema, %{{.*}} : tensor<2x2xf32>
+  return %go : tensor<i1>
+}
+
+// CHECK-LABEL: func.func @evaluate_short(
+func.func @evaluate_short() -> (tensor<2x2xbf16>, tensor<2x2xbf16>) {
+  // CHECK-NEXT: %[[AVERAGE:.*]] = grad.read @w.ema : tensor<2x2xf32>
+  // CHECK-NEXT: %[[ROUNDED:.*]] = grad.cast %[[AVERAGE]] : tensor<2x2xf32> -> tensor<2x2xbf16>
+  %0 = grad.read @w : tensor<2x2xbf16>
+  // CHECK-NEXT: %[[SUM:.*]] = grad.add %[[ROUNDED]], %[[ROUNDED]]
+  %1 = grad.add %0, %0 : tensor<2x2xbf16>
+  // CHECK-NEXT: return %[[ROUNDED]], %[[SUM]]
+  return %0, %1 : tensor<2x2xbf16>, tensor<2x2xbf16>
+}

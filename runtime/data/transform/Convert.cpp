@@ -1,7 +1,8 @@
 // One loop per pair of types, simple enough to be vectorized.
 #include "runtime/data/transform/Convert.h"
 
-#include <bit>
+#include "runtime/base/ShortFloats.h"
+
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -15,15 +16,7 @@ namespace {
 
 struct Half {
   uint16_t bits;
-  operator float() const {
-    uint32_t sign = uint32_t(bits & 0x8000) << 16;
-    uint32_t magnitude = bits & 0x7fff;
-    if (magnitude >= 0x7c00) // inf, NaN
-      return std::bit_cast<float>(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
-    if (magnitude < 0x400) // zero, denormal
-      return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(float(magnitude) * 0x1p-24f));
-    return std::bit_cast<float>(sign | ((magnitude << 13) + (uint32_t(127 - 15) << 23)));
-  }
+  operator float() const { return fromF16(bits); }
 };
 
 struct Bool {

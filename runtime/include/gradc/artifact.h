@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 19u
+#define GRADC_ARTIFACT_VERSION 20u
 #define GRADC_NONE 0xffffffffu
 
 /* The maximum number of ranks of a run, and so of the shards of a state. */
@@ -76,7 +76,7 @@ typedef struct gradc_artifact_state {
 typedef struct gradc_artifact_place {
   uint64_t offset;
   uint32_t transposed; /* 1: the state is a matrix, and the initializer its transpose */
-  uint32_t reserved;
+  uint32_t dtype;      /* gradc_dtype: of the initializer, GRADC_F16 or GRADC_BF16, if the state is its average in f32; else 0 */
 } gradc_artifact_place;
 
 typedef enum gradc_buffer_kind {

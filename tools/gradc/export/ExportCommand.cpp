@@ -42,11 +42,11 @@ Status writeWeights(Session &session, const std::string &output) {
     if (state.places.count == 0 || llvm::StringRef(name).starts_with(GRADC_FITTED_PREFIX))
       continue;
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
-    std::vector<std::byte> &value = values.emplace_back(state.tensor.bytes);
+    std::vector<std::byte> &value = values.emplace_back(exportedBytes(artifact, state));
     if (Status read = exported->read(i, value.data()); !read.ok())
       return read;
     arrays.push_back(
-        {std::move(name), gradc_dtype(state.tensor.dtype), {shape.begin(), shape.end()}, value});
+        {std::move(name), exportedType(artifact, state), {shape.begin(), shape.end()}, value});
   }
   return writeSafetensors(output, arrays);
 }
@@ -54,7 +54,8 @@ Status writeWeights(Session &session, const std::string &output) {
 /// The same, from a checkpoint only.
 Status writeWeights(const Checkpoint &checkpoint, const std::string &output) {
   std::vector<NamedArray> arrays;
-  for (const Checkpoint::State &state : checkpoint.weights())
+  std::vector<Checkpoint::State> weights = checkpoint.weights(); // may hold the values
+  for (const Checkpoint::State &state : weights)
     arrays.push_back({std::string(modelName(state.name, state.kind)),
                       state.dtype,
                       {state.shape.begin(), state.shape.end()},

@@ -99,7 +99,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   newer[offsetof(gradc_artifact_header, version)] = std::byte{GRADC_ARTIFACT_VERSION + 1};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 19, found 20: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 20, found 21: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
@@ -255,14 +255,28 @@ TEST(Artifact, ChecksStates) {
   EXPECT_EQ(error([](auto &s) { s.kind = 5; }), prefix + "unknown kind 5");
   EXPECT_EQ(error([](auto &s) { s.initial.count = 4; }),
             prefix + "expected initial values of 96, found 4");
+  auto places = [](const Artifact &a) { return a.states()[1].places; };
   auto placeError = [&](const std::function<void(gradc_artifact_place &)> &change) {
-    auto places = [](const Artifact &a) { return a.states()[1].places; };
     return errorAfter<gradc_artifact_place>(places, 1, change);
   };
   EXPECT_EQ(placeError([](auto &p) { p.offset = 97; }),
             prefix + "its place in the model lies outside the model");
   EXPECT_EQ(placeError([](auto &p) { p.offset = ~uint64_t(0); }),
             prefix + "its place in the model lies outside the model");
+  EXPECT_EQ(placeError([](auto &p) { p.dtype = GRADC_I16; }),
+            prefix + "a place in the model of element type 5");
+  EXPECT_EQ(placeError([](auto &p) { p.dtype = GRADC_BF16; }), // the other place has f32
+            prefix + "a place in the model of element type 16");
+  // Half as many bytes fit further behind.
+  auto shortError = [&](uint64_t offset) {
+    return errorAfter<gradc_artifact_place>(places, 0, [&](gradc_artifact_place &first) {
+      gradc_artifact_place &second = (&first)[1];
+      first.dtype = second.dtype = GRADC_BF16;
+      second.offset = offset;
+    });
+  };
+  EXPECT_EQ(shortError(144), "");
+  EXPECT_EQ(shortError(145), prefix + "its place in the model lies outside the model");
   EXPECT_EQ(error([](auto &s) {
               s.tensor.shape.count = 1;
               s.tensor.bytes = 24;

@@ -6,8 +6,10 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -127,6 +129,43 @@ TEST_F(CheckpointTest, OfAnotherModel) {
   ASSERT_TRUE(checkpoint.ok());
   EXPECT_EQ(checkpoint->restore(*session).message(),
             "checkpoint '" + path + "' is of another model: it lacks state 'v' of f32[4]");
+}
+
+TEST_F(CheckpointTest, SlotsOf16BitsAreWidened) {
+  make({.ballast = 4});
+  session = std::move(*Session::create(artifact, {1, ""}));
+  write();
+  // As earlier versions wrote slots of bf16 parameters: behind the name are half as many bytes.
+  Bytes bytes = readFile(path);
+  Bytes name = bytesOf(std::vector<char>{'b', 'a', 'l', 'l', 'a', 's', 't', 0});
+  auto found = std::search(bytes.begin(), bytes.end(), name.begin(), name.end());
+  ASSERT_NE(found, bytes.end());
+  size_t at = size_t(found - bytes.begin());
+  auto put = [&](size_t offset, auto value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+  };
+  bytes.erase(found + 16, found + 24);
+  put(16, uint64_t(bytes.size())); // of the file
+  put(at - 32, uint32_t(GRADC_BF16));
+  put(at - 16, uint64_t(8)); // of the state
+  put(at + 8, uint64_t(0x3f80'c000'0080'7f80));
+  reseal(bytes);
+  writeFile(path, bytes);
+
+  auto checkpoint = Checkpoint::open(path);
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+  const Checkpoint::State &slot = checkpoint->states()[1];
+  EXPECT_EQ(slot.name, "ballast");
+  EXPECT_EQ(slot.dtype, GRADC_F32);
+  float values[4];
+  ASSERT_EQ(slot.bytes.size(), sizeof values);
+  std::memcpy(values, slot.bytes.data(), sizeof values);
+  EXPECT_EQ(std::vector(values, values + 4),
+            (std::vector{std::numeric_limits<float>::infinity(), 0x1p-126f, -2.0f, 1.0f}));
+  EXPECT_TRUE(checkpoint->restore(*session).ok());
+  Checkpoint::State narrow = slot.as(GRADC_BF16);
+  EXPECT_TRUE(
+      std::equal(narrow.bytes.begin(), narrow.bytes.end(), bytes.begin() + ptrdiff_t(at) + 8));
 }
 
 TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
