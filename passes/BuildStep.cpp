@@ -310,8 +310,9 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
   if (failed(gradients) || !scale)
     return gradients;
   Expr inverse = 1 / Expr(b, function.getLoc(), scale);
+  // In f32: what the scale has kept from becoming 0 would become 0 in f16.
   for (Value &gradient : *gradients) {
-    Expr g(b, gradient.getLoc(), gradient);
+    Expr g = Expr(b, gradient.getLoc(), gradient).wide();
     gradient = g * inverse.cast(g.element()).broadcastScalar(g.type());
   }
   return gradients;

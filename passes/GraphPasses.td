@@ -237,8 +237,9 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
     In every function with `grad.optimizer`: requests the gradient of result 0 (the loss) with
     respect to every parameter it reads, clips (`grad.clip`: by value, by each norm or by the global
     norm), applies the optimizer and writes parameters and slots back. Slots become states
-    `PARAMETER.SLOT`. Updates of 16-bit parameters are computed in f32, and their slots are f32. A state's own `grad.optimizer` overrides the function's, and with `grad.rate` its learning rate is the
-    argument with that role and that `grad.field`. `grad.trains` names the parameters that a function updates, if not
+    `PARAMETER.SLOT`. Updates of 16-bit parameters are computed in f32, and their slots are f32, as are sums of their
+    gradients over micro-batches and gradients that are clipped or divided by the loss scale. A state's own `grad.optimizer`
+    overrides the function's, and with `grad.rate` its learning rate is the argument with that role and that `grad.field`. `grad.trains` names the parameters that a function updates, if not
     all; a parameter's `grad.steps` names the state that counts these updates and replaces the argument with role "step".
     Of a parameter that a function reads only in whole rows (RowsOpInterface), an update may be left with these rows: if its state
     has `grad.lazy`, or if the rule changes nothing where the gradient is 0 (UpdateOpInterface) and the batch reads at most

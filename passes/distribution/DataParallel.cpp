@@ -153,8 +153,8 @@ void DataParallel::sumGradients(MutableArrayRef<Value> gradients) {
 LogicalResult DataParallel::scatterGradients(ArrayRef<Value> parameters,
                                              MutableArrayRef<Value> gradients) {
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
-    Type element = getElementTypeOrSelf(gradient);
     auto read = parameter.getDefiningOp<ReadOp>();
+    Type element = read.getType().getElementType(); // gradients of micro-batches are wider
     if (accumulatorOf(element) != element)
       return read.emitError(
                  "expected parameters of f32 or f64 for ranks that each update a part of them, "

@@ -282,8 +282,12 @@ void Accumulation::takeInputs(ArrayRef<Value> parameters) {
     numbers.push_back(&result);
     sums.push_back(carry(splatLike(result.get(), 0)));
   }
-  for (Value parameter : parameters)
-    gradients.push_back(carry(splatLike(parameter, 0)));
+  // Sums of 16-bit gradients are f32.
+  for (Value parameter : parameters) {
+    auto type = cast<RankedTensorType>(parameter.getType());
+    Type wide = accumulatorOf(type.getElementType());
+    gradients.push_back(carry(splat(b, parameter.getLoc(), type.clone(wide), 0)));
+  }
   for (auto [row, stack] : llvm::zip_equal(rows, stacks))
     inputs.map(row, block->addArgument(stepType(stack.getType()), row.getLoc()));
 }
@@ -328,7 +332,8 @@ SmallVector<Value> Accumulation::buildSums(ArrayRef<Value> parameters, const gra
   SmallVector<Value> found =
       gradc::requestGradients(inside, loss, targets, scale ? inputs.find(scale) : Value());
   for (auto [sum, gradient] : llvm::zip_first(gradients, found))
-    next.push_back(Expr(inside, at, sum) + Expr(inside, at, gradient));
+    next.push_back(Expr(inside, at, sum) +
+                   Expr(inside, at, gradient).cast(getElementTypeOrSelf(sum)));
   llvm::append_range(next, ArrayRef(found).drop_front(gradients.size()));
   for (Value rows : reads.rows)
     next.push_back(inputs.find(rows));

@@ -26,7 +26,9 @@ Value Clipping::build(Expr like, MutableArrayRef<Value> gradients,
                       llvm::function_ref<Value(Value)> sum) const {
   Value total, parts; // of squares
   for (auto [i, gradient] : llvm::enumerate(gradients)) {
-    Expr g(like.getBuilder(), gradient.getLoc(), gradient);
+    // A scale would round small gradients of f16 to 0.
+    Expr g = Expr(like.getBuilder(), gradient.getLoc(), gradient).wide();
+    gradient = g;
     Expr squares = sumOfSquares(g.cast(like.element()));
     bool isSummedLater = isPart(i) && kind != norm;
     if (isPart(i) && !isSummedLater)

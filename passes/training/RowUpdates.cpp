@@ -105,12 +105,13 @@ RowGradient RowGradient::unite(OpBuilder &b, Value table, ArrayRef<Value> rows,
   shape[0] = count;
   RankedTensorType list = RankedTensorType::get({count}, b.getI32Type());
   RowGradient united{splat(b, loc, list, double(type.getDimSize(0))), Value()};
-  Value zeros = splat(b, loc, type.clone(shape), 0);
+  Value zeros = splat(b, loc, type.clone(shape, accumulatorOf(type.getElementType())), 0);
   // The last read's first, as the gradients of the table would be added.
   for (size_t i = all.size(); i-- > 0;) {
     Expr first = firstPositions(all[i], all, count);
     united.rows = scatterRows(b, united.rows, first, all[i].rows, ScatterReduction::replace);
-    Expr sum = first.with(scatterRows(b, zeros, first, gradients[i], ScatterReduction::add));
+    Expr sum = first.with(
+        scatterRows(b, zeros, first, first.with(gradients[i]).wide(), ScatterReduction::add));
     united.values = united.values ? (sum.with(united.values) + sum).get() : sum.get();
   }
   return united;

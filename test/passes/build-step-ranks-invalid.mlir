@@ -110,12 +110,27 @@ func.func @counted(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.ro
 
 // -----
 
-// Ranks that each update a part of a parameter exchange parts of f32.
+// Ranks that each update a part of a parameter exchange parts of f32 or f64, also where micro-batches sum gradients in f32.
 
 grad.state parameter @w : tensor<3x4xf16> = dense<0.5> : tensor<3x4xf16>
 func.func @narrow(%x: tensor<8x3xf16> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
     -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
     attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {cut}} {
+  // expected-error @+1 {{expected parameters of f32 or f64 for ranks that each update a part of them, found "w" of 'f16'; choose strategy: MIRRORED}}
+  %w = grad.read @w : tensor<3x4xf16>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf16>, tensor<3x4xf16>
+  %1 = grad.cast %0 : tensor<8x4xf16> -> tensor<8x4xf32>
+  %2 = grad.reduce_mean %1 dims [0, 1] : tensor<8x4xf32>
+  return %2, %2, %one : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<3x4xf16> = dense<0.5> : tensor<3x4xf16>
+func.func @narrow_sums(%x: tensor<8x3xf16> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {cut}, grad.micro_batches = 2 : i64} {
   // expected-error @+1 {{expected parameters of f32 or f64 for ranks that each update a part of them, found "w" of 'f16'; choose strategy: MIRRORED}}
   %w = grad.read @w : tensor<3x4xf16>
   %one = grad.constant dense<1.0> : tensor<f32>

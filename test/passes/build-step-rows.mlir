@@ -178,6 +178,7 @@ func.func @short(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_rate
   %y = grad.cast %x : tensor<3x8xbf16> -> tensor<3x8xf32>
   %l = grad.reduce_mean %y dims [0, 1] : tensor<3x8xf32>
   // CHECK: %[[LIST:.*]] = grad.scatter %{{.*}} replace
+  // CHECK: grad.scatter %{{.*}} add %{{.*}} : tensor<3x8xf32>
   // CHECK: %[[OLD:.*]] = grad.gather %[[TABLE]][%[[LIST]]] dims [-1, 1] index_dims [0] : tensor<50x8xbf16>
   // CHECK-DAG: %[[WIDE:.*]] = grad.cast %[[OLD]] : tensor<3x8xbf16> -> tensor<3x8xf32>
   // CHECK-DAG: %[[SLOT:.*]] = grad.read @table.velocity

@@ -434,3 +434,44 @@ func.func @short(%x: tensor<3x4xf16>, %lr: tensor<f32> {grad.role = "learning_ra
   // CHECK: grad.write @w.first, %[[SLOTS]]#0
   return %2 : tensor<f32>
 }
+
+// -----
+
+// Gradients of f16 are divided by the scale of the loss and clipped in f32: they would become 0 in f16.
+
+grad.state parameter @w : tensor<3x4xf16> = dense<0.5> : tensor<3x4xf16>
+
+// CHECK-LABEL: func.func @scaled(
+func.func @scaled(%x: tensor<3x4xf16>, %lr: tensor<f32> {grad.role = "learning_rate"},
+    %s: tensor<f32> {grad.role = "loss_scale"}) -> tensor<f32> attributes {
+    grad.optimizer = {name = "sgd"}, grad.clip = {global_norm = 0.5}} {
+  %w = grad.read @w : tensor<3x4xf16>
+  %0 = grad.mul %x, %w : tensor<3x4xf16>
+  %1 = grad.cast %0 : tensor<3x4xf16> -> tensor<3x4xf32>
+  %2 = grad.reduce_mean %1 dims [0, 1] : tensor<3x4xf32>
+  // CHECK: %[[G:.*]] = grad.gradient %{{.*}} wrt %{{.*}} : tensor<f32>, tensor<3x4xf16>
+  // CHECK: %[[WIDE:.*]] = grad.cast %[[G]] : tensor<3x4xf16> -> tensor<3x4xf32>
+  // CHECK: %[[SLOPE:.*]] = grad.mul %[[WIDE]], %{{.*}} : tensor<3x4xf32>
+  // CHECK: grad.mul %[[SLOPE]], %[[SLOPE]]
+  // CHECK: %[[CLIPPED:.*]] = grad.mul %[[SLOPE]], %{{.*}} : tensor<3x4xf32>
+  // CHECK: grad.sgd %{{.*}}, %[[CLIPPED]]
+  return %2 : tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<3x4xf16> = dense<0.5> : tensor<3x4xf16>
+
+// CHECK-LABEL: func.func @clipped(
+func.func @clipped(%x: tensor<3x4xf16>, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {
+    grad.optimizer = {name = "sgd"}, grad.clip = {value = 1.0e-9}} {
+  %w = grad.read @w : tensor<3x4xf16>
+  %0 = grad.mul %x, %w : tensor<3x4xf16>
+  %1 = grad.cast %0 : tensor<3x4xf16> -> tensor<3x4xf32>
+  %2 = grad.reduce_mean %1 dims [0, 1] : tensor<3x4xf32>
+  // CHECK: %[[G:.*]] = grad.gradient %{{.*}} wrt %{{.*}} : tensor<f32>, tensor<3x4xf16>
+  // CHECK: %[[WIDE:.*]] = grad.cast %[[G]] : tensor<3x4xf16> -> tensor<3x4xf32>
+  // CHECK: %[[ABOVE:.*]] = grad.maximum %[[WIDE]], %{{.*}} : tensor<3x4xf32>
+  // CHECK: grad.minimum %[[ABOVE]], %{{.*}} : tensor<3x4xf32>
+  return %2 : tensor<f32>
+}

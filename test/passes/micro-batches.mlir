@@ -65,3 +65,30 @@ func.func @rest(%x: tensor<2xf32> {grad.batched}, %c: tensor<i32> {grad.role = "
   %4 = grad.mul %3, %1 : tensor<f32>
   return %4, %4, %1 : tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// Gradients of bf16 are summed in f32.
+
+// CHECK-LABEL: func.func @short(
+// CHECK: %[[V:.*]] = grad.read @v : tensor<3xbf16>
+// CHECK: %[[ALL:.*]]:3 = grad.scan 4 from(
+// CHECK: %[[G:.*]] = grad.gradient %{{.*}} wrt %{{.*}} : tensor<f32>, tensor<3xbf16>
+// CHECK: %[[WIDE:.*]] = grad.cast %[[G]] : tensor<3xbf16> -> tensor<3xf32>
+// CHECK: grad.add %{{.*}}, %[[WIDE]] : tensor<3xf32>
+// CHECK: grad.yield
+// CHECK: %[[OLD:.*]] = grad.cast %[[V]] : tensor<3xbf16> -> tensor<3xf32>
+// CHECK: grad.sgd %[[OLD]], %[[ALL]]#2
+grad.state parameter @v : tensor<3xbf16> = dense<0.5> : tensor<3xbf16>
+func.func @short(%x: tensor<2x3xbf16> {grad.batched}, %m: tensor<2xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 2 : i64, grad.micro_batches = 4 : i64, grad.optimizer = {name = "sgd"}} {
+  %v = grad.read @v : tensor<3xbf16>
+  %0 = grad.broadcast %v dims [1] : tensor<3xbf16> -> tensor<2x3xbf16>
+  %1 = grad.mul %x, %0 : tensor<2x3xbf16>
+  %2 = grad.cast %1 : tensor<2x3xbf16> -> tensor<2x3xf32>
+  %3 = grad.reduce_sum %2 dims [1] : tensor<2x3xf32>
+  %4 = grad.mul %3, %m : tensor<2xf32>
+  %5 = grad.reduce_sum %4 dims [0] : tensor<2xf32>
+  %6 = grad.reduce_sum %m dims [0] : tensor<2xf32>
+  %7 = grad.div %5, %6 : tensor<f32>
+  return %7, %5, %6 : tensor<f32>, tensor<f32>, tensor<f32>
+}
