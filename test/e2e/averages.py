@@ -12,7 +12,7 @@ import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars")]
-from bar import compile_spec, events, gradc, run, scratch, write_mlp_job
+from bar import compile_spec, events, gradc, read_npy, run, scratch, write_mlp_job
 
 folder = scratch()
 plain_spec = write_mlp_job(folder, (6, 8, 3), batch=4, batches=5)
@@ -47,6 +47,12 @@ def weights(*arguments):
     header, values = json.loads(data[8:8 + size]), data[8 + size:]
     return {name: struct.unpack(f"<{(t['data_offsets'][1] - t['data_offsets'][0]) // 4}f",
                                 values[t["data_offsets"][0]:t["data_offsets"][1]]) for name, t in header.items()}
+
+
+def logits(trainer, checkpoint):
+    gradc("run", trainer, "--entry", "forward", "--checkpoint", path(checkpoint), "--input", f"x={path('x.npy')}", "--output-dir", folder)
+    with open(path("logits.npy"), "rb") as file:
+        return read_npy(file.read())[1]
 
 
 def distance(a, b):
@@ -84,6 +90,8 @@ _, said = train(averaged, "begun", "--resume", path("live"), "--epochs", "3")
 assert "the checkpoint has no averages of weights: they begin at its weights" in said, said
 gradc("export", averaged, "--checkpoint", path("live"), "-o", path("w.onnx"))
 assert weights(averaged, "--checkpoint", path("live")) == weights(path("live"))
+assert distance({"logits": logits(averaged, "live")}, {"logits": logits(plain, "live")}) < 1e-6
+assert distance({"logits": logits(averaged, "mean")}, {"logits": logits(plain, "live")}) > 1e-4
 
 # 5. A trainer without averages reports the state that it lacks.
 refused = subprocess.run([plain, "--resume", path("mean"), "--checkpoint", path("refused")], cwd=folder, text=True,

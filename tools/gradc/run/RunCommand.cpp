@@ -5,6 +5,7 @@
 #include "dialects/grad/EntryAttributes.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
@@ -165,6 +166,13 @@ int takeWeights(CompiledSession &session, const std::string &path) {
   auto bytesOf = [](const runtime::Checkpoint::State &state) {
     return llvm::ArrayRef(reinterpret_cast<const char *>(state.bytes.data()), state.bytes.size());
   };
+  // Averages that the checkpoint lacks are its weights, as in a training that begins there.
+  for (const runtime::Checkpoint::State &state : checkpoint->weights())
+    if (state.kind != GRADC_STATE_AVERAGE) {
+      auto wide = runtime::isShortFloat(state.dtype) ? state.as(GRADC_F32) : state;
+      std::string name = std::string(state.name) + GRADC_AVERAGE_SUFFIX;
+      llvm::consumeError(session.setState(name, bytesOf(wide)));
+    }
   // A training artifact also contains averages, and what its preprocessing goes by; an artifact of
   // a model alone only contains weights.
   for (const runtime::Checkpoint::State &state : checkpoint->states())
