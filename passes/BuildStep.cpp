@@ -208,7 +208,8 @@ LogicalResult StepBuilder::watch() {
   SymbolTable symbols(function->getParentOfType<ModuleOp>());
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, *gradients)) {
     auto state = symbols.lookup<StateOp>(parameter.getDefiningOp<ReadOp>().getState());
-    Value value = state.toLogical(b, gradient);
+    Expr g(b, gradient.getLoc(), state.toLogical(b, gradient));
+    Value value = g.cast(b.getF32Type());
     gradc::addResult(function, value, state.getSymName(), gradc_role_name(GRADC_ROLE_GRADIENT));
   }
   for (StringRef name :

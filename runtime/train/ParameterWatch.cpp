@@ -1,9 +1,12 @@
 #include "runtime/train/ParameterWatch.h"
 
+#include "runtime/base/DataType.h"
+#include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fnmatch.h>
 
 namespace gradc::runtime {
@@ -65,12 +68,31 @@ static void add(LogLine &line, std::string_view what, std::span<const float> val
       .reals(text(what, "_histogram"), histogram.counts);
 }
 
+/// The values of a state of floats, as f32.
+static Result<std::vector<float>> readFloats(Session &session, uint32_t number) {
+  const gradc_artifact_tensor &tensor = session.artifact().states()[number].tensor;
+  std::vector<std::byte> bytes(tensor.bytes);
+  if (Status status = session.readState(number, bytes.data()); !status.ok())
+    return status;
+  std::vector<float> values(tensor.bytes / findDataType(tensor.dtype)->bytes);
+  if (tensor.dtype == GRADC_F64) {
+    std::vector<double> wide(values.size());
+    std::memcpy(wide.data(), bytes.data(), bytes.size());
+    std::ranges::copy(wide, values.begin());
+  } else if (isShortFloat(tensor.dtype)) {
+    widenFloats(gradc_dtype(tensor.dtype), bytes, reinterpret_cast<std::byte *>(values.data()));
+  } else {
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+  }
+  return values;
+}
+
 Status ParameterWatch::observe(int64_t step, std::string_view block, const EntryCall *gradients,
                                Log &log) const {
   const Artifact &artifact = session->artifact();
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
     const gradc_artifact_state &state = artifact.states()[i];
-    if (state.kind != GRADC_STATE_PARAMETER || state.tensor.dtype != GRADC_F32)
+    if (state.kind != GRADC_STATE_PARAMETER)
       continue;
     std::string name(artifact.string(state.tensor.name));
     std::span<const EntryCall::Gradient> all;
@@ -87,10 +109,10 @@ Status ParameterWatch::observe(int64_t step, std::string_view block, const Entry
         line.string("entry", block);
       line.string("parameter", name);
       if (watch.weights) {
-        std::vector<float> values(state.tensor.bytes / sizeof(float));
-        if (Status status = session->readState(i, values.data()); !status.ok())
-          return status;
-        add(line, "weight", values, watch.bins);
+        auto values = readFloats(*session, i);
+        if (!values)
+          return values.status();
+        add(line, "weight", *values, watch.bins);
       }
       if (showsGradient)
         add(line, "gradient", gradient->values, watch.bins);

@@ -66,9 +66,9 @@ def tensors(*arguments):
 
 
 def train(kind):
-    """The loss of the averages after 400 steps."""
+    """The loss of the averages after 400 steps, and the norms of weight and gradient in the first."""
     save(kind)
-    spec, name = write_spec("mean.textproto", EMA, "steps: 400"), f"mean-{kind}"
+    spec, name = write_spec("mean.textproto", EMA, "steps: 400", "watch { every: 1 }"), f"mean-{kind}"
     gradc("train", spec, "--log", path("log.jsonl"), "--checkpoint", path(name), "--export", path("mean.onnx"), "--quiet")
     exported = tensors(path(name))
     expect(f"exported are {exported.keys()}", list(exported) == ["weight"])
@@ -79,7 +79,8 @@ def train(kind):
     gradc("compile", spec, "-o", path("mean.so"), "--emit=so")
     expect("an artifact exports other averages", tensors(path("mean.so"), "--checkpoint", path(name)) == exported)
     gradc("train", spec, "--checkpoint", path(name), "--resume", "--steps", "201", "--quiet")
-    return events(path("log.jsonl"), "eval")[-1]["loss"]
+    watched = events(path("log.jsonl"), "watch")[0]
+    return events(path("log.jsonl"), "eval")[-1]["loss"], watched["weight_norm"], watched["gradient_norm"]
 
 
 def begin_at_weights(kind):
@@ -92,10 +93,12 @@ def begin_at_weights(kind):
 
 
 def main():
-    wide = train(FLOAT)
+    wide, *norms = train(FLOAT)
     for kind, within in WITHIN.items():
-        loss = train(kind)
+        loss, *found = train(kind)
         expect(f"type {kind}: the averages' loss is {loss}, in f32 {wide}", abs(loss - wide) <= within * wide)
+        for norm, expected in zip(found, norms):
+            expect(f"type {kind}: a watched norm is {norm}, in f32 {expected}", abs(norm - expected) <= 0.05 * expected)
         begin_at_weights(kind)
 
 
