@@ -98,7 +98,7 @@ struct DataContext {
     int signal = interrupt ? interrupt->load() : 0;
     if (!signal)
       return {};
-    return {Code(int(Code::signal) + signal),
+    return {codeOfSignal(signal),
             std::string("stopped before the first step, ") + work + " '" + file + '\''};
   }
 

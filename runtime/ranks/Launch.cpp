@@ -276,9 +276,9 @@ static Result<RankEnd> launchOnce(const RankProgram &program, const std::string 
   if (!reported && !watch.lost().empty() && !interrupt)
     return Status::error(
         text(watch.lost(), " has ended before all ranks had met: all of them stop"));
-  bool hasFailed = reported && reported->code > 0 && reported->code < 128;
+  bool hasFailed = reported && reported->code > 0 && reported->code < int(Code::signal);
   if (interrupt && !hasFailed)
-    return RankEnd{128 + interrupt};
+    return RankEnd{int(codeOfSignal(interrupt))};
   // Crashed ranks have reported nothing, whatever mpirun's exit code is.
   RankEnd end = reported.value_or(RankEnd());
   end.areAllLost = access(folder.exitFile().c_str(), F_OK) != 0 &&

@@ -97,9 +97,8 @@ int runTraining(std::shared_ptr<const Artifact> artifact, CommandLine &line) {
   Communicator *others = line.options.ranks;
   bool findsRate = !line.options.findRate.empty();
   auto summary = (findsRate ? findLearningRate : train)(std::move(artifact), line.options);
-  // The exit code that a shell reports for a process killed by a signal.
   int code = !summary          ? fail(summary.status(), others)
-             : summary->signal ? 128 + summary->signal
+             : summary->signal ? int(codeOfSignal(summary->signal))
                                : 0;
   if (!others)
     return code;
@@ -147,7 +146,7 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
   if (line->command != trains) {
     Status status = (line->command == predicts ? predict : evaluateOn)(artifact, *line);
     if (interruptedBy)
-      return 128 + interruptedBy;
+      return int(codeOfSignal(interruptedBy));
     return printed(status);
   }
   if (!startRanks && (line->isElastic || std::max(line->ranks, launchedRanks()) > 1))
@@ -160,7 +159,7 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
     return **started;
   if (!line->sweep.field.empty()) {
     Status status = runSweep(artifact, *line);
-    return status.ok() && interruptedBy ? 128 + interruptedBy : printed(status);
+    return status.ok() && interruptedBy ? int(codeOfSignal(interruptedBy)) : printed(status);
   }
   return runTraining(std::move(artifact), *line);
 }
