@@ -5,7 +5,6 @@
 #include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -216,19 +215,26 @@ Status expandSweep(CommandLine &line) {
   std::string sweep = std::move(line.sweep.field);
   size_t equals = std::min(sweep.find('='), sweep.size());
   line.sweep.field = sweep.substr(0, equals);
-  std::vector<std::string> fields = {"learning_rate", "steps", "epochs", "seed"};
-  if (std::ranges::find(fields, line.sweep.field) == fields.end())
+  const TrainOptions &given = line.options;
+  const std::pair<std::string, bool> fields[] = {{"learning_rate", given.learningRate.has_value()},
+                                                 {"steps", given.steps.has_value()},
+                                                 {"epochs", given.epochs.has_value()},
+                                                 {"seed", given.seed.has_value()}};
+  auto field = std::ranges::find_if(
+      fields, [&](const auto &known) { return known.first == line.sweep.field; });
+  if (field == std::end(fields)) {
+    std::vector<std::string> names;
+    for (const auto &[name, isGiven] : fields)
+      names.push_back(name);
     return usage(text("option '--sweep' names '", line.sweep.field, "', expected one of ",
-                      quotedList(fields), "; other fields of a spec are compiled in"));
+                      quotedList(names), "; other fields of a spec are compiled in"));
+  }
   if (!line.options.resume.empty() || !line.options.findRate.empty())
     return usage("option '--sweep' trains from the start: it goes neither with '--resume' nor with "
                  "'--find-learning-rate'");
   std::string name = "--" + line.sweep.field;
   std::ranges::replace(name, '_', '-');
-  const TrainOptions &given = line.options;
-  const std::array isGiven = {given.learningRate.has_value(), given.steps.has_value(),
-                              given.epochs.has_value(), given.seed.has_value()};
-  if (isGiven[size_t(std::ranges::find(fields, line.sweep.field) - fields.begin())])
+  if (field->second)
     return usage(text("option '", name, "' does not go with '--sweep ", line.sweep.field,
                       "', which gives its values"));
   for (size_t begin = equals; begin < sweep.size();) {
