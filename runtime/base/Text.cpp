@@ -235,4 +235,11 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   return best;
 }
 
+std::string printable(std::string text) {
+  for (char &c : text)
+    if (auto byte = static_cast<unsigned char>(c); (byte < 0x20 && c != '\n') || byte == 0x7f)
+      c = '?';
+  return text;
+}
+
 } // namespace gradc::runtime

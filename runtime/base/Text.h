@@ -59,6 +59,8 @@ std::string quotedList(std::span<const std::string> names);
 std::string shapeText(std::span<const int64_t> shape);
 /// The candidate that was most likely meant; "" if none is close.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
+/// For terminals: replaces control characters, which names from files may contain, by '?'.
+std::string printable(std::string text);
 
 } // namespace gradc::runtime
 

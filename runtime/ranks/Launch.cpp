@@ -299,10 +299,9 @@ Result<RankEnd> launchRanks(const RankProgram &program, const std::atomic<int> &
     auto end = launchOnce(left, *mpirun, *file, interrupt);
     if (!end && checkpoint.empty())
       return end;
-    if (!end) { // ranks that follow others leave the checkpoint of those
-      std::fprintf(stderr, "error: %s\n", end.status().message().c_str());
-      return RankEnd{.code = int(end.status().code()), .lost = 1, .checkpoint = checkpoint};
-    }
+    if (!end) // ranks that follow others leave the checkpoint of those
+      return RankEnd{
+          .code = int(end.status().code()), .checkpoint = checkpoint, .failure = end.status()};
     if (end->checkpoint.empty())
       end->checkpoint = checkpoint; // of the ranks before
     checkpoint = end->checkpoint;

@@ -56,6 +56,7 @@ struct RankEnd {
   int lost = 0;                ///< number of lost ranks
   bool areAllLost = false;     ///< no rank is left that could have reported it
   std::string checkpoint = {}; ///< the newest that they have written; "": none
+  Status failure = {};         ///< why ranks that followed others have not begun
 };
 
 /// Runs the program in several processes, on this host unless the environment says otherwise. The

@@ -2,7 +2,6 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/train/Predict.h"
-#include "runtime/train/Progress.h"
 #include "runtime/train/RankStart.h"
 #include "runtime/train/RateFinder.h"
 #include "runtime/train/Sweep.h"

@@ -14,13 +14,6 @@
 
 namespace gradc::runtime {
 
-std::string printable(std::string text) {
-  for (char &c : text)
-    if (auto byte = static_cast<unsigned char>(c); (byte < 0x20 && c != '\n') || byte == 0x7f)
-      c = '?';
-  return text;
-}
-
 std::string shortCount(double value) {
   const char *unit = "";
   for (const char *next : {"k", "M", "G"}) {

@@ -40,9 +40,6 @@ private:
   double milliseconds = 0, inputMilliseconds = 0;
 };
 
-/// For terminals: replaces control characters, which names from files may contain, by '?'.
-std::string printable(std::string text);
-
 /// For example "508k".
 std::string shortCount(double value);
 

@@ -66,12 +66,15 @@ static Status expectWorkers(const Artifact &artifact, int ranks) {
                                         "servers } says, and at least one trains"));
 }
 
-/// After a loss of ranks, prints the command that continues from the newest checkpoint. The ranks
-/// that are left have printed which ones are lost.
+/// After a loss of ranks, or if the others could not begin again, prints the command that continues
+/// from the newest checkpoint. The ranks that are left have printed which ones are lost.
 static void sayHowToGoOn(const RankEnd &end, const Artifact &artifact, const CommandLine &line) {
+  if (!end.failure.ok())
+    std::fprintf(stderr, "error: %s\n", printable(end.failure.message()).c_str());
   if (end.areAllLost)
     std::fprintf(stderr, "error: all ranks have ended unexpectedly\n");
-  if ((end.lost == 0 && !end.areAllLost) || end.checkpoint.empty())
+  bool isCutShort = end.lost > 0 || end.areAllLost || !end.failure.ok();
+  if (!isCutShort || end.checkpoint.empty())
     return;
   std::fprintf(stderr, "go on from the newest checkpoint with: %s --resume %s\n",
                line.options.trainCommand.c_str(), forShell(end.checkpoint).c_str());

@@ -2,7 +2,7 @@
 #include "tools/gradc/Console.h"
 
 #include "compiler/Session.h"
-#include "runtime/train/Progress.h"
+#include "runtime/base/Text.h"
 
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/core.h>

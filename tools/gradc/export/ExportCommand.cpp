@@ -1,10 +1,10 @@
 // gradc export: writes the trained model as ONNX, or its weights as safetensors, from an artifact,
 // a checkpoint, or both.
+#include "runtime/base/Text.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Export.h"
 #include "runtime/train/Predict.h"
-#include "runtime/train/Progress.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"

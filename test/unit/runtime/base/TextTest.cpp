@@ -85,6 +85,10 @@ TEST(TextTest, FindsTheNearestName) {
   EXPECT_EQ(nearest("y", names), "x");
 }
 
+TEST(TextTest, ReplacesControlCharacters) {
+  EXPECT_EQ(printable("a\x1b[2J\tb\x7f\n\xc3\xa9"), "a?[2J?b?\n\xc3\xa9");
+}
+
 TEST(ConfigTest, ReadsValuesAndDefaults) {
   JobText job("a: 1 b { c: \"text\" d: true e: 0.5 f: NAME } m { x: 1 } m { x: 2 }");
   Config root = job.root();
