@@ -8,10 +8,26 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
+#include <filesystem>
 
 using namespace mlir;
 
 namespace gradc {
+
+/// The file that the path leads to if it is a symbolic link, whether or not there is one yet. Of
+/// links in a circle, one is returned. Like AtomicFile of the runtime, which may not be
+/// included here.
+static std::string behindLinks(StringRef path) {
+  std::filesystem::path file(path.str());
+  std::error_code error;
+  for (int left = 40; left > 0; --left) { // as many as the system follows
+    std::filesystem::path link = std::filesystem::read_symlink(file, error);
+    if (error)
+      break;
+    file = file.parent_path() / link; // an absolute link replaces the folder
+  }
+  return file.string();
+}
 
 llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable) {
   // Renaming over a device or a pipe would replace it.
@@ -24,9 +40,7 @@ llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable
   if (executable)
     mode |= llvm::sys::fs::all_exe;
   // Renaming over a link would replace it instead of the file that it leads to.
-  llvm::SmallString<128> target;
-  if (!llvm::sys::fs::is_symlink_file(path) || llvm::sys::fs::real_path(path, target))
-    target = path;
+  std::string target = behindLinks(path);
   auto temporary = llvm::sys::fs::TempFile::create(target + ".%%%%%%", mode);
   if (!temporary)
     return temporary.takeError();

@@ -4,11 +4,10 @@
 #include "runtime/base/Text.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,17 +15,21 @@ namespace gradc::runtime {
 
 static constexpr size_t bufferBytes = size_t(1) << 18;
 
-/// Renaming over a link would replace it instead of the file that it leads to.
-static std::string behindLink(const std::string &path) {
-  struct stat there;
-  if (lstat(path.c_str(), &there) || !S_ISLNK(there.st_mode))
-    return path;
-  std::unique_ptr<char, decltype(&std::free)> file(realpath(path.c_str(), nullptr), std::free);
-  return file ? file.get() : path;
+std::string AtomicFile::behindLinks(std::string path) {
+  char link[PATH_MAX];
+  for (int left = 40; left > 0; --left) { // as many as the system follows
+    ssize_t size = readlink(path.c_str(), link, sizeof link);
+    if (size <= 0)
+      break;
+    // A relative link starts in its own folder.
+    path.resize(link[0] == '/' ? 0 : path.rfind('/') + 1);
+    path.append(link, size_t(size));
+  }
+  return path;
 }
 
 AtomicFile::AtomicFile(std::string path)
-    : path(std::move(path)), target(behindLink(this->path)), temporary(text(target, suffix)) {
+    : path(std::move(path)), target(behindLinks(this->path)), temporary(text(target, suffix)) {
   // Renaming over a device or a pipe would replace it. Renaming over a folder fails in the end.
   struct stat there;
   if (!stat(this->path.c_str(), &there) && !S_ISREG(there.st_mode)) {

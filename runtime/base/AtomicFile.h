@@ -18,6 +18,11 @@ public:
   /// Suffix of the temporary file, which remains if the process is killed.
   static constexpr std::string_view suffix = ".tmp";
 
+  /// The file that the path leads to if it is a symbolic link, whether or not there is one yet;
+  /// else the path itself. Renaming over a link would replace it. Of links in a circle, one is
+  /// returned.
+  static std::string behindLinks(std::string path);
+
   /// Whether a file could be written at `path` now.
   static Status check(std::string path) { return AtomicFile(std::move(path)).failure; }
 
@@ -39,7 +44,7 @@ private:
   void flush();
 
   std::string path;   ///< as given, for messages
-  std::string target; ///< the file itself, if the path is a link
+  std::string target; ///< behind links
   std::string temporary;
   int descriptor = -1;
   std::vector<std::byte> buffer;

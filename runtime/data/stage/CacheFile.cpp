@@ -105,7 +105,7 @@ public:
 
   /// Waits for the process that has the lock, unless a signal ends the run.
   Status take(const std::string &path, const DataContext &context) {
-    std::string temporary = text(path, AtomicFile::suffix);
+    std::string temporary = text(AtomicFile::behindLinks(path), AtomicFile::suffix);
     auto failed = [&](const char *what) {
       return Status::error(text("cannot ", what, " '", path, "': ", std::strerror(errno)));
     };

@@ -214,7 +214,23 @@ TEST_F(StageTest, ACacheFileIsWrittenByOneProcessAtATime) {
   EXPECT_EQ(used.st_ino, written.st_ino);
   EXPECT_NE(access((path + ".tmp").c_str(), F_OK), 0);
 
-  // 3. A whole file needs no lock.
+  // 3. Behind a link, the lock is that of the file, which is made there.
+  std::string far = folder / "far.cache";
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(symlink("far.cache", path.c_str()), 0);
+  writer = open((far + ".tmp").c_str(), O_RDWR | O_CREAT, 0666);
+  ASSERT_EQ(flock(writer, LOCK_EX), 0);
+  auto fourth = std::async(std::launch::async, train);
+  EXPECT_FALSE(wait(fourth, 200));
+  close(writer);
+  EXPECT_EQ(fourth.get(), sequence(0, 60));
+  EXPECT_EQ(access(far.c_str(), F_OK), 0);
+  for (const std::string &temporary : {path + ".tmp", far + ".tmp"})
+    EXPECT_NE(access(temporary.c_str(), F_OK), 0) << temporary;
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(rename(far.c_str(), path.c_str()), 0);
+
+  // 4. A whole file needs no lock.
   ASSERT_EQ(mkdir((path + ".tmp").c_str(), 0777), 0);
   EXPECT_EQ(order(cached), sequence(0, 60));
   ASSERT_EQ(unlink(path.c_str()), 0);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <random>
 #include <sys/resource.h>
@@ -324,6 +325,37 @@ TEST(AtomicFileTest, WritesTheFileBehindALink) {
   struct stat there;
   ASSERT_EQ(lstat(link.c_str(), &there), 0);
   EXPECT_TRUE(S_ISLNK(there.st_mode));
+}
+
+TEST(AtomicFileTest, MakesTheFileBehindLinks) {
+  TemporaryFolder folder;
+  std::string path = folder / "far/file", link = folder / "link", next = folder / "far/next";
+  std::filesystem::create_directory(folder / "far");
+  ASSERT_EQ(symlink("far/next", link.c_str()), 0);
+  ASSERT_EQ(symlink("../far/file", next.c_str()), 0); // from the folder of the link
+  EXPECT_EQ(AtomicFile::behindLinks(link), folder / "far/../far/file");
+  Bytes content = bytesOf(std::vector<char>(10, 'y'));
+  {
+    AtomicFile file(link);
+    file.write(content);
+    EXPECT_TRUE(exists(path + ".tmp"));
+    EXPECT_TRUE(file.commit().ok());
+  }
+  EXPECT_EQ(readFile(path), content);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_symlink(next));
+  // An absolute one.
+  std::string other = folder / "other";
+  ASSERT_EQ(symlink((path + "2").c_str(), other.c_str()), 0);
+  EXPECT_EQ(AtomicFile::behindLinks(other), path + "2");
+  // One of a circle becomes the file.
+  std::string circle = folder / "circle", back = folder / "back";
+  ASSERT_EQ(symlink("back", circle.c_str()), 0);
+  ASSERT_EQ(symlink("circle", back.c_str()), 0);
+  AtomicFile file(circle);
+  file.write(content);
+  EXPECT_TRUE(file.commit().ok());
+  EXPECT_EQ(readFile(circle), content);
 }
 
 TEST(AtomicFileTest, KeepsTheFirstFailure) {
