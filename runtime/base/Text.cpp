@@ -1,6 +1,8 @@
 // Composes messages: parts, lists, shapes, and nearest names.
 #include "runtime/base/Text.h"
 
+#include "runtime/include/gradc/names.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -243,3 +245,9 @@ std::string printable(std::string text) {
 }
 
 } // namespace gradc::runtime
+
+const char *gradc_nearest(const char *word, const char *const *candidates, uint32_t count) {
+  std::vector<std::string> names(candidates, candidates + count);
+  std::string best = gradc::runtime::nearest(word, names);
+  return best.empty() ? nullptr : candidates[std::ranges::find(names, best) - names.begin()];
+}

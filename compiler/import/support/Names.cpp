@@ -1,7 +1,8 @@
-// Compares names by edit distance.
+// Finds names by patterns, and similar names, which the runtime compares.
 #include "dialects/Pch.h"
 
 #include "compiler/import/support/Names.h"
+#include "runtime/include/gradc/names.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/GlobPattern.h"
 
@@ -9,16 +10,10 @@ using namespace mlir;
 using namespace gradc;
 
 std::string gradc::nearest(StringRef name, ArrayRef<std::string> candidates) {
-  std::string best;
-  unsigned bestDistance = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const std::string &candidate : candidates) {
-    unsigned distance = name.edit_distance(candidate, /*AllowReplacements=*/true, bestDistance);
-    if (distance < bestDistance) {
-      bestDistance = distance;
-      best = candidate;
-    }
-  }
-  return best;
+  auto texts =
+      llvm::map_to_vector(candidates, [](const std::string &text) { return text.c_str(); });
+  const char *best = gradc_nearest(name.str().c_str(), texts.data(), uint32_t(texts.size()));
+  return best ? best : "";
 }
 
 bool gradc::matches(StringRef pattern, StringRef name) {
