@@ -2,6 +2,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
+#include "dialects/grad/CastElements.h"
 #include "passes/entry/Ports.h"
 #include "passes/training/Averages.h"
 #include "passes/training/TrainedStates.h"
@@ -31,14 +32,6 @@ private:
 
 } // namespace
 
-/// The elements in a wider type.
-static ElementsAttr widened(ElementsAttr elements, Type wide, StringRef name) {
-  HostTensor from(elements), to(from.getType().clone(wide));
-  for (int64_t i = 0; i < to.size(); ++i)
-    to.setFloat(i, from.getFloat(i));
-  return to.toAttribute(name);
-}
-
 /// The state of the weight's average, created on first use after the weight and its slots. That of
 /// 16-bit floats is f32: they would round most of (1 - decay) (weight - average) away.
 FailureOr<StateOp> AverageWeights::averageOf(StateOp weight) {
@@ -63,7 +56,7 @@ FailureOr<StateOp> AverageWeights::averageOf(StateOp weight) {
   auto type = cast<RankedTensorType>(weight.getType());
   if (Type wide = accumulatorOf(type.getElementType()); wide != type.getElementType()) {
     average.setType(type.clone(wide));
-    average.setInitialAttr(widened(weight.getInitial(), wide, name));
+    average.setInitialAttr(castElements(HostTensor(weight.getInitial()), wide).toAttribute(name));
   }
   symbols->insert(average);
   return average;

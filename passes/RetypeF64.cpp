@@ -2,6 +2,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
+#include "dialects/grad/CastElements.h"
 #include "passes/entry/Ports.h"
 #include "runtime/include/gradc/roles.h"
 
@@ -32,10 +33,7 @@ static ElementsAttr retype(ElementsAttr elements) {
     value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
     return DenseElementsAttr::get(type, value);
   }
-  HostTensor from(elements), to(type);
-  for (int64_t i = 0; i < to.size(); ++i)
-    to.setFloat(i, from.getFloat(i));
-  return to.toAttribute("retyped");
+  return castElements(HostTensor(elements), type.getElementType()).toAttribute("retyped");
 }
 
 /// Attributes that carry tensors: constants, initial values, and the types of states and functions.

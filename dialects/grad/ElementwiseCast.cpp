@@ -1,14 +1,14 @@
 // Casts between all element types, defined for every value: saturating, NaN to 0. Bits read as
 // another type, and roundings that a gradient passes.
+#include "dialects/grad/CastElements.h"
 #include "dialects/grad/Pointwise.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace mlir::grad;
 
-void CastOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
-  const HostTensor &x = operands[0];
-  HostTensor &y = results[0];
+/// To a tensor of as many elements.
+static void castInto(const HostTensor &x, HostTensor &y) {
   bool fromFloat = isa<FloatType>(x.getElementType());
   // Beyond i64, only f64 can represent the value of an unsigned 64-bit integer.
   bool wide = x.getElementType().isUnsignedInteger(64) && isa<FloatType>(y.getElementType());
@@ -18,6 +18,16 @@ void CastOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
     else
       y.setInt(i, x.getInt(i));
   }
+}
+
+HostTensor grad::castElements(const HostTensor &from, Type element) {
+  HostTensor to(from.getType().clone(element));
+  castInto(from, to);
+  return to;
+}
+
+void CastOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
+  castInto(operands[0], results[0]);
 }
 
 static Scalar floatToFloat(Scalar x, FloatType to) {
@@ -130,22 +140,12 @@ LogicalResult BitCastOp::verify() {
   return emitOpError("expected element types of as many bits, found ") << from << " and " << to;
 }
 
-static HostTensor convert(const HostTensor &from, RankedTensorType type) {
-  HostTensor to(type);
-  for (int64_t i = 0; i < to.size(); ++i)
-    if (isa<FloatType>(type.getElementType()))
-      to.setFloat(i, from.getFloat(i));
-    else
-      to.setInt(i, from.getInt(i));
-  return to;
-}
-
 /// Verification evaluates in f64: bits are those of the op's own element types. The shape is that
 /// of the operand, which is a single element when splats are folded.
 void BitCastOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   ArrayRef<int64_t> shape = operands[0].getShape();
-  HostTensor bits = convert(operands[0], getOperand().getType().clone(shape));
-  results[0] = convert(HostTensor(getType().clone(shape), bits.bytes()), results[0].getType());
+  HostTensor bits = castElements(operands[0], getOperand().getType().getElementType());
+  castInto(HostTensor(getType().clone(shape), bits.bytes()), results[0]);
 }
 
 /// No pointwise loop of the others, which widen 16-bit floats.

@@ -4,6 +4,7 @@
 #include "compiler/import/support/Names.h"
 #include "compiler/import/support/Safetensors.h"
 #include "compiler/import/transfer/InitialValues.h"
+#include "dialects/grad/CastElements.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -163,12 +164,8 @@ LogicalResult WeightsReader::take(const SafetensorsEntry &entry, const std::stri
                          << entry.bytes.size() << " bytes, expected " << bytesOf(fileType)
                          << " for " << describe(fileType);
   HostTensor value(fileType, {entry.bytes.data(), entry.bytes.size()});
-  if (element != type->getElementType()) {
-    HostTensor converted(fileType.clone(type->getElementType()));
-    for (int64_t i = 0, n = value.size(); i < n; ++i)
-      converted.setFloat(i, value.getFloat(i));
-    value = converted;
-  }
+  if (element != type->getElementType())
+    value = castElements(value, type->getElementType());
   if (turns && expected.size() == 2)
     value = transpose(value);
   auto &place = target.initializer == name ? values : tied;
