@@ -8,6 +8,7 @@
 #include "runtime/include/gradc/hash.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace gradc::runtime {
@@ -38,6 +39,12 @@ struct Record {
 
 bool isOfNoModel(std::string_view name) {
   return name.starts_with(dataPrefix) || name.starts_with(runPrefix);
+}
+
+/// Whether the types are equal, or one is f32 and the other a 16-bit float.
+bool isCastable(gradc_dtype from, gradc_dtype to) {
+  return from == to || (from == GRADC_F32 && isShortFloat(to)) ||
+         (isShortFloat(from) && to == GRADC_F32);
 }
 
 constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
@@ -161,7 +168,8 @@ std::vector<Checkpoint::State> Checkpoint::weights() const {
   std::vector<State> weights;
   for (const State &state : theStates) {
     const State *average = find(text(state.name, GRADC_AVERAGE_SUFFIX));
-    bool isAveraged = average && average->kind == GRADC_STATE_AVERAGE;
+    bool isAveraged =
+        average && average->kind == GRADC_STATE_AVERAGE && isCastable(average->dtype, state.dtype);
     if (state.isWeight() && state.kind != GRADC_STATE_AVERAGE)
       weights.push_back(isAveraged ? average->as(state.dtype) : state);
   }
@@ -179,6 +187,7 @@ bool Checkpoint::State::isWeight() const {
 }
 
 Checkpoint::State Checkpoint::State::as(gradc_dtype type) const {
+  assert(isCastable(dtype, type) && "expected equal types, or f32 and a 16-bit float");
   State state = *this;
   if (type == dtype)
     return state;

@@ -41,6 +41,14 @@ protected:
     std::memcpy(bytes.data() + bytes.size() - 8, &value, 8);
   }
 
+  /// The offset of the name of the state `ballast`.
+  static size_t ballastIn(const Bytes &bytes) {
+    Bytes name = bytesOf(std::vector<char>{'b', 'a', 'l', 'l', 'a', 's', 't', 0});
+    auto found = std::search(bytes.begin(), bytes.end(), name.begin(), name.end());
+    EXPECT_NE(found, bytes.end());
+    return size_t(found - bytes.begin());
+  }
+
   std::string path;
   std::unique_ptr<Session> session;
   TrainPosition position = {12, {2, 16}, 43, 7, {}};
@@ -138,14 +146,12 @@ TEST_F(CheckpointTest, SlotsOf16BitsAreWidened) {
   write();
   // As earlier versions wrote slots of bf16 parameters: behind the name are half as many bytes.
   Bytes bytes = readFile(path);
-  Bytes name = bytesOf(std::vector<char>{'b', 'a', 'l', 'l', 'a', 's', 't', 0});
-  auto found = std::search(bytes.begin(), bytes.end(), name.begin(), name.end());
-  ASSERT_NE(found, bytes.end());
-  size_t at = size_t(found - bytes.begin());
+  size_t at = ballastIn(bytes);
+  ASSERT_LT(at, bytes.size());
   auto put = [&](size_t offset, auto value) {
     std::memcpy(bytes.data() + offset, &value, sizeof value);
   };
-  bytes.erase(found + 16, found + 24);
+  bytes.erase(bytes.begin() + ptrdiff_t(at) + 16, bytes.begin() + ptrdiff_t(at) + 24);
   put(16, uint64_t(bytes.size())); // of the file
   put(at - 32, uint32_t(GRADC_BF16));
   put(at - 16, uint64_t(8)); // of the state
@@ -167,6 +173,34 @@ TEST_F(CheckpointTest, SlotsOf16BitsAreWidened) {
   Checkpoint::State narrow = slot.as(GRADC_BF16);
   EXPECT_TRUE(
       std::equal(narrow.bytes.begin(), narrow.bytes.end(), bytes.begin() + ptrdiff_t(at) + 8));
+}
+
+TEST_F(CheckpointTest, AveragesOfAnotherTypeAreNotExported) {
+  make({.ballast = 4});
+  session = std::move(*Session::create(artifact, {1, ""}));
+  write();
+  Bytes bytes = readFile(path);
+  size_t at = ballastIn(bytes);
+  ASSERT_LT(at, bytes.size());
+  auto put = [&](size_t offset, auto value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+  };
+  put(at - 28, uint32_t(GRADC_STATE_AVERAGE));
+  put(at - 20, uint32_t(5)); // letters of the name
+  std::memcpy(bytes.data() + at, "w.ema\0\0", 8);
+  auto exported = [&](gradc_dtype type) {
+    put(at - 32, uint32_t(type));
+    reseal(bytes);
+    writeFile(path, bytes);
+    auto checkpoint = Checkpoint::open(path);
+    EXPECT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+    auto weights = checkpoint->weights();
+    EXPECT_EQ(weights.size(), 1u);
+    EXPECT_EQ(weights[0].dtype, GRADC_F32);
+    return std::string(weights[0].name);
+  };
+  EXPECT_EQ(exported(GRADC_F32), "w.ema");
+  EXPECT_EQ(exported(GRADC_I32), "w");
 }
 
 TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
