@@ -14,18 +14,32 @@ struct MessageSums::Sum {
   SumArray array;
   int rank = 0, ranks = 1;
   bool isGathering = false;
-  std::vector<std::byte> outgoing; ///< the encoded array; later the encoded sums
-  std::vector<std::byte> incoming; ///< this rank's part, from each other rank
+  bool isInPlace = false; ///< values travel from and to their own memory
+  /// Unless in place, the encoded array, later the encoded sums; then this rank's part from each
+  /// other rank.
+  std::vector<std::byte> buffer;
   std::vector<SumArray::Source> others;
   Messages::Requests requests;
 
-  std::span<std::byte> part(int ofRank) {
-    return {outgoing.data() + size_t(array.begin(ofRank)) * array.width(),
+  size_t encodedBytes() const { return isInPlace ? 0 : size_t(array.count()) * array.width(); }
+  size_t receivedBytes() const {
+    return isGathering ? 0 : size_t(array.partSize(rank)) * array.width();
+  }
+  size_t bufferBytes() const { return encodedBytes() + receivedBytes() * size_t(ranks - 1); }
+  std::span<std::byte> encoded(int ofRank) {
+    return {buffer.data() + size_t(array.begin(ofRank)) * array.width(),
             size_t(array.partSize(ofRank)) * array.width()};
   }
   std::span<std::byte> received(int from) {
-    size_t bytes = size_t(array.partSize(rank)) * array.width();
-    return {incoming.data() + size_t(from - (from > rank)) * bytes, bytes};
+    size_t index = size_t(from - (from > rank));
+    return {buffer.data() + encodedBytes() + index * receivedBytes(), receivedBytes()};
+  }
+  /// Calls body(bytes) for each message that a part travels as, where it is or will be.
+  template <typename Body> void forEachRun(int ofRank, Body &&body) {
+    if (!isInPlace)
+      return body(encoded(ofRank));
+    array.forEachRun(array.begin(ofRank), array.begin(ofRank + 1),
+                     [&](std::byte *values, size_t bytes) { body(std::span(values, bytes)); });
   }
   template <typename Body> void forEachOther(Body &&body) const {
     for (int other = 0; other < ranks; ++other)
@@ -33,45 +47,52 @@ struct MessageSums::Sum {
         body(other);
   }
   void pack(int ofRank) {
-    array.encode(array.begin(ofRank), array.begin(ofRank + 1), part(ofRank).data());
+    if (!isInPlace)
+      array.encode(array.begin(ofRank), array.begin(ofRank + 1), encoded(ofRank).data());
   }
   void unpack(int ofRank) {
-    array.decode(array.begin(ofRank), array.begin(ofRank + 1), part(ofRank).data());
+    if (!isInPlace)
+      array.decode(array.begin(ofRank), array.begin(ofRank + 1), encoded(ofRank).data());
   }
   void addUp() {
     others.assign(size_t(ranks), {});
     forEachOther([&](int other) { others[size_t(other)] = received(other).data(); });
-    bool isSent = array.kind() == Kind::sum;
+    bool isEncoded = array.kind() == Kind::sum && !isInPlace;
     array.addUp(array.begin(rank), array.begin(rank + 1), others,
-                isSent ? part(rank).data() : nullptr);
+                isEncoded ? encoded(rank).data() : nullptr);
   }
 };
 
 MessageSums::MessageSums(Messages &messages) : messages(messages), transfers(messages) {}
 MessageSums::~MessageSums() = default;
 
-/// The spare sum with the smallest buffers that are large enough; else the one with the largest
-/// buffers.
-std::unique_ptr<MessageSums::Sum> MessageSums::takeSpare(size_t bytes) {
-  if (spare.empty())
-    return std::make_unique<Sum>();
-  auto isBetter = [&](const std::unique_ptr<Sum> &a, const std::unique_ptr<Sum> &b) {
-    size_t x = a->outgoing.capacity(), y = b->outgoing.capacity();
+/// The smallest spare buffer that is large enough; else the largest.
+std::vector<std::byte> MessageSums::takeSpare(size_t bytes) {
+  auto isBetter = [&](const std::vector<std::byte> &a, const std::vector<std::byte> &b) {
+    size_t x = a.capacity(), y = b.capacity();
     if ((x >= bytes) != (y >= bytes))
       return x >= bytes;
     return x >= bytes ? x < y : x > y;
   };
-  auto best = std::min_element(spare.begin(), spare.end(), isBetter);
-  std::unique_ptr<Sum> taken = std::move(*best);
-  spare.erase(best);
+  std::vector<std::byte> taken;
+  if (auto best = std::ranges::min_element(spare, isBetter); best != spare.end()) {
+    taken = std::move(*best);
+    spare.erase(best);
+  }
+  taken.resize(bytes);
   return taken;
 }
 
-Status MessageSums::send(Sum &sum, std::span<const std::byte> bytes, int to, int tag) {
-  if (bytes.empty())
-    return {};
-  sent += bytes.size();
-  return messages.send(bytes, to, tag, sum.requests);
+/// Sends a part of the array.
+Status MessageSums::send(Sum &sum, int part, int to, int tag) {
+  Status status;
+  sum.forEachRun(part, [&](std::span<const std::byte> bytes) {
+    if (!status.ok() || bytes.empty())
+      return;
+    sent += bytes.size();
+    status = messages.send(bytes, to, tag, sum.requests);
+  });
+  return status;
 }
 
 Status MessageSums::receive(Sum &sum, std::span<std::byte> bytes, int from, int tag) {
@@ -83,23 +104,21 @@ static int tagOf(uint64_t sum, bool isGathering) {
   return int(sum % (Messages::tags / 2 - 3)) * 2 + isGathering;
 }
 
+/// Below this many bytes per piece, messages cost more than copies into one message.
+static constexpr uint64_t worthAMessage = 16 << 10;
+
 Result<uint64_t> MessageSums::start(std::span<const Piece> pieces, const Exchange &exchange) {
   if (exchange.isTransfer())
     return transfers.start(pieces, exchange);
-  int64_t count = 0;
-  for (const Piece &piece : pieces)
-    count += piece.count;
-  size_t bytes = size_t(count) * SumArray::widthOnWire(exchange.type, exchange.wire);
-  std::unique_ptr<Sum> sum = takeSpare(bytes);
+  auto sum = std::make_unique<Sum>();
   sum->number = ++started;
   sum->array.assign(pieces, exchange, size());
   sum->rank = rank();
   sum->ranks = size();
   sum->isGathering = exchange.kind == Kind::gather;
-  sum->outgoing.resize(bytes);
-  size_t own = size_t(sum->array.partSize(rank())) * sum->array.width();
-  sum->incoming.resize(sum->isGathering ? 0 : own * size_t(size() - 1));
-  sum->requests.clear();
+  uint64_t bytes = uint64_t(sum->array.count()) * sum->array.width();
+  sum->isInPlace = sum->array.travelsAsIs() && bytes >= pieces.size() * worthAMessage;
+  sum->buffer = takeSpare(sum->bufferBytes());
   active.push_back(std::move(sum));
   Sum &begun = *active.back();
   if (begun.isGathering)
@@ -113,13 +132,18 @@ Status MessageSums::sendParts(Sum &sum) {
   Status status;
   int tag = tagOf(sum.number, false);
   sum.forEachOther([&](int other) {
-    if (status.ok())
-      status = receive(sum, sum.received(other), other, tag);
+    std::span<std::byte> room = sum.received(other);
+    // Message by message, as the other rank sends this rank's part.
+    sum.forEachRun(rank(), [&](std::span<std::byte> bytes) {
+      if (status.ok())
+        status = receive(sum, room.first(bytes.size()), other, tag);
+      room = room.subspan(bytes.size());
+    });
   });
   sum.forEachOther([&](int other) {
     sum.pack(other);
     if (status.ok())
-      status = send(sum, sum.part(other), other, tag);
+      status = send(sum, other, other, tag);
   });
   return status;
 }
@@ -128,10 +152,12 @@ Status MessageSums::sendSums(Sum &sum) {
   Status status;
   int tag = tagOf(sum.number, true);
   sum.forEachOther([&](int other) {
+    sum.forEachRun(other, [&](std::span<std::byte> bytes) {
+      if (status.ok())
+        status = receive(sum, bytes, other, tag);
+    });
     if (status.ok())
-      status = receive(sum, sum.part(other), other, tag);
-    if (status.ok())
-      status = send(sum, sum.part(rank()), other, tag);
+      status = send(sum, rank(), other, tag);
   });
   return status;
 }
@@ -156,7 +182,7 @@ Status MessageSums::advance(Sum &sum) {
     sum.forEachOther([&](int other) { sum.unpack(other); });
   sum.array.clearOthers(sum.rank);
   auto here = std::ranges::find(active, &sum, &std::unique_ptr<Sum>::get);
-  spare.push_back(std::move(*here));
+  spare.push_back(std::move(sum.buffer));
   active.erase(here);
   return {};
 }

@@ -24,7 +24,8 @@ public:
 /// Each rank sends 2 (n-1)/n of the array, and all ranks have the bits that the owner computed. A
 /// scatter is the first half only, a gather the second half only. Transfers are as in Transfers.h.
 ///
-/// Buffers are reused: a step that starts the same sums as the previous step allocates nothing.
+/// Large values that are not converted for the wire travel from and to their own memory. Buffers
+/// are reused: a step that starts the same sums as the previous step allocates none.
 class MessageSums final : public PolledSums {
 public:
   /// `messages` must outlive this object.
@@ -48,17 +49,18 @@ public:
 private:
   struct Sum;
 
-  std::unique_ptr<Sum> takeSpare(size_t bytes);
+  std::vector<std::byte> takeSpare(size_t bytes);
   Status advance(Sum &sum);
   Status sendParts(Sum &sum);
   Status sendSums(Sum &sum);
-  Status send(Sum &sum, std::span<const std::byte> bytes, int to, int tag);
+  Status send(Sum &sum, int part, int to, int tag);
   Status receive(Sum &sum, std::span<std::byte> bytes, int from, int tag);
   Status complete(Messages::Requests &requests);
 
   Messages &messages;
   Transfers transfers;
-  std::vector<std::unique_ptr<Sum>> active, spare;
+  std::vector<std::unique_ptr<Sum>> active;
+  std::vector<std::vector<std::byte>> spare; ///< buffers of ended sums
   uint64_t started = 0, sent = 0;
 };
 

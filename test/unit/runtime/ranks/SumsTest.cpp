@@ -55,27 +55,30 @@ protected:
   }
 };
 
+/// Small pieces, which travel together, and large ones, which travel from their own memory.
 TEST_P(SumsTest, AddsInTheOrderOfRanksOverAllPieces) {
   int count = ranks();
-  runRanks([&](Communicator &ranks) {
-    std::vector<test::RankValues<float>> arrays;
-    for (size_t size : {1, 2500, 0, 37})
-      arrays.push_back(valuesOf<float>(ranks, size));
-    std::vector<Piece> pieces;
-    for (auto &array : arrays) {
-      for (size_t i = 0; i < array.size(); ++i)
-        array[i] = valueOf(ranks.rank(), int64_t(i));
-      pieces.push_back({array.data(), int64_t(array.size())});
-    }
-    sum(ranks, pieces, GRADC_F32);
-    for (const auto &array : arrays)
-      for (size_t i = 0; i < array.size(); ++i) {
-        float expected = valueOf(0, int64_t(i));
-        for (int rank = 1; rank < count; ++rank)
-          expected += valueOf(rank, int64_t(i));
-        ASSERT_EQ(array[i], expected) << "rank " << ranks.rank() << " element " << i;
+  static const std::vector<size_t> small = {1, 2500, 0, 37}, large = {3, 20000, 0, 9001};
+  for (const std::vector<size_t> &sizes : {small, large})
+    runRanks([&](Communicator &ranks) {
+      std::vector<test::RankValues<float>> arrays;
+      for (size_t size : sizes)
+        arrays.push_back(valuesOf<float>(ranks, size));
+      std::vector<Piece> pieces;
+      for (auto &array : arrays) {
+        for (size_t i = 0; i < array.size(); ++i)
+          array[i] = valueOf(ranks.rank(), int64_t(i));
+        pieces.push_back({array.data(), int64_t(array.size())});
       }
-  });
+      sum(ranks, pieces, GRADC_F32);
+      for (const auto &array : arrays)
+        for (size_t i = 0; i < array.size(); ++i) {
+          float expected = valueOf(0, int64_t(i));
+          for (int rank = 1; rank < count; ++rank)
+            expected += valueOf(rank, int64_t(i));
+          ASSERT_EQ(array[i], expected) << "rank " << ranks.rank() << " element " << i;
+        }
+    });
 }
 
 TEST_P(SumsTest, AddsAllTypes) {
