@@ -82,6 +82,14 @@ def events(log, kind):
         return [event for event in map(json.loads, file) if event["event"] == kind]
 
 
+def read_safetensors(path):
+    """The type ("F32") and the bytes of each tensor, by name."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        body = file.read()
+    return {name: (tensor["dtype"], body[slice(*tensor["data_offsets"])]) for name, tensor in header.items() if name != "__metadata__"}
+
+
 def read_npy(data):
     """The shape and values of a .npy file's bytes."""
     end = 10 + struct.unpack("<H", data[8:10])[0]

@@ -3,7 +3,6 @@ checkpoint without averages starts them at its weights and says so.
 
     averages.py ROOT
 """
-import json
 import os
 import re
 import struct
@@ -12,7 +11,7 @@ import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars")]
-from bar import compile_spec, events, gradc, read_npy, run, scratch, write_mlp_job
+from bar import compile_spec, events, gradc, read_npy, read_safetensors, run, scratch, write_mlp_job
 
 folder = scratch()
 plain_spec = write_mlp_job(folder, (6, 8, 3), batch=4, batches=5)
@@ -41,12 +40,7 @@ def train(trainer, name, *options):
 def weights(*arguments):
     """The values of a safetensors export, by name."""
     gradc("export", *arguments, "-o", path("w.safetensors"))
-    with open(path("w.safetensors"), "rb") as file:
-        data = file.read()
-    size = struct.unpack("<Q", data[:8])[0]
-    header, values = json.loads(data[8:8 + size]), data[8 + size:]
-    return {name: struct.unpack(f"<{(t['data_offsets'][1] - t['data_offsets'][0]) // 4}f",
-                                values[t["data_offsets"][0]:t["data_offsets"][1]]) for name, t in header.items()}
+    return {name: struct.unpack(f"<{len(values) // 4}f", values) for name, (_, values) in read_safetensors(path("w.safetensors")).items()}
 
 
 def logits(trainer, checkpoint):

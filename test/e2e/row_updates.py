@@ -5,14 +5,13 @@ a batch ends early; the step's memory holds no gradient of a table; an index out
     row_updates.py
 """
 import array
-import json
 import os
 import random
 import re
 import subprocess
 
 from case import expect, folder, path
-from bar import BIN, events, gradc, program, run, write_npy
+from bar import BIN, events, gradc, program, read_safetensors, run, write_npy
 from onnx_writer import FLOAT, INT64, Model
 
 WORDS, PEOPLE, LENGTH, WIDTH, CLASSES, BATCH, ROWS = 3000, 90, 5, 19, 4, 6, 32
@@ -74,10 +73,7 @@ def compiled(name, updates, *options):
 def weights(trainer, run_folder, **how):
     """The bytes of each tensor after a run."""
     gradc("export", trainer, "--checkpoint", run_folder, "-o", path("w.safetensors"), **how)
-    with open(path("w.safetensors"), "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        body = file.read()
-    return {name: body[slice(*entry["data_offsets"])] for name, entry in header.items() if name != "__metadata__"}
+    return {name: values for name, (_, values) in read_safetensors(path("w.safetensors")).items()}
 
 
 def train(trainer, *options, name="whole", **how):

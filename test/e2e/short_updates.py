@@ -3,12 +3,11 @@
     short_updates.py
 """
 import os
-import random
-import struct
 
 from case import expect, path
 from bar import DIGITS, events, gradc
-from onnx_writer import BFLOAT16, FLOAT, FLOAT16, Model
+from linear_digits import save
+from onnx_writer import BFLOAT16, FLOAT, FLOAT16
 
 # Of f16's and bf16's rounding of parameters, activations and gradients.
 WITHIN = {FLOAT16: 1e-3, BFLOAT16: 5e-3}
@@ -28,20 +27,6 @@ data {{
 }}
 steps: 20
 """
-
-
-def save(kind):
-    numbers = random.Random(3)
-    model = Model("linear", opset=18)
-    x = model.input("x", FLOAT, ["N", 8, 8])
-    flat = model.node("Flatten", [x], ["flat"], "flatten", axis=1)
-    # Multiples of 1/64, which all types have.
-    values = [numbers.randint(-8, 8) / 64 for _ in range(640)]
-    data = b"".join(struct.pack("<f", value)[2:] for value in values) if kind == BFLOAT16 else None
-    weight = model.initializer("weight", kind, [64, 10], None if data else values, data=data)
-    narrow = model.node("Cast", [flat], ["narrow"], "narrow", to=kind)
-    model.output(model.node("MatMul", [narrow, weight], ["logits"], "classify"), kind, ["N", 10])
-    model.save(path("model.onnx"))
 
 
 def losses(kind, optimizer, more):

@@ -11,7 +11,7 @@ import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(ROOT, "test/bars"))
-from bar import events, gradc, report, run, scratch, write_mlp_job
+from bar import events, gradc, read_safetensors, report, run, scratch, write_mlp_job
 
 folder = scratch()
 spec = write_mlp_job(folder, (6, 8, 3), 4, 6)
@@ -43,13 +43,8 @@ def train(name, log, steps, *options):
 def weights(log, steps):
     """The parameters of the checkpoint after the given number of steps."""
     gradc("export", path("watched"), "--checkpoint", path(f"{log}.run"), "-o", path("weights.safetensors"))
-    with open(path("weights.safetensors"), "rb") as file:
-        data = file.read()
-    size = struct.unpack("<Q", data[:8])[0]
-    header, found = data[8:8 + size].decode(), {}
-    for name, begin, end in re.findall(r'"([^"]+)":\s*{[^}]*"data_offsets":\s*\[(\d+),\s*(\d+)\]', header):
-        found[name] = struct.unpack(f"<{(int(end) - int(begin)) // 4}f", data[8 + size + int(begin):8 + size + int(end)])
-    return found
+    return {name: struct.unpack(f"<{len(values) // 4}f", values)
+            for name, (_, values) in read_safetensors(path("weights.safetensors")).items()}
 
 
 def norm(values):

@@ -41,14 +41,6 @@ protected:
     std::memcpy(bytes.data() + bytes.size() - 8, &value, 8);
   }
 
-  /// The offset of the name of the state `ballast`.
-  static size_t ballastIn(const Bytes &bytes) {
-    Bytes name = bytesOf(std::vector<char>{'b', 'a', 'l', 'l', 'a', 's', 't', 0});
-    auto found = std::search(bytes.begin(), bytes.end(), name.begin(), name.end());
-    EXPECT_NE(found, bytes.end());
-    return size_t(found - bytes.begin());
-  }
-
   std::string path;
   std::unique_ptr<Session> session;
   TrainPosition position = {12, {2, 16}, 43, 7, {}};
@@ -140,24 +132,40 @@ TEST_F(CheckpointTest, OfAnotherModel) {
             "checkpoint '" + path + "' is of another model: it lacks state 'v' of f32[4]");
 }
 
-TEST_F(CheckpointTest, SlotsOf16BitsAreWidened) {
-  make({.ballast = 4});
-  session = std::move(*Session::create(artifact, {1, ""}));
-  write();
-  // As earlier versions wrote slots of bf16 parameters: behind the name are half as many bytes.
-  Bytes bytes = readFile(path);
-  size_t at = ballastIn(bytes);
-  ASSERT_LT(at, bytes.size());
-  auto put = [&](size_t offset, auto value) {
+/// A checkpoint whose slot `ballast` of four floats the tests change.
+class ChangedCheckpointTest : public CheckpointTest {
+protected:
+  void SetUp() override {
+    CheckpointTest::SetUp();
+    make({.ballast = 4});
+    session = std::move(*Session::create(artifact, {1, ""}));
+    write();
+    bytes = readFile(path);
+    Bytes name = bytesOf(std::vector<char>{'b', 'a', 'l', 'l', 'a', 's', 't', 0});
+    auto found = std::search(bytes.begin(), bytes.end(), name.begin(), name.end());
+    ASSERT_NE(found, bytes.end());
+    at = size_t(found - bytes.begin());
+  }
+  template <typename T> void put(size_t offset, T value) {
     std::memcpy(bytes.data() + offset, &value, sizeof value);
-  };
+  }
+  void save() {
+    reseal(bytes);
+    writeFile(path, bytes);
+  }
+
+  Bytes bytes;
+  size_t at = 0; ///< of the slot's name
+};
+
+TEST_F(ChangedCheckpointTest, SlotsOf16BitsAreWidened) {
+  // As earlier versions wrote slots of bf16 parameters: behind the name are half as many bytes.
   bytes.erase(bytes.begin() + ptrdiff_t(at) + 16, bytes.begin() + ptrdiff_t(at) + 24);
   put(16, uint64_t(bytes.size())); // of the file
   put(at - 32, uint32_t(GRADC_BF16));
   put(at - 16, uint64_t(8)); // of the state
   put(at + 8, uint64_t(0x3f80'c000'0080'7f80));
-  reseal(bytes);
-  writeFile(path, bytes);
+  save();
 
   auto checkpoint = Checkpoint::open(path);
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
@@ -175,23 +183,13 @@ TEST_F(CheckpointTest, SlotsOf16BitsAreWidened) {
       std::equal(narrow.bytes.begin(), narrow.bytes.end(), bytes.begin() + ptrdiff_t(at) + 8));
 }
 
-TEST_F(CheckpointTest, AveragesOfAnotherTypeAreNotExported) {
-  make({.ballast = 4});
-  session = std::move(*Session::create(artifact, {1, ""}));
-  write();
-  Bytes bytes = readFile(path);
-  size_t at = ballastIn(bytes);
-  ASSERT_LT(at, bytes.size());
-  auto put = [&](size_t offset, auto value) {
-    std::memcpy(bytes.data() + offset, &value, sizeof value);
-  };
+TEST_F(ChangedCheckpointTest, AveragesOfAnotherTypeAreNotExported) {
   put(at - 28, uint32_t(GRADC_STATE_AVERAGE));
   put(at - 20, uint32_t(5)); // letters of the name
   std::memcpy(bytes.data() + at, "w.ema\0\0", 8);
   auto exported = [&](gradc_dtype type) {
     put(at - 32, uint32_t(type));
-    reseal(bytes);
-    writeFile(path, bytes);
+    save();
     auto checkpoint = Checkpoint::open(path);
     EXPECT_TRUE(checkpoint.ok()) << checkpoint.status().message();
     auto weights = checkpoint->weights();
