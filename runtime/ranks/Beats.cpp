@@ -126,7 +126,7 @@ bool Beats::isGone(size_t rank) const {
 
 /// The lowest remaining rank reports the lost ranks.
 void Beats::judge(Clock::time_point now) {
-  if (hasLost() || isSilenceExpected)
+  if (hasLost())
     return;
   size_t count = states.size(), own = size_t(messages.rank());
   std::vector<bool> isMissing(count);
@@ -140,7 +140,8 @@ void Beats::judge(Clock::time_point now) {
   for (size_t rank = 0; rank < count; ++rank) {
     const State &state = states[rank];
     double silent = std::chrono::duration<double>(now - state.heardAt).count();
-    isMissing[rank] = isMissing[rank] || (rank != own && silent > 0.9 * stall);
+    bool isSilent = rank != own && !isSilenceExpected && silent > 0.9 * stall;
+    isMissing[rank] = isMissing[rank] || isSilent;
     if (!state.heard.failure)
       continue;
     isMissing[rank] = false;

@@ -47,7 +47,8 @@ public:
   Status lost();
   /// Number of ranks that this rank knows to be missing.
   int lostRanks() const { return missing.load(); }
-  /// From now on silence is not a loss: all ranks have announced that they are at their end.
+  /// From now on silence is not a loss: all ranks have announced that they are at their end. The
+  /// end of a process still is one, since MPI lets none end before all ranks have left.
   void expectSilence();
   /// Tells the other ranks that this rank stops, either because a rank is lost or for a reason that
   /// this rank reports itself. Returns once they know, or after one second.
