@@ -18,7 +18,7 @@ enum class Code {
   doesNotFit = 5,
   signal = 128 ///< plus the number of the signal that ended the program
 };
-/// What a shell reports for a program that the signal has ended.
+/// The exit code that shells report for a program ended by this signal.
 inline Code codeOfSignal(int signal) { return Code(int(Code::signal) + signal); }
 
 class [[nodiscard]] Status {

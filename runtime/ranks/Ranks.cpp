@@ -171,9 +171,9 @@ Status MpiRanks::progress() {
 
 Status MpiRanks::leave(int code) {
   Status together = Status(Code(code), "");
-  constexpr int signalled =
-      128; // after a signal all ranks end after the same step, and rank 0 writes a checkpoint
-  if (code == 0 || code > signalled || endsTogether)
+  // After a signal all ranks end after the same step, and rank 0 writes a checkpoint.
+  bool isSignalled = code > int(Code::signal);
+  if (code == 0 || isSignalled || endsTogether)
     together = agree({}, {});
   if (together.ok()) {
     beats->expectSilence();

@@ -30,7 +30,7 @@ struct CompileArguments {
   int expectNoneForSpec() const;
 
 private:
-  /// Those of `add`, and the file.
+  /// The options that `add` has declared, and the file argument.
   std::vector<const CLI::Option *> accepted;
 };
 
