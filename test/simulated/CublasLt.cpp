@@ -16,8 +16,13 @@ namespace {
 
 enum Status { success = 0, invalidValue = 7, notSupported = 15 };
 enum { computeF32 = 68, typeF32 = 0 };
-enum { epilogueRelu = 2, epilogueBias = 4, epilogueGelu = 32, epilogueGeluGrad = 64 };
-enum { epilogueAux = 128 };
+enum {
+  epilogueRelu = 2,
+  epilogueBias = 4,
+  epilogueGelu = 32,
+  epilogueGeluGrad = 64,
+  epilogueAux = 128
+};
 enum { preferWorkspace = 1, preferAlignmentA = 5, preferAlignmentD = 8 };
 constexpr uint64_t algorithmMark = 0x6c74616c676f;
 
