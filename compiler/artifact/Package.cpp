@@ -1,33 +1,20 @@
 // Appends an artifact to a prelinked runner, without a linker or compiler.
 #include "compiler/artifact/Artifact.h"
 #include "runtime/include/gradc/artifact.h"
+#include "runtime/include/gradc/files.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <string>
 
 using namespace mlir;
 
 namespace gradc {
-
-/// The file that the path leads to if it is a symbolic link, whether or not there is one yet. Of
-/// links in a circle, one is returned. Like AtomicFile of the runtime, which may not be
-/// included here.
-static std::string behindLinks(StringRef path) {
-  std::filesystem::path file(path.str());
-  std::error_code error;
-  for (int left = 40; left > 0; --left) { // as many as the system follows
-    std::filesystem::path link = std::filesystem::read_symlink(file, error);
-    if (error)
-      break;
-    file = file.parent_path() / link; // an absolute link replaces the folder
-  }
-  return file.string();
-}
 
 llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable) {
   // Renaming over a device or a pipe would replace it.
@@ -40,7 +27,9 @@ llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts, bool executable
   if (executable)
     mode |= llvm::sys::fs::all_exe;
   // Renaming over a link would replace it instead of the file that it leads to.
-  std::string target = behindLinks(path);
+  char *behind = gradc_behind_links(path.str().c_str());
+  std::string target = behind;
+  std::free(behind);
   auto temporary = llvm::sys::fs::TempFile::create(target + ".%%%%%%", mode);
   if (!temporary)
     return temporary.takeError();

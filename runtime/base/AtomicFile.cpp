@@ -2,6 +2,7 @@
 #include "runtime/base/AtomicFile.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/include/gradc/files.h"
 
 #include <cerrno>
 #include <climits>
@@ -116,3 +117,7 @@ Status AtomicFile::commit(bool isDurable) {
 }
 
 } // namespace gradc::runtime
+
+char *gradc_behind_links(const char *path) {
+  return strdup(gradc::runtime::AtomicFile::behindLinks(path).c_str());
+}
