@@ -37,6 +37,24 @@ static std::string describe(Location location) {
   return "";
 }
 
+/// What `printedErrors` returns.
+static nlohmann::json &errors() {
+  static nlohmann::json list = nlohmann::json::array();
+  return list;
+}
+
+const nlohmann::json &printedErrors() { return errors(); }
+
+static nlohmann::json toJson(Diagnostic &diagnostic) {
+  nlohmann::json json;
+  json["message"] = diagnostic.str();
+  if (std::string where = describe(diagnostic.getLocation()); !where.empty())
+    json["where"] = where;
+  for (Diagnostic &note : diagnostic.getNotes())
+    json["notes"].push_back(toJson(note));
+  return json;
+}
+
 static void print(Diagnostic &diagnostic) {
   const char *kind = "note";
   switch (diagnostic.getSeverity()) {
@@ -61,6 +79,8 @@ Console::Console(MLIRContext &context) : context(context) {
   context.printOpOnDiagnostic(false);
   handler = context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
     print(diagnostic);
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      errors().push_back(toJson(diagnostic));
     return success();
   });
 }
@@ -69,6 +89,7 @@ Console::~Console() { context.getDiagEngine().eraseHandler(handler); }
 
 int fail(Code code, const llvm::Twine &message) {
   llvm::errs() << "gradc: error: " << runtime::printable(message.str()) << "\n";
+  errors().emplace_back()["message"] = message.str();
   return exitCode(code);
 }
 

@@ -36,6 +36,10 @@ Status toStatus(llvm::Error error);
 int fail(llvm::Error error);
 int failToWrite(llvm::StringRef file, llvm::Error error);
 
+/// All errors printed so far, in order: an array of objects with a `message`, `where` (the file and
+/// line, or the node) if that is known, and `notes` of the same form if there are any.
+const nlohmann::json &printedErrors();
+
 /// Prints indented JSON. Bytes that are not UTF-8, as names of files may have, are replaced.
 void printAsJson(const nlohmann::json &value);
 

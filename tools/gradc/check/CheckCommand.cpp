@@ -109,7 +109,14 @@ void addCheck(CLI::App &app, Runner &run) {
   arguments->add(*command);
   arguments->oneBucket = true;
   command->add_flag("--json", *json, "print JSON");
-  command->callback([=, &run] { run = [=] { return check(*arguments, *json); }; });
+  command->callback([=, &run] {
+    run = [=] {
+      int code = check(*arguments, *json);
+      if (code && *json)
+        printAsJson({{"supported", false}, {"errors", printedErrors()}});
+      return code;
+    };
+  });
 }
 
 } // namespace gradc
