@@ -14,6 +14,9 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
+#include <limits>
+#include <set>
+
 using namespace mlir;
 
 namespace gradc {
@@ -44,7 +47,7 @@ void CompileArguments::add(CLI::App &command, const char *what) {
       ->type_name("MB");
   CLI::Option *several =
       command
-          .add_option("--buckets", options.buckets,
+          .add_option("--buckets", buckets,
                       "of a model: also separate code for up to this many rows (default: 1)")
           ->allow_extra_args(false)
           ->delimiter(',')
@@ -111,6 +114,20 @@ void CompileArguments::takeEnvironment() {
         targets.push_back(target.str());
 }
 
+/// The numbers of rows that --buckets names, each once, in rising order.
+static Result<std::vector<int64_t>> readBuckets(llvm::ArrayRef<std::string> buckets) {
+  std::set<int64_t> sizes;
+  for (const std::string &text : buckets) {
+    int64_t rows; // CLI11 would read a number beyond int64_t as the largest
+    if (llvm::StringRef(text).getAsInteger(10, rows) || rows < 1)
+      return Status(Code::usage, "expected --buckets from 1 to " +
+                                     std::to_string(std::numeric_limits<int64_t>::max()) +
+                                     " rows, found " + text);
+    sizes.insert(rows);
+  }
+  return std::vector<int64_t>(sizes.begin(), sizes.end());
+}
+
 int CompileArguments::finish() {
   takeEnvironment();
   options.cacheDirectory = cacheFolder();
@@ -122,13 +139,12 @@ int CompileArguments::finish() {
                                    " MiB, found " + *memoryBudgetMb);
     options.memoryBudget = budget << 20;
   }
+  auto rowsOfBuckets = readBuckets(buckets);
+  if (!rowsOfBuckets)
+    return fail(rowsOfBuckets.status());
+  options.buckets = std::move(*rowsOfBuckets);
   if (options.buckets.empty() && !oneBucket)
     options.buckets = {1};
-  llvm::sort(options.buckets);
-  options.buckets.erase(llvm::unique(options.buckets), options.buckets.end());
-  if (!options.buckets.empty() && options.buckets.front() < 1)
-    return fail(Code::usage, "expected --buckets of 1 row or more, found " +
-                                 llvm::Twine(options.buckets.front()));
   for (const std::string &text : shapes) {
     auto [name, dims] = llvm::StringRef(text).split('=');
     if (options.shapes.count(name.str()))

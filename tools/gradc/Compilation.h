@@ -12,7 +12,7 @@ namespace gradc {
 /// The options of all commands that compile.
 struct CompileArguments {
   std::string file;
-  std::vector<std::string> shapes, targets;
+  std::vector<std::string> shapes, targets, buckets;
   std::optional<std::string> memoryBudgetMb;
   bool oneBucket = false; ///< an entry for the largest batch alone
   CompileOptions options;
@@ -22,8 +22,8 @@ struct CompileArguments {
            const char *what = "an ONNX model (.onnx), a training spec or a module (.mlir)");
   /// Takes the targets from GRADC_TARGET if there is no --target.
   void takeEnvironment();
-  /// Reads shapes and targets, and creates the dump folder. Returns 0, or an exit code after
-  /// printing the error.
+  /// Reads shapes, targets and buckets, and creates the dump folder. Returns 0, or an exit code
+  /// after printing the error.
   int finish();
   /// Refuses options that an artifact or a spec would ignore. Returns like `finish`.
   int expectNoneForArtifact() const;
