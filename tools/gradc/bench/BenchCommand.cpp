@@ -171,7 +171,8 @@ int benchInput(Settings &settings) {
   return exitCode(Code::ok);
 }
 
-/// Refuses to write the trace over a file that is read.
+/// Refuses to write the trace over a file that is read now or was read by the artifact's
+/// compilation.
 int expectTraceIsNew(const Settings &settings, Compilation &compilation) {
   const std::string &file = settings.compile.file;
   std::vector<std::string> read = {file};
@@ -182,7 +183,7 @@ int expectTraceIsNew(const Settings &settings, Compilation &compilation) {
   } else if (auto artifact = Artifact::open(file)) {
     Config spec = Config::job(**artifact);
     std::string folders[] = {std::string(spec.string("directory"))};
-    llvm::append_range(read, filesOfJob(spec, folders));
+    llvm::append_range(read, filesToKeep(spec, folders, /*program=*/file));
   }
   return expectNoneOf(settings.bench.trace, read);
 }
