@@ -4,6 +4,7 @@
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
 
 #include <numeric>
@@ -183,7 +184,7 @@ private:
 
 struct AlignSteps : impl::AlignStepsBase<AlignSteps> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (auto function : functionsOf(getOperation())) {
       SmallVector<ScanOp> scans;
       function.walk<WalkOrder::PreOrder>([&](ScanOp scan) { scans.push_back(scan); });
       StepAligner aligner(StepRows(function, scans), scans);

@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Control.h"
+#include "passes/entry/Functions.h"
 #include "passes/training/StepAttributes.h"
 
 using namespace mlir;
@@ -181,7 +182,7 @@ private:
 
 struct AssignStages : impl::AssignStagesBase<AssignStages> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (auto function : functionsOf(getOperation())) {
       auto stages = function->getAttrOfType<IntegerAttr>(stagesName);
       if (!stages)
         continue;

@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "dialects/grad/CastElements.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
 #include "passes/training/Averages.h"
 #include "passes/training/TrainedStates.h"
@@ -110,7 +111,7 @@ void AverageWeights::runOnOperation() {
   symbols = &table;
   averages.clear();
   SmallVector<func::FuncOp> others;
-  for (auto function : module.getOps<func::FuncOp>()) {
+  for (auto function : gradc::functionsOf(module)) {
     if (function->removeAttr(gradc::watchName))
       continue; // it observes the weights that train
     if (!function->hasAttr("grad.average"))

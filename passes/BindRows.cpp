@@ -3,6 +3,7 @@
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
 #include "passes/training/StepAttributes.h"
 #include "runtime/include/gradc/entries.h"
@@ -24,9 +25,10 @@ constexpr StringLiteral exactName = "grad.exact", saidName = "grad.said",
 /// The entry that this one is a bucket of; null if it is not a bucket.
 func::FuncOp largestOf(func::FuncOp function) {
   size_t at = function.getSymName().rfind(GRADC_ROWS_INFIX);
-  return at == StringRef::npos ? func::FuncOp()
-                               : function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
-                                     function.getSymName().take_front(at));
+  if (at == StringRef::npos)
+    return {};
+  auto module = function->getParentOfType<ModuleOp>();
+  return withBody(module.lookupSymbol<func::FuncOp>(function.getSymName().take_front(at)));
 }
 
 /// The argument that holds the number of rows.
@@ -257,7 +259,7 @@ struct BindRows : impl::BindRowsBase<BindRows> {
     twins.clear();
     said.clear();
     compareBuckets(module);
-    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    for (auto function : llvm::to_vector(functionsOf(module))) {
       if (llvm::is_contained(twins, function))
         continue;
       std::optional<Entry> entry = Entry::of(function);
@@ -269,7 +271,7 @@ struct BindRows : impl::BindRowsBase<BindRows> {
         judgeEntry(module, function);
     }
     if (judge)
-      for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+      for (auto function : llvm::to_vector(functionsOf(module)))
         if (func::FuncOp largest = largestOf(function); largest && batchOf(function))
           judgeBucket(function, largest);
     for (func::FuncOp twin : twins)
@@ -304,7 +306,7 @@ private:
 
   /// Runs right after import, before equal ops diverge in entries with few rows.
   void compareBuckets(ModuleOp module) {
-    for (auto bucket : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    for (auto bucket : llvm::to_vector(functionsOf(module))) {
       func::FuncOp largest = largestOf(bucket);
       std::optional<Entry> entry = largest ? Entry::of(largest) : std::nullopt;
       if (!entry || !batchOf(bucket) || bucket->hasAttr(comparedName))

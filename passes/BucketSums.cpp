@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/NodeOrder.h"
 
 using namespace mlir;
@@ -95,7 +96,7 @@ struct BucketSums : impl::BucketSumsBase<BucketSums> {
   using BucketSumsBase::BucketSumsBase;
 
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : functionsOf(getOperation()))
       function.walk([&](Block *block) {
         if (!block->getOps<CollectiveOpInterface>().empty())
           Bucketing(*block, bytes).run();

@@ -4,6 +4,7 @@
 #include "dialects/grad/Build.h"
 #include "passes/distribution/DataParallel.h"
 #include "passes/distribution/MicroBatches.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
 #include "passes/training/Clipping.h"
 #include "passes/training/Reach.h"
@@ -108,7 +109,7 @@ void BuildStep::runOnOperation() {
   SmallVector<std::pair<func::FuncOp, gradc::UpdateRule>> steps;
   DenseSet<StringAttr> trained;
   DenseMap<StringAttr, gradc::Reach> unreached;
-  for (auto function : module.getOps<func::FuncOp>()) {
+  for (auto function : gradc::functionsOf(module)) {
     if (!function->hasAttr(updateRuleName))
       continue;
     FailureOr<gradc::UpdateRule> rule = gradc::UpdateRule::parse(function);

@@ -4,6 +4,7 @@
 #include "dialects/grad/Build.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/entry/NodeOrder.h"
 #include "passes/kernel/KernelTable.h"
@@ -30,7 +31,7 @@ public:
       : module(module), symbols(module), kernels(module, symbols), states(module, symbols, level) {}
 
   void run() {
-    auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    auto functions = llvm::to_vector(functionsOf(module));
     for (StateStorage &storage : states.all())
       createBuffers(storage);
     for (auto function : functions)

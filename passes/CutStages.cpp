@@ -5,6 +5,7 @@
 #include "dialects/grad/Control.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/distribution/StageGraph.h"
+#include "passes/entry/Functions.h"
 #include "passes/training/StepAttributes.h"
 #include "runtime/include/gradc/entries.h"
 
@@ -166,7 +167,7 @@ private:
 
 struct CutStages : impl::CutStagesBase<CutStages> {
   void runOnOperation() override {
-    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
+    for (auto function : llvm::to_vector(functionsOf(getOperation())))
       if (auto stages = function->getAttrOfType<IntegerAttr>(stagesName)) {
         function->removeAttr(stagesName);
         if (failed(cut(function, stages.getInt())))

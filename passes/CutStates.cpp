@@ -3,6 +3,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/NodeOrder.h"
 #include "passes/training/TrainedStates.h"
 
@@ -35,7 +36,7 @@ public:
         primaries[symbols.lookup(buffer.getState())] = buffer;
     if (failed(findStates()))
       return failure();
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : functionsOf(module))
       if (!function.front().getOps<CollectiveOpInterface>().empty()) // others fill slots whole
         function.walk([&](exec::LaunchOp launch) { findWriter(launch); });
     for (auto [writer, state] : writers)
@@ -48,7 +49,7 @@ public:
     for (auto buffer : module.getOps<exec::BufferOp>())
       if (auto owner = symbols.lookup(buffer.getState())->getAttrOfType<FlatSymbolRefAttr>(cutName))
         buffer.setCutAttr(nameOf(owner));
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : functionsOf(module))
       function.walk([&](CollectiveOpInterface collective) { tell(collective); });
     return success();
   }

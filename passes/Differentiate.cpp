@@ -4,6 +4,7 @@
 
 #include "dialects/grad/Backward.h"
 #include "dialects/grad/Build.h"
+#include "passes/entry/Functions.h"
 #include "passes/training/Reach.h"
 
 namespace gradc {
@@ -43,7 +44,7 @@ static SmallVector<GradientOp> nextRequests(func::FuncOp function) {
 
 void Differentiate::runOnOperation() {
   reported.clear();
-  for (auto function : getOperation().getOps<func::FuncOp>())
+  for (auto function : gradc::functionsOf(getOperation()))
     while (true) {
       SmallVector<GradientOp> requests = nextRequests(function);
       if (requests.empty())

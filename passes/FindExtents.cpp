@@ -3,6 +3,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
+#include "passes/entry/Functions.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -20,13 +21,13 @@ struct FindExtents : impl::FindExtentsBase<FindExtents> {
     for (auto kernel : module.getOps<exec::KernelOp>())
       variants[kernel.getSymNameAttr()];
     // Launches in entries with a fixed number of rows keep the kernel unchanged.
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : functionsOf(module))
       if (!function->hasAttr(rowsName))
         function.walk([&](exec::LaunchOp launch) {
           variants[launch.getKernelAttr().getAttr()].try_emplace(ArrayAttr(),
                                                                  launch.getKernelAttr());
         });
-    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+    for (auto function : llvm::to_vector(functionsOf(module)))
       if (function->hasAttr(rowsName) && failed(walk(function)))
         return signalPassFailure();
   }

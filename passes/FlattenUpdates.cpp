@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/kernel/KernelTable.h"
 #include "passes/training/TrainedStates.h"
@@ -29,7 +30,7 @@ public:
   explicit Flattener(ModuleOp module) : module(module), symbols(module), kernels(module, symbols) {}
 
   void run() {
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : functionsOf(module))
       for (auto launch : llvm::to_vector(function.getOps<exec::LaunchOp>()))
         if (llvm::any_of(launch.getResults(), [&](Value v) { return isDivided(v); }))
           flatten(launch);

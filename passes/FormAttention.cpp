@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
 #include "passes/raise/CausalMask.h"
 #include "passes/raise/Match.h"
@@ -270,7 +271,7 @@ struct FormAttention : impl::FormAttentionBase<FormAttention> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (auto function : module.getOps<func::FuncOp>()) {
+    for (auto function : functionsOf(module)) {
       if (function->hasAttr("grad.precision"))
         continue; // products in 16 bits are separate kernels
       SmallVector<SoftmaxOp> found(function.getOps<SoftmaxOp>());

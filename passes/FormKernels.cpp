@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Build.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/graph/ScanEdit.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/kernel/KernelTable.h"
@@ -117,7 +118,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     unsigned counter = 0;
-    for (auto function : module.getOps<func::FuncOp>()) {
+    for (auto function : functionsOf(module)) {
       function.walk<WalkOrder::PreOrder>([](Operation *op) {
         if (isa<IfOp, ScanOp>(op)) // the ops whose regions contain kernels
           sinkReads(op);
@@ -127,7 +128,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
       constantsToStates(function, counter);
     }
     Outliner outliner(module);
-    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+    for (auto function : llvm::to_vector(functionsOf(module)))
       for (Block *block : blocksOf(function)) {
         const exec::KernelLimits &limits = exec::kernelLimits(cuda);
         FailureOr<std::vector<Cluster>> clusters = formClusters(*block, limits);

@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/entry/NodeOrder.h"
 #include "passes/kernel/Clusters.h"
@@ -298,7 +299,7 @@ struct GroupLaunches : impl::GroupLaunchesBase<GroupLaunches> {
     cutSums(module, *level, symbols);
     Merger merger(module, symbols);
     llvm::SetVector<exec::KernelOp> merged;
-    for (auto function : module.getOps<func::FuncOp>()) {
+    for (auto function : functionsOf(module)) {
       for (Group &group : Grouper(function, *level, symbols).run()) {
         for (LaunchOp member : group.members)
           merged.insert(symbols.lookup<exec::KernelOp>(member.getKernel()));

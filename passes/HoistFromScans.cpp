@@ -4,6 +4,7 @@
 #include "dialects/grad/Control.h"
 #include "dialects/grad/OverSteps.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/graph/ScanEdit.h"
 #include "passes/training/StepAttributes.h"
 
@@ -336,7 +337,7 @@ struct HoistFromScans : impl::HoistFromScansBase<HoistFromScans> {
   using HoistFromScansBase::HoistFromScansBase;
 
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (auto function : functionsOf(getOperation())) {
       SmallVector<ScanOp> scans; // inner ones first: ops that leave them may leave outer ones, too
       function.walk([&](ScanOp scan) { scans.push_back(scan); });
       for (ScanOp scan : scans)

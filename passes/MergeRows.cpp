@@ -5,6 +5,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
+#include "passes/entry/Functions.h"
 #include "passes/kernel/KernelTable.h"
 #include "passes/kernel/MergedDims.h"
 #include "passes/kernel/Outline.h"
@@ -168,7 +169,7 @@ struct MergeRows : impl::MergeRowsBase<MergeRows> {
     if (products.empty())
       return;
     SymbolTable symbols(module);
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : functionsOf(module))
       if (function->hasAttr(rowsName)) {
         FailureOr<ExtentAnalysis> analysis = analyzeEntry(function, symbols);
         if (failed(analysis))

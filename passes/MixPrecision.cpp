@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Grad.h"
+#include "passes/entry/Functions.h"
 #include "passes/graph/StorageCasts.h"
 #include "passes/kernel/Outline.h"
 
@@ -154,14 +155,14 @@ struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
   void runOnOperation() override {
     // Replace gradient requests in the loss first: once a target is stored in 16 bits, a request
     // would not find its readers.
-    bool asks = llvm::any_of(getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
+    bool asks = llvm::any_of(gradc::functionsOf(getOperation()), [](func::FuncOp function) {
       return function->hasAttr(precisionName) && !function.getOps<GradientOp>().empty();
     });
     OpPassManager differentiate(ModuleOp::getOperationName());
     differentiate.addPass(gradc::createDifferentiate());
     if (asks && failed(runPipeline(differentiate, getOperation())))
       return signalPassFailure();
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : gradc::functionsOf(getOperation()))
       if (failed(mix(function)))
         return signalPassFailure();
   }

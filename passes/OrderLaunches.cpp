@@ -3,6 +3,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/memory/DelayedLaunches.h"
 
 #include <set>
@@ -223,7 +224,7 @@ private:
 struct OrderLaunches : impl::OrderLaunchesBase<OrderLaunches> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (auto function : functionsOf(getOperation())) {
       SmallVector<Block *> blocks{&function.front()};
       function.walk([&](Operation *op) {
         if (op != function && isNode(op))

@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/kernel/CostModel.h"
 #include "passes/kernel/KernelTable.h"
@@ -107,7 +108,7 @@ struct PackFactors : impl::PackFactorsBase<PackFactors> {
     if (level->isCuda()) // GPU kernels read no pairs
       return;
     Packer packer(getOperation(), *level);
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : functionsOf(getOperation()))
       function.walk([&](Block *block) { packer.pack(*block); });
     packer.eraseUnused();
   }

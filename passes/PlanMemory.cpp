@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/PlannedEntry.h"
 #include "passes/kernel/Outline.h"
 #include "passes/memory/CutStates.h"
@@ -123,7 +124,7 @@ private:
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
+    for (auto function : llvm::to_vector(functionsOf(getOperation())))
       if (failed(Emitter(symbols, function).run()))
         return signalPassFailure();
   }

@@ -1,5 +1,6 @@
 // Raises what exporters decompose to the composites of the dialect. The forms are in `raise/`.
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
 #include "passes/raise/Match.h"
 
@@ -27,7 +28,7 @@ ExtentAnalysis extentsOf(func::FuncOp function) {
 /// 3. The driver removes ops without readers.
 struct RaiseComposites : impl::RaiseCompositesBase<RaiseComposites> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (auto function : functionsOf(getOperation())) {
       if (function.getOps<grad::BroadcastOp>().empty())
         continue;
       ExtentAnalysis extents = extentsOf(function);

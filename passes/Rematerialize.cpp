@@ -1,6 +1,7 @@
 // Keeps the memory of each entry within a budget by recomputing results.
 #include "dialects/exec/Exec.h"
 #include "passes/Passes.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/memory/Placement.h"
 #include "passes/memory/Recomputation.h"
@@ -32,7 +33,7 @@ struct Rematerialize : impl::RematerializeBase<Rematerialize> {
       left -= int64_t(buffer.getBytes());
     SymbolTable symbols(module);
     CostModel costs(*level);
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : functionsOf(module))
       if (failed(reduce(function, std::max<int64_t>(0, left), symbols, costs)))
         return signalPassFailure();
   }

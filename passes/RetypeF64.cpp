@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "dialects/grad/CastElements.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
 #include "runtime/include/gradc/roles.h"
 
@@ -126,7 +127,7 @@ struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
     });
     for (KeepBits &bits : kept)
       bits.restore();
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : gradc::functionsOf(getOperation()))
       keepNumbers(function);
   }
 };

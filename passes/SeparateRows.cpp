@@ -2,6 +2,7 @@
 #include "dialects/grad/Control.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/entry/PlannedEntry.h"
 #include "passes/entry/Ports.h"
@@ -110,9 +111,9 @@ struct SeparateRows : impl::SeparateRowsBase<SeparateRows> {
     if (level->isCuda())
       return;
     SymbolTable symbols(getOperation());
-    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+    for (auto function : llvm::to_vector(functionsOf(getOperation()))) {
       std::string name = (function.getSymName() + GRADC_ROWS_INFIX "1").str();
-      auto oneRow = symbols.lookup<func::FuncOp>(name);
+      func::FuncOp oneRow = withBody(symbols.lookup<func::FuncOp>(name));
       if (!oneRow || !keepsRowsApart(function))
         continue;
       FailureOr<ExtentAnalysis> extents = analyzeEntry(function, symbols);

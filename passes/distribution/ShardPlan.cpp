@@ -4,6 +4,7 @@
 #include "dialects/grad/Build.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "passes/entry/Extents.h"
+#include "passes/entry/Functions.h"
 #include "passes/training/Updates.h"
 
 using namespace mlir;
@@ -84,7 +85,7 @@ static bool isUpdatedInParts(ModuleOp module, StateOp state) {
   };
   if (state->hasAttr(updateRuleName))
     return isElementwise(state);
-  return llvm::all_of(module.getOps<func::FuncOp>(), [&](func::FuncOp function) {
+  return llvm::all_of(functionsOf(module), [&](func::FuncOp function) {
     return !function->hasAttr(updateRuleName) || isElementwise(function);
   });
 }

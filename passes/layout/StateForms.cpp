@@ -2,6 +2,7 @@
 #include "passes/layout/StateForms.h"
 
 #include "dialects/exec/Exec.h"
+#include "passes/entry/Functions.h"
 #include "passes/entry/NodeOrder.h"
 #include "passes/layout/OperandLayout.h"
 
@@ -16,16 +17,16 @@ StateForms::StateForms(ModuleOp module, const SymbolTable &symbols, const exec::
     index[state.getSymName()] = storages.size();
     storages.emplace_back().state = state;
   }
-  for (auto function : module.getOps<func::FuncOp>())
+  for (auto function : functionsOf(module))
     for (auto write : function.getOps<WriteOp>())
       written.insert({function, write.getStateAttr()});
-  for (auto function : module.getOps<func::FuncOp>())
+  for (auto function : functionsOf(module))
     function.walk([&](Operation *op) { note(op); });
   for (StateStorage &storage : storages) {
     putPrimaryFirst(storage);
     dropMirrorsOfOneRun(storage);
   }
-  for (auto function : module.getOps<func::FuncOp>())
+  for (auto function : functionsOf(module))
     function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
 }
 
