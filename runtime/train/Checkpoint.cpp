@@ -47,6 +47,23 @@ bool isCastable(gradc_dtype from, gradc_dtype to) {
          (isShortFloat(from) && to == GRADC_F32);
 }
 
+/// For example "f32[4, 3]".
+std::string typeOf(uint32_t dtype, std::span<const int64_t> shape) {
+  std::string type = findDataType(dtype)->name;
+  for (size_t d = 0; d < shape.size(); ++d)
+    type += text(d ? ", " : "[", shape[d]);
+  return type + (shape.empty() ? "" : "]");
+}
+
+/// Whether a tensor of that type and shape has so many bytes.
+bool hasBytes(uint32_t dtype, std::span<const int64_t> shape, uint64_t bytes) {
+  uint64_t expected = findDataType(dtype)->bytes;
+  for (int64_t dim : shape)
+    if (dim < 0 || __builtin_mul_overflow(expected, uint64_t(dim), &expected))
+      return false;
+  return expected == bytes;
+}
+
 constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 /// Whether a checkpoint contains the state: everything that training changes, and the model's other
@@ -264,12 +281,15 @@ Status Checkpoint::parse() {
                          gradc_state_kind(record->kind),
                          {reinterpret_cast<const int64_t *>(shape), record->rank},
                          {data, size_t(record->bytes)}});
+    State &last = theStates.back();
+    if (!hasBytes(last.dtype, last.shape, last.bytes.size()))
+      return failed("is damaged: state '", last.name, "' is ", typeOf(last.dtype, last.shape),
+                    ", but has ", last.bytes.size(), " bytes");
     // Earlier versions had them in the type of their parameter.
-    if (State &last = theStates.back();
-        isShortFloat(last.dtype) &&
+    if (isShortFloat(last.dtype) &&
         (last.kind == GRADC_STATE_SLOT || last.kind == GRADC_STATE_AVERAGE))
       last = last.as(GRADC_F32);
-    std::string_view stateName = theStates.back().name;
+    std::string_view stateName = last.name;
     auto *values = reinterpret_cast<const double *>(data);
     for (auto [prefix, state] : {std::pair(dataPrefix, &thePosition.dataState),
                                  std::pair(runPrefix, &thePosition.runState)})
@@ -285,12 +305,6 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
   auto isOther = [&](uint32_t kind, const auto &...why) {
     return Status::error(text("checkpoint '", path, "' is of another ",
                               kind == GRADC_STATE_SLOT ? "optimizer" : "model", why...));
-  };
-  auto typeOf = [](uint32_t dtype, std::span<const int64_t> shape) {
-    std::string type = findDataType(dtype)->name;
-    for (size_t d = 0; d < shape.size(); ++d)
-      type += text(d ? ", " : "[", shape[d]);
-    return type + (shape.empty() ? "" : "]");
   };
 
   // The states decide, not the model hash: a checkpoint fits an artifact of another compiler

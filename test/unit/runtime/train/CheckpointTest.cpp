@@ -183,6 +183,22 @@ TEST_F(ChangedCheckpointTest, SlotsOf16BitsAreWidened) {
       std::equal(narrow.bytes.begin(), narrow.bytes.end(), bytes.begin() + ptrdiff_t(at) + 8));
 }
 
+TEST_F(ChangedCheckpointTest, BytesOfAnotherShapeAreNamed) {
+  auto errorOf = [&](gradc_dtype type, int64_t dim) {
+    put(at - 32, uint32_t(type));
+    put(at - 8, dim);
+    save();
+    return openError();
+  };
+  std::string who = "checkpoint '" + path + "' is damaged: state 'ballast' is ";
+  EXPECT_EQ(errorOf(GRADC_F32, 5), who + "f32[5], but has 16 bytes");
+  EXPECT_EQ(errorOf(GRADC_BF16, 4), who + "bf16[4], but has 16 bytes");
+  EXPECT_EQ(errorOf(GRADC_F32, -4), who + "f32[-4], but has 16 bytes");
+  EXPECT_EQ(errorOf(GRADC_F32, (int64_t(1) << 62) + 4), // the product exceeds 64 bits
+            who + "f32[4611686018427387908], but has 16 bytes");
+  EXPECT_EQ(errorOf(GRADC_F32, 4), "opened");
+}
+
 TEST_F(ChangedCheckpointTest, AveragesOfAnotherTypeAreNotExported) {
   put(at - 28, uint32_t(GRADC_STATE_AVERAGE));
   put(at - 20, uint32_t(5)); // letters of the name
