@@ -258,6 +258,7 @@ struct BindRows : impl::BindRowsBase<BindRows> {
     ModuleOp module = getOperation();
     twins.clear();
     said.clear();
+    refused.clear();
     compareBuckets(module);
     for (auto function : llvm::to_vector(functionsOf(module))) {
       if (llvm::is_contained(twins, function))
@@ -330,7 +331,13 @@ private:
   }
 
   /// Reports an entry that ranks cannot share, because each rank has a different part of the batch.
+  /// What is wrong with the entry is wrong with its twins, too.
   void refuseRanks(func::FuncOp function) {
+    StringRef entry = function.getSymName();
+    entry.consume_back(GRADC_TAIL_SUFFIX);
+    entry.consume_back(GRADC_WATCH_SUFFIX);
+    if (!refused.insert(entry).second)
+      return;
     function.emitError("expected entry \"")
         << function.getSymName()
         << "\" to take any number of rows, since `distribution` gives each "
@@ -347,7 +354,7 @@ private:
   }
 
   SmallVector<func::FuncOp> twins; ///< to erase: another entry takes their rows
-  llvm::StringSet<> said;
+  llvm::StringSet<> said, refused; ///< reasons; entries without the suffixes of twins
 };
 
 } // namespace

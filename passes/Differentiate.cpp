@@ -25,7 +25,8 @@ private:
   void answer(MutableArrayRef<GradientOp> requests);
   void report(Operation *op, ValueRange targets);
 
-  DenseSet<Operation *> reported;
+  /// By node: an entry and its twins, such as that for a smaller last batch, have the same ops.
+  DenseSet<std::pair<Location, OperationName>> reported;
 };
 
 } // namespace
@@ -60,7 +61,7 @@ void Differentiate::runOnOperation() {
 }
 
 void Differentiate::report(Operation *op, ValueRange targets) {
-  if (!reported.insert(op).second)
+  if (!reported.insert({op->getLoc(), op->getName()}).second)
     return;
   InFlightDiagnostic error = op->emitOpError("has no gradient");
   DenseSet<Value> sources(op->operand_begin(), op->operand_end());

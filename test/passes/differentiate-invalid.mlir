@@ -27,3 +27,22 @@ func.func @parameter(%lr: tensor<f32>, %go: tensor<i1>) -> tensor<4xf32> {
   %2 = grad.gradient %1 wrt %w : tensor<f32>, tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+// An op of two entries, a step and its twin for a smaller last batch, is reported once.
+
+// expected-error @unknown {{'grad.sgd' op has no gradient}}
+// expected-note @+1 {{needed for the gradient with respect to input "x"}}
+func.func @train(%x: tensor<4xf32> {grad.name = "x"}, %g: tensor<4xf32>, %lr: tensor<f32>, %go: tensor<i1>) -> tensor<4xf32> {
+  %0 = grad.sgd %x, %g, %lr, %go : tensor<4xf32>, tensor<f32> loc("fc1")
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+func.func @train.tail(%x: tensor<3xf32> {grad.name = "x"}, %g: tensor<3xf32>, %lr: tensor<f32>, %go: tensor<i1>) -> tensor<3xf32> {
+  %0 = grad.sgd %x, %g, %lr, %go : tensor<3xf32>, tensor<f32> loc("fc1")
+  %1 = grad.reduce_sum %0 dims [0] : tensor<3xf32>
+  %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<3xf32>
+  return %2 : tensor<3xf32>
+}
