@@ -406,7 +406,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(decideTraining(*imported, import.states, spec, groups, entries)))
     return failure();
   // Before regularizers use the parameters.
-  LogicalResult checked = checkParameters(*imported, import.states, model);
+  LogicalResult checked = checkParameters(*imported, import.states, model, adapters);
   if (failed(addRegularizers(*imported, import.states, spec)))
     return failure();
   LogicalResult grouped = groups.apply(*imported, import.states);

@@ -4,6 +4,7 @@
 #include "compiler/import/ParameterChecks.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -24,11 +25,17 @@ static std::optional<double> commonValue(ElementsAttr initial) {
   return values.size() > 1 ? std::optional(values.getFloat(0)) : std::nullopt;
 }
 
-static LogicalResult refuseF64(const Imported &imported, const OnnxModel &model) {
-  std::vector<std::string> names;
-  for (const Verdict &verdict : imported.verdicts)
-    if (verdict.trains && StringRef(verdict.type).starts_with("f64"))
-      names.push_back(verdict.initializer);
+static LogicalResult refuseF64(const Imported &imported, const OnnxModel &model,
+                               ArrayRef<Adapter> adapters) {
+  llvm::SetVector<StringRef> names;
+  for (const Verdict &verdict : imported.verdicts) {
+    if (!verdict.trains || !StringRef(verdict.type).starts_with("f64"))
+      continue;
+    const Adapter *adapter = llvm::find_if(adapters, [&](const Adapter &one) {
+      return one.down == verdict.initializer || one.up == verdict.initializer;
+    });
+    names.insert(adapter == adapters.end() ? StringRef(verdict.initializer) : adapter->weight);
+  }
   if (names.empty())
     return success();
   auto error = emitError(model.nameLoc(names.front()))
@@ -88,8 +95,9 @@ static LogicalResult refuseMerged(const Imported &imported, const States &states
 }
 
 LogicalResult gradc::checkParameters(const Imported &imported, const States &states,
-                                     const OnnxModel &model) {
-  LogicalResult f32 = refuseF64(imported, model), own = refuseMerged(imported, states, model);
+                                     const OnnxModel &model, ArrayRef<Adapter> adapters) {
+  LogicalResult f32 = refuseF64(imported, model, adapters),
+                own = refuseMerged(imported, states, model);
   return success(succeeded(f32) && succeeded(own));
 }
 

@@ -4,17 +4,18 @@
 
 #include "compiler/import/Import.h"
 #include "compiler/import/onnx/States.h"
+#include "compiler/import/transfer/Adapters.h"
 
 namespace gradc {
 
 /// Refuses the following, and names the exporter's option that helps:
-/// - parameters in f64: training computes in f32;
+/// - parameters in f64: training computes in f32. Of adapters, the weight is named;
 /// - a parameter with one value everywhere that several nodes use: exporters merge the ones and
 ///   zeros of a fresh model, which would then train as one. Such a parameter passes if the same
 ///   nodes also share another parameter, as in a layer that is applied repeatedly, or if the spec's
 ///   `trainable` names it.
 mlir::LogicalResult checkParameters(const Imported &imported, const States &states,
-                                    const OnnxModel &model);
+                                    const OnnxModel &model, llvm::ArrayRef<Adapter> adapters);
 
 /// Fails, with the reasons, if no initializer trains.
 mlir::LogicalResult expectTraining(llvm::ArrayRef<Verdict> verdicts, const OnnxModel &model);
