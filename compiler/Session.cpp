@@ -211,12 +211,14 @@ void cutToExtents(std::vector<Port> &outputs, std::vector<HostTensor> &results) 
   }
 }
 
-/// A tensor always has an address, even without elements.
-static SmallVector<const void *> addresses(ArrayRef<HostTensor> tensors) {
+const void *addressOf(ArrayRef<char> bytes) {
   static constexpr char nothing = 0;
-  return llvm::map_to_vector(tensors, [](const HostTensor &tensor) -> const void * {
-    return tensor.size() ? tensor.bytes().data() : &nothing;
-  });
+  return bytes.empty() ? &nothing : bytes.data();
+}
+
+static SmallVector<const void *> addresses(ArrayRef<HostTensor> tensors) {
+  return llvm::map_to_vector(tensors,
+                             [](const HostTensor &tensor) { return addressOf(tensor.bytes()); });
 }
 
 /// In the entry's order; null for the number of rows.

@@ -26,6 +26,9 @@ public:
 mlir::RankedTensorType tensorType(mlir::MLIRContext &context, gradc_dtype dtype,
                                   llvm::ArrayRef<int64_t> shape);
 
+/// The address of a tensor's elements for the runtime, which wants one even if there are none.
+const void *addressOf(llvm::ArrayRef<char> bytes);
+
 /// A tensor that an entry takes or returns.
 struct Port {
   std::string name;

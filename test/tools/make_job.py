@@ -31,6 +31,8 @@ def write(name, values, shape):
 
 write("batch.npy", array.array("f", (numbers.gauss(0, 1) for _ in range(24))), (4, 6))
 write("narrow.npy", array.array("f", [0.5] * 20), (4, 5))
+write("empty.npy", array.array("f"), (0, 6))
+write("flat.npy", array.array("f"), (4, 0))
 def save(name, data):
     with open(os.path.join(folder, name), "wb") as file:
         file.write(data)

@@ -29,8 +29,6 @@ readAll(llvm::ArrayRef<std::string> inputs,
     auto value = read(path.str());
     if (!value)
       return value.status();
-    if (value->getType().getNumElements() == 0)
-      return Status::invalid("input \"" + name.str() + "\": " + path.str() + " is empty");
     tensors.emplace(name.str(), std::move(*value));
   }
   return tensors;

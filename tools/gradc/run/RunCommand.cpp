@@ -211,7 +211,7 @@ int runCompiled(const Settings &settings, mlir::MLIRContext &context, CompiledSe
   llvm::SmallVector<void *> to;
   std::vector<HostTensor> results;
   for (const TensorView &input : *inputs)
-    from.push_back(input.bytes.data());
+    from.push_back(addressOf(input.bytes));
   for (const Port &port : outputs)
     results.emplace_back(port.type);
   for (HostTensor &result : results)

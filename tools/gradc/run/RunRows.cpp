@@ -84,7 +84,7 @@ Status runRows(mlir::MLIRContext &context, CompiledSession &session, uint32_t en
     llvm::SmallVector<void *> to;
     for (auto [port, input] : llvm::zip_equal(ports, inputs)) {
       int64_t row = port.batched ? bytesOf(port.type) / batch : 0;
-      from.push_back(input.bytes.data() + begin * row);
+      from.push_back(addressOf(input.bytes.drop_front(begin * row)));
       seen += count * row;
     }
     for (auto &output : outputs)
