@@ -1,5 +1,6 @@
 // x times a gate, which is a function of x alone: GELU in both forms, SiLU, and Mish.
 #include "passes/raise/Match.h"
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -176,8 +177,8 @@ bool isPositivePart(Value value, Value x) {
   if (auto relu = value.getDefiningOp<ReluOp>())
     return relu.getOperand() == x;
   if (auto clamp = value.getDefiningOp<ClampOp>())
-    return clamp.getOperand() == x && clamp.getLow().isZero() && clamp.getHigh().isInfinity() &&
-           !clamp.getHigh().isNegative();
+    return clamp.getOperand() == x && clamp.getLow().isZero() &&
+           clamp.getHigh().convertToDouble() >= double(std::numeric_limits<float>::max());
   auto larger = value.getDefiningOp<MaxOp>();
   return larger && numberOf(otherOperand(larger, x)) == 0.0;
 }

@@ -184,10 +184,11 @@ static LogicalResult importClip(Node &n) {
     return failure();
   bool isFloat = isa<FloatType>(n.element(0));
   std::optional<double> low, high;
-  if (n.has("min") && n.opset() < 11)
-    low = n.real("min", 0);
-  if (n.has("max") && n.opset() < 11)
-    high = n.real("max", 0);
+  if (n.opset() < 11) { // whatever the element type
+    constexpr double largest = std::numeric_limits<float>::max();
+    low = n.real("min", -largest);
+    high = n.real("max", largest);
+  }
   for (unsigned i : {1u, 2u}) {
     if (!n.operand(i))
       continue;

@@ -12,7 +12,7 @@ namespace {
 using Shape = OneNode::Shape;
 constexpr float inf = std::numeric_limits<float>::infinity();
 /// TensorProto's numbers of types.
-enum { UINT8 = 2, INT8 = 3, INT64 = 7, BOOL = 9 };
+enum { UINT8 = 2, INT8 = 3, INT64 = 7, BOOL = 9, FLOAT16 = 10, DOUBLE = 11 };
 
 class CompositionTest : public OneNodeTest {};
 
@@ -34,6 +34,23 @@ TEST_F(CompositionTest, HyperbolicFunctionsReachTheEndsOfTheRange) {
   expect(of("Asin", {-1, 1, 0.5}), {3}, {-1.5707963, 1.5707963, 0.5235988});
   expect(of("Acos", {-1, 1, 0.5}), {3}, {3.1415927, 0, 1.0471976});
   expect(of("Atan", {-inf, inf, 1}), {3}, {-1.5707963, 1.5707963, 0.7853982});
+}
+
+/// Up to opset 10, limits are attributes, whose defaults are the largest f32 numbers.
+TEST_F(CompositionTest, ClipLimitsByDefaultToTheRangeOfF32) {
+  constexpr float largest = std::numeric_limits<float>::max();
+  auto of = [](int64_t opset, int32_t type = 1) {
+    return OneNode("Clip", opset).input({4}, {-inf, -5, 5, inf}, type);
+  };
+  for (int64_t opset : {6, 10}) {
+    expect(of(opset), {4}, {-largest, -5, 5, largest});
+    expect(of(opset).set("min", 1.0), {4}, {1, 1, 5, largest});
+    expect(of(opset).set("max", 1.0), {4}, {-largest, -5, 1, 1});
+    expect(of(opset).set("min", -1.0).set("max", 1.0), {4}, {-1, -1, 1, 1});
+  }
+  expect(of(6, DOUBLE), {4}, {-largest, -5, 5, largest});
+  expect(of(6, FLOAT16), {4}, {-inf, -5, 5, inf}); // which has no such numbers
+  expect(of(11), {4}, {-inf, -5, 5, inf});
 }
 
 TEST_F(CompositionTest, ShiftsAndBitsOfSignedNumbers) {
