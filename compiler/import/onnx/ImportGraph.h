@@ -95,6 +95,9 @@ public:
   importSubgraph(const onnx::GraphProto &graph, mlir::Block &block,
                  llvm::ArrayRef<GraphValue> inputs,
                  llvm::SmallVectorImpl<mlir::Value> *captured = nullptr);
+  /// The same for the types of the results alone: the run computes nothing of the subgraph.
+  mlir::FailureOr<llvm::SmallVector<GraphValue>> importUnused(const onnx::GraphProto &graph,
+                                                              llvm::ArrayRef<GraphValue> inputs);
   const onnx::GraphProto &getGraph() const { return scope->graph; }
 
   /// The tensors of the sequence with that name, or null if there is none.

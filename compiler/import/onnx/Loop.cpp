@@ -319,10 +319,8 @@ private:
         return n.error() << "carries a sequence, or a tensor whose shape changes, and the loops "
                             "of the model have more than "
                          << maxIterations << " iterations together; more are not written out";
-      SmallVector<GraphValue> inputs{{asDeclared(n.expr(number(i)), 0), std::nullopt},
-                                     {proceed, std::nullopt}};
-      llvm::append_range(inputs, carried);
-      auto results = n.getEntry().importSubgraph(graph, *n.builder().getInsertionBlock(), inputs);
+      auto results = n.getEntry().importSubgraph(graph, *n.builder().getInsertionBlock(),
+                                                 inputsOf(i, proceed, carried));
       if (failed(results))
         return failure();
       proceed = results->front().tensor;
@@ -333,10 +331,37 @@ private:
         if (failed(addStep(steps, (*results)[1 + carriedCount + k], carriedCount + k)))
           return failure();
     }
-    for (const SmallVector<GraphValue> &steps : stacks) {
-      if (steps.empty())
-        return n.error() << "stacks nothing: the shape of its stacked values is not known";
+    if (!stacks.empty() && stacks.front().empty())
+      return stackNothing(proceed, std::move(carried));
+    for (const SmallVector<GraphValue> &steps : stacks)
       carried.push_back(stacked(steps));
+    return setGraphValues(n, carried);
+  }
+
+  /// The values of the graph's inputs in iteration `i`.
+  SmallVector<GraphValue> inputsOf(int64_t i, Value proceed, ArrayRef<GraphValue> carried) {
+    SmallVector<GraphValue> inputs{{asDeclared(n.expr(number(i)), 0), std::nullopt},
+                                   {proceed, std::nullopt}};
+    llvm::append_range(inputs, carried);
+    return inputs;
+  }
+
+  /// The results of no iteration. What a first one would stack tells the types of the stacks.
+  LogicalResult stackNothing(Value proceed, SmallVector<GraphValue> carried) {
+    ScopedDiagnosticHandler explain(n.loc().getContext(), [](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        diagnostic.attachNote() << "no iteration runs, but a first one would tell the shapes of "
+                                   "what the loop stacks";
+      return failure();
+    });
+    auto results = n.getEntry().importUnused(graph, inputsOf(0, proceed, carried));
+    if (failed(results))
+      return failure();
+    for (const GraphValue &step : llvm::drop_begin(*results, 1 + carriedCount)) {
+      if (!step.tensor)
+        return n.error() << "a sequence cannot be stacked";
+      HostTensor none(stackType(step.tensor.getType(), 0));
+      carried.push_back({constant(n.builder(), n.loc(), none), std::nullopt, step.narrow});
     }
     return setGraphValues(n, carried);
   }

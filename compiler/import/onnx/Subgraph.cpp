@@ -218,6 +218,16 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
   return results;
 }
 
+FailureOr<SmallVector<GraphValue>> EntryImport::importUnused(const onnx::GraphProto &graph,
+                                                             ArrayRef<GraphValue> inputs) {
+  size_t checks = countIndexChecks();
+  auto updates = statistics;
+  auto results = importSubgraph(graph, *builder.getInsertionBlock(), inputs);
+  dropIndexChecks(checks);
+  statistics = std::move(updates);
+  return results;
+}
+
 SmallVector<Value> EntryImport::indexChecksIn(const Block &region) const {
   SmallVector<Value> values;
   for (const IndexCheck &check : indexChecks)

@@ -53,6 +53,39 @@ TEST_F(UnrollTest, AConditionOfTheRunIsNone) {
   expectFails(model(growing("op_type: 'IsNaN' input: 'x'")), {"carries f32 [1] at first"});
 }
 
+/// A loop that stacks what an op makes of the list that it carries, which grows.
+std::string stacking(const char *trips, const char *condition, const char *op = "Neg") {
+  return x +
+         "initializer { name: 'none' data_type: 7 int64_data: 0 } "
+         "initializer { name: 'no' data_type: 9 int32_data: 0 } "
+         "node { op_type: 'Loop' input: '" +
+         std::string(trips) + "' input: '" + condition +
+         "' input: 'x' output: 'last' output: 'y' "
+         "  attribute { name: 'body' type: 5 g { "
+         "    input { name: 'i' } input { name: 'go' } input { name: 'v' } "
+         "    node { op_type: 'Concat' input: 'v' input: 'x' output: 'w' "
+         "      attribute { name: 'axis' type: 2 i: 0 } } "
+         "    node { op_type: 'Identity' input: 'go' output: 'goes' } "
+         "    node { op_type: '" +
+         op +
+         "' input: 'w' output: 's' } "
+         "    output { name: 'goes' } output { name: 'w' } output { name: 's' } } } } "
+         "output { name: 'last' } ";
+}
+
+TEST_F(UnrollTest, ALoopOfNoIterationStacksNothing) {
+  for (auto [trips, condition] :
+       {std::pair("none", ""), std::pair("none", "yes"), std::pair("", "no")}) {
+    OneNode one = model(stacking(trips, condition));
+    one.data = {{7}};
+    expect(one, {1}, {7}, 0);
+    expect(one, {0, 2}, {}, 1);
+    EXPECT_EQ(count<mlir::grad::NegOp>(one), 0);
+  }
+  expectFails(model(stacking("none", "", "Unknown")), {"Unknown is not supported"});
+  EXPECT_NE(everything().find("no iteration runs, but a first one would tell"), std::string::npos);
+}
+
 TEST_F(UnrollTest, ALoopThatNeverEndsIsRefused) {
   expectFails(model(x + "node { op_type: 'SequenceEmpty' output: 's' } "
                         "node { op_type: 'Loop' input: '' input: 'yes' input: 's' output: 't' "
