@@ -1,7 +1,7 @@
 // Collects the figures of a planned module.
 #include "compiler/Plan.h"
 
-#include "compiler/artifact/CollectiveKind.h"
+#include "compiler/artifact/Kinds.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/HostTensor.h"
 #include "passes/entry/ModuleLevel.h"

@@ -2,8 +2,8 @@
 #include "compiler/artifact/Artifact.h"
 
 #include "compiler/artifact/Blob.h"
-#include "compiler/artifact/CollectiveKind.h"
 #include "compiler/artifact/Job.h"
+#include "compiler/artifact/Kinds.h"
 #include "compiler/artifact/LibraryCall.h"
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Blocks.h"
@@ -119,7 +119,7 @@ private:
         state.shards = uint64_t((*shard)[2]);
         state.runs = uint64_t(op.getShardRuns());
       }
-      state.kind = uint32_t(op.getKind());
+      state.kind = stateKind(op.getKind());
       writeInitial(op, state);
       std::vector<gradc_artifact_place> places;
       if (isExported(op))
@@ -311,7 +311,7 @@ private:
 
   gradc_artifact_slice writeSlice(exec::SliceAttr slice, exec::PanelAttr layout) {
     gradc_artifact_slice s{};
-    s.space = uint32_t(slice.getSpace());
+    s.space = spaceOf(slice.getSpace());
     s.index = slice.getIndex();
     s.offset = slice.getOffset();
     s.bytes = exec::layoutBytes(slice.getType(), layout);

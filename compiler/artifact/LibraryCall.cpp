@@ -1,6 +1,7 @@
 // Converts a kernel's library call to the artifact's struct.
 #include "compiler/artifact/LibraryCall.h"
 
+#include "compiler/artifact/Kinds.h"
 #include "passes/kernel/LibraryForm.h"
 
 using namespace mlir;
@@ -20,8 +21,8 @@ gradc_artifact_call gradc::libraryCall(exec::KernelOp op) {
   exec::LibraryAttr library = op.getLibraryAttr();
   LibraryGeometry geometry = libraryGeometry(op);
   gradc_artifact_call call{};
-  call.role = uint32_t(library.getRole());
-  call.epilogue = uint32_t(library.getEpilogue());
+  call.role = libraryRole(library.getRole());
+  call.epilogue = epilogueOf(library.getEpilogue());
   unsigned results = op.getBlock().getNumArguments();
   call.bias = library.hasBias() ? uint32_t(library.getOperands()[2]) : GRADC_NONE;
   call.kept = library.isGeluGrad() ? uint32_t(library.getOperands()[2])
