@@ -5,8 +5,19 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 using namespace gradc::runtime;
+
+/// The kernel writes a newline in a path as \012, which the name of another file may be.
+static std::string withNewlines(std::string path) {
+  constexpr std::string_view escape = "\\012";
+  if (access(path.c_str(), F_OK) == 0)
+    return path;
+  for (size_t at = 0; (at = path.find(escape, at)) != path.npos;)
+    path.replace(at, escape.size(), "\n");
+  return path;
+}
 
 Result<std::string> gradc::runtime::findOwnFile() {
   auto address = reinterpret_cast<uintptr_t>(&findOwnFile);
@@ -29,5 +40,5 @@ Result<std::string> gradc::runtime::findOwnFile() {
   std::fclose(maps);
   if (path.empty())
     return Status::error("cannot find the file that this code was loaded from");
-  return path;
+  return withNewlines(std::move(path));
 }
