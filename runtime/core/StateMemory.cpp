@@ -4,9 +4,14 @@
 #include "runtime/base/Text.h"
 #include "runtime/core/Shards.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace gradc::runtime {
+
+static bool isAllZero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
 
 StateMemory::~StateMemory() { (void)device.synchronize(); } // pending launches may use the memory
 
@@ -29,7 +34,7 @@ Status StateMemory::fill(bool onlyConstants) {
   std::unique_lock<std::mutex> lock = std::move(filling);
   if (shared)
     return {};
-  Status filled = writeInitial(onlyConstants);
+  Status filled = writeInitial(onlyConstants, /*isZero=*/true);
   if (filled.ok())
     filled = device.synchronize(); // other sessions read the block without waiting for this device
   if (filled.ok() && !onlyConstants && !ranks) {
@@ -118,7 +123,7 @@ Status StateMemory::write(uint32_t state, const void *value) {
   return division ? division->scatter(state, value) : store.write(state, value);
 }
 
-Status StateMemory::writeInitial(bool onlyConstants) {
+Status StateMemory::writeInitial(bool onlyConstants, bool isZero) {
   constexpr uint64_t releasedBytes = 1 << 20; // a larger value is not kept twice
   std::vector<std::byte> filled;
   auto states = artifact.states();
@@ -127,6 +132,9 @@ Status StateMemory::writeInitial(bool onlyConstants) {
       continue;
     std::span<const std::byte> initial = artifact.bytes(states[i].initial);
     const void *value = initial.data();
+    // Every layout of zeros is zeros.
+    if (isZero && states[i].splat && isAllZero(initial))
+      continue;
     if (states[i].splat) {
       filled.resize(states[i].tensor.bytes);
       for (size_t at = 0; at < filled.size(); at += initial.size())

@@ -37,8 +37,8 @@ public:
   /// Must be called first, except for `setRanks`. Fails if the device is out of memory. Blocks
   /// other sessions of the artifact in this function until `fill` has returned.
   Status allocate();
-  /// Writes the artifact's initial values, or only those of constants. Memory that is not written
-  /// is never touched and thus not committed.
+  /// Writes the artifact's initial values, or only those of constants. Memory that is not written,
+  /// or is to hold zeros, is not touched and thus not committed.
   Status fill(bool onlyConstants);
   /// The addresses of the level's buffers, in the level's order.
   std::span<std::byte *const> buffers() const { return store.buffers(); }
@@ -53,12 +53,13 @@ public:
   Status read(uint32_t state, void *out);
   Status write(uint32_t state, const void *value);
   /// Resets all states to the artifact's initial values.
-  Status reset() { return writeInitial(/*onlyConstants=*/false); }
+  Status reset() { return writeInitial(/*onlyConstants=*/false, /*isZero=*/false); }
 
 private:
   /// The division that divides the state; null: this session has the whole state.
   StateDivision *divisionOf(uint32_t state) const;
-  Status writeInitial(bool onlyConstants);
+  /// `isZero` says that the memory is new, and so holds zeros.
+  Status writeInitial(bool onlyConstants, bool isZero);
 
   const Artifact &artifact;
   const gradc_artifact_level &level;

@@ -4,6 +4,9 @@
 #include "runtime/base/Text.h"
 #include "runtime/core/Shards.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace gradc::runtime {
 
 const gradc_artifact_entry *StateStore::findEntry(const char *what, uint32_t state) const {
@@ -69,11 +72,24 @@ Status StateStore::read(uint32_t state, void *out) {
                 : device.fetch(out, primary(state), storedBytes(record(state)));
 }
 
+/// Threads of the host share a large copy, and the system's work for pages that are new.
+static Status copyIn(Device &device, std::byte *to, const void *value, uint64_t bytes) {
+  constexpr uint64_t piece = uint64_t(4) << 20;
+  if (!device.sharesHostMemory() || bytes < 2 * piece)
+    return device.copyIn(to, value, bytes);
+  auto from = static_cast<const std::byte *>(value);
+  device.forEach(int64_t((bytes + piece - 1) / piece), [&](unsigned, int64_t i) {
+    uint64_t begin = uint64_t(i) * piece;
+    std::memcpy(to + begin, from + begin, std::min(piece, bytes - begin));
+  });
+  return {};
+}
+
 Status StateStore::write(uint32_t state, const void *value) {
   const gradc_artifact_entry *pack = storage[state].pack;
   std::vector<void *> ignored(pack ? pack->outputs.count : 0);
   return pack ? run(*pack, {&value, 1}, ignored)
-              : device.copyIn(primary(state), value, storedBytes(record(state)));
+              : copyIn(device, primary(state), value, storedBytes(record(state)));
 }
 
 void StateStore::keepOnly(uint32_t state, uint64_t begin, uint64_t end) {
