@@ -6,6 +6,15 @@
 
 namespace gradc::runtime {
 
+static constexpr std::string_view plateauRule = "plateau", stoppingRule = "early_stopping",
+                                  bestRule = "best";
+
+/// The key of a rule's state. It names the metric, because the best value of one metric cannot be
+/// compared with values of another.
+static std::string keyOf(std::string_view rule, const Improvement &improvement) {
+  return text(rule, " by ", improvement.direction(), ' ', improvement.metric());
+}
+
 EvaluationWatch::EvaluationWatch(const Job &job, Plateau *plateau) : plateau(plateau) {
   if (job.best || job.evaluationData) // if absent, the metric is the loss
     bestMetric.emplace(job.best, Improvement::Threshold());
@@ -49,26 +58,35 @@ std::string EvaluationWatch::bestText() const {
 RunState EvaluationWatch::state() const {
   RunState state;
   if (plateau)
-    state["plateau"] = plateau->state();
+    state[keyOf(plateauRule, plateau->rule())] = plateau->state();
   if (stopping)
-    state["early_stopping"] = stopping->state();
+    state[keyOf(stoppingRule, *stopping)] = stopping->state();
   if (bestMetric) {
-    state["best"] = bestMetric->state();
-    state["best"].push_back(double(theBestStep));
+    std::vector<double> &best = state[keyOf(bestRule, *bestMetric)] = bestMetric->state();
+    best.push_back(double(theBestStep));
   }
   return state;
 }
 
 void EvaluationWatch::restore(const RunState &state) {
-  auto find = [&](const char *name) {
-    auto found = state.find(name);
+  auto find = [&](std::string_view rule, const Improvement &improvement) {
+    auto found = state.find(keyOf(rule, improvement));
+    if (found == state.end())
+      found = state.find(std::string(rule)); // earlier versions did not name the metric
     return found == state.end() ? std::span<const double>() : std::span(found->second);
   };
-  if (plateau)
-    plateau->restore(find("plateau"));
+  if (plateau) {
+    plateau->restore(find(plateauRule, plateau->rule()));
+    // With a rule for another metric, the rate stays as low as it is.
+    for (const auto &[key, other] : state)
+      if (key.starts_with(text(plateauRule, " by ")))
+        plateau->restoreFactor(other);
+  }
   if (stopping)
-    stopping->restore(find("early_stopping"));
-  if (std::span<const double> best = find("best"); bestMetric && best.size() >= 3) {
+    stopping->restore(find(stoppingRule, *stopping));
+  if (!bestMetric)
+    return;
+  if (std::span<const double> best = find(bestRule, *bestMetric); best.size() >= 3) {
     bestMetric->restore(best);
     theBestStep = int64_t(best[2]);
   }

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gradc::runtime {
@@ -24,6 +25,7 @@ public:
   Improvement(Config block, Threshold threshold);
 
   const std::string &metric() const { return name; }
+  std::string_view direction() const { return isHighBest ? "MAX" : "MIN"; }
   /// The metric's value in an evaluation; null if the evaluation lacks the metric.
   const double *find(std::span<const Metric> evaluation) const;
   /// Whether the value is better than the best one, which it then replaces.

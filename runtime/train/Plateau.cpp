@@ -42,8 +42,13 @@ void Plateau::restore(std::span<const double> state) {
   if (state.size() < 4)
     return;
   improvement.restore(state);
-  scale = state[2];
+  restoreFactor(state);
   coolingDown = int64_t(state[3]);
+}
+
+void Plateau::restoreFactor(std::span<const double> state) {
+  if (state.size() >= 4)
+    scale = state[2];
 }
 
 } // namespace gradc::runtime

@@ -13,6 +13,7 @@ public:
   Plateau(Config block, double rate);
 
   const std::string &metric() const { return improvement.metric(); }
+  const Improvement &rule() const { return improvement; }
   /// The factor of the optimizer's rate.
   double factor() const { return scale; }
   /// Called after an evaluation; returns whether it reduced the rate.
@@ -20,6 +21,8 @@ public:
 
   std::vector<double> state() const;
   void restore(std::span<const double> state);
+  /// Takes only the factor from the state of a rule that observed another metric.
+  void restoreFactor(std::span<const double> state);
 
 private:
   double rate, reduction, minimum;

@@ -299,4 +299,36 @@ TEST_F(EvaluationTest, EndsEarlyAndStaysEnded) {
   EXPECT_TRUE(again->losses.empty());
 }
 
+/// What was best by one metric says nothing about another, which a changed spec may name.
+TEST_F(EvaluationTest, AResumeWithAnotherMetricBeginsToCompareAnew) {
+  auto makeBy = [&](const std::string &metric) {
+    makeWith("every_steps: 2",
+             "checkpoint { directory: \"{}/run\" best { " + metric +
+                 " } } early_stopping { patience: 2 " + metric +
+                 " } schedule { reduce_on_plateau { patience: 0 factor: 0.5 threshold: 1000 "
+                 "absolute: true " +
+                 metric + " } }");
+  };
+  makeBy("metric: \"loss\" direction: MIN");
+  TrainOptions options;
+  options.steps = 4;
+  options.log = folder / "loss.jsonl";
+  ASSERT_TRUE(train(options).ok());
+  ASSERT_EQ(logged(options.log, "plateau", "factor"), std::vector<std::string>{"0.5"});
+
+  // Accuracies are below the best loss, so none of them would be the best one.
+  makeBy("metric: \"accuracy\" direction: MAX");
+  options.resume = "latest";
+  options.steps = 6;
+  options.log = folder / "accuracy.jsonl";
+  auto resumed = train(options);
+  ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+  EXPECT_EQ(resumed->steps, 6);
+  EXPECT_EQ(logged(options.log, "best", "metric"), std::vector<std::string>{"\"accuracy\""});
+  // The rate stays as low as it was, and the first accuracy is no plateau.
+  for (const std::string &rate : logged(options.log, "step", "lr"))
+    EXPECT_FLOAT_EQ(std::stof(rate), 0.01f);
+  EXPECT_TRUE(logged(options.log, "plateau", "factor").empty());
+}
+
 } // namespace
