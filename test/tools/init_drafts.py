@@ -130,6 +130,12 @@ def arrays(folder):
             archive.write(inside(f"uneven/{name}"), name)
     for data in ("uneven", "uneven.npz"):
         refuses(folder, os.path.join(DIGITS, "mlp.onnx"), inside(data), "differ in their rows", "'x' has 20", "'labels' has 19")
+    # A file that no field comes from may have any number of rows.
+    os.mkdir(inside("spare"))
+    write_npy(inside("spare/x.npy"), array.array("f", [0.5] * 1280), (20, 8, 8))
+    write_npy(inside("spare/labels.npy"), array.array("q", [i % 2 for i in range(20)]), (20,))
+    write_npy(inside("spare/zoom.npy"), array.array("f", [1, 2]), (2,))
+    drafts(folder, os.path.join(DIGITS, "mlp.onnx"), "spare", "batch { size: 8 }", 'stratify: "labels"')
     linear(inside("wide.onnx"), 5, 10)
     refuses(folder, inside("wide.onnx"), os.path.join(DIGITS, "digits.npz"), 'graph input "x" f32 [N, 5]', "images u8 [8, 8], labels")
 

@@ -181,7 +181,6 @@ void lookAtArray(const SourceArray &array, LookedData &data, std::string file) {
     if (field.isScalar() && field.texts.size() < LookedField::maxDistinct)
       field.texts.insert(text(value));
   }
-  data.rows = array.rows;
   data.fields.push_back(std::move(field));
 }
 

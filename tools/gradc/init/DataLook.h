@@ -36,7 +36,7 @@ struct LookedData {
   enum class Kind { csv, npz, npy, folder };
   Kind kind;
   std::string path;
-  int64_t rows = 0;
+  int64_t rows = 0; ///< of a table, or pictures of a folder
   char delimiter = ',';
   std::vector<LookedField> fields = {}; ///< none of a folder of pictures
   int64_t classes = 0;                  ///< sub-folders of a folder of pictures

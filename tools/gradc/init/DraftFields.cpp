@@ -58,7 +58,7 @@ public:
 
 private:
   const LookedField *find(const DraftPort &port, std::string &others) const;
-  Status expectEqualRows() const;
+  Status takeRows();
   void addMaps(const DraftPort &port, const LookedField &field);
   void addMap(const LookedField &field, const std::string &what, const std::string &why) {
     parts.maps.push_back(text("map { field: ", inQuotes(field.name), "  ", what, " } }",
@@ -112,8 +112,8 @@ void ArrayMatch::addMaps(const DraftPort &port, const LookedField &field) {
   }
 }
 
-/// Of a folder only the fields in use are read, of an archive all.
-Status ArrayMatch::expectEqualRows() const {
+/// Sets the number of rows. Of a folder only the fields in use are read, of an archive all.
+Status ArrayMatch::takeRows() {
   const LookedField *first = nullptr;
   for (const LookedField &field : data.fields) {
     if (data.kind != LookedData::Kind::npz && !isUsed(field))
@@ -123,6 +123,7 @@ Status ArrayMatch::expectEqualRows() const {
                                   first->name, "' has ", first->rows, ", '", field.name, "' has ",
                                   field.rows));
     first = &field;
+    parts.rows = field.rows;
   }
   return {};
 }
@@ -141,7 +142,7 @@ Result<DraftParts> ArrayMatch::run(const std::string &path) {
     parts.feeds.emplace_back(port.name, field->name);
     addMaps(port, *field);
   }
-  if (Status equal = expectEqualRows(); !equal.ok())
+  if (Status equal = takeRows(); !equal.ok())
     return equal;
   if (data.kind == LookedData::Kind::npz) {
     parts.source = text("npz { path: ", inQuotes(path), " }");
@@ -183,6 +184,7 @@ Result<DraftParts> findPictureParts(const DraftModel &model, const LookedData &d
   if (isOpen)
     parts.notes.push_back("The model takes pictures of any size; this one is a guess.");
   parts.source = text("folder { path: ", inQuotes(path), " }");
+  parts.rows = data.rows;
   parts.feeds = {{port.name, "image"}};
   parts.maps = {text("map { field: \"image\"  decode { channels: ", channels, " } } }"),
                 text("map { field: \"image\"  resize { height: ", height < 0 ? usual : height,

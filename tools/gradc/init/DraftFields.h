@@ -12,6 +12,7 @@ struct DraftParts {
   std::vector<std::string> maps;                          ///< stages, each with its comment
   std::vector<std::string> notes;                         ///< what else might be meant
   LookedField target;                                     ///< no name: the model computes its loss
+  int64_t rows = 0;                                       ///< of the source
   bool standardizes = false;
 };
 

@@ -172,6 +172,7 @@ Status TableMatch::feedRest(const DraftPort &port) {
 
 Result<DraftParts> TableMatch::run(const std::string &path) {
   noteMissingHeader();
+  parts.rows = data.rows;
   if (const LookedField *target = model.output.isLoss ? nullptr : findTarget()) {
     parts.target = *target;
     used.push_back(target);

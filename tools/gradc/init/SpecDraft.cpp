@@ -52,7 +52,7 @@ private:
   std::string dataBlock(const Objective &objective, bool isHeldOut,
                         const std::string &indent) const;
 
-  int64_t trainedRows() const { return data.rows - std::llround(0.2 * double(data.rows)); }
+  int64_t trainedRows() const { return parts.rows - std::llround(0.2 * double(parts.rows)); }
   int64_t batch() const;
 
   const DraftModel &model;
@@ -168,7 +168,7 @@ std::string Draft::dataBlock(const Objective &objective, bool isHeldOut,
   std::string source = parts.source;
   for (size_t at = 0; (at = source.find("\n  ", at)) != source.npos; at += indent.size() + 1)
     source.insert(at + 1, indent);
-  bool byLabel = objective.isClasses && int64_t(parts.target.texts.size()) * 4 <= data.rows;
+  bool byLabel = objective.isClasses && int64_t(parts.target.texts.size()) * 4 <= parts.rows;
   std::string block = "data {" + in + "source {" + in + "  " + source + in +
                       "  split { fraction: 0.2  seed: 1" +
                       (byLabel ? "  stratify: " + inQuotes(parts.target.name) : "") +
@@ -194,10 +194,11 @@ Result<std::string> Draft::text(const std::string &modelPath, const std::string 
   auto objective = findObjective();
   if (!objective)
     return objective.status();
-  if (data.rows < 5 || trainedRows() < batch())
-    return Status::invalid(runtime::text(
-        "'", data.path, "' has ", runtime::RowCount{data.rows}, ", expected enough for a batch of ",
-        std::max<int64_t>(batch(), 4), " and a fifth for evaluation"));
+  if (parts.rows < 5 || trainedRows() < batch())
+    return Status::invalid(runtime::text("'", data.path, "' has ", runtime::RowCount{parts.rows},
+                                         ", expected enough for a batch of ",
+                                         std::max<int64_t>(batch(), 4),
+                                         " and a fifth for evaluation"));
   std::string out = "# A first draft, by gradc init. Guesses say so; `gradc check` describes "
                     "the job.\n";
   for (const std::string &note : parts.notes)
