@@ -100,6 +100,10 @@ def tables(folder):
     drafts(folder, "one.onnx", "yes.csv", 'delimiter: ";"', "binary_cross_entropy", "if these are amounts, mean_squared_error")
     table(inside("counted.csv"), ["a", "b", "c", "d", "class"], lambda i: [1, 2, i % 3, 0, i % 3 + 1])
     drafts(folder, "three.onnx", "counted.csv", "offset: -1")
+    # A pattern would also match the column without values.
+    linear(inside("seven.onnx"), 7, 2)
+    table(inside("hollow.csv"), [*(f"f{i}" for i in range(8)), "class"], lambda i: [*([0.5] * 7), "", i % 2])
+    drafts(folder, "seven.onnx", "hollow.csv", 'column: "f0"  column: "f1"', 'column: "f6"')
     linear(inside("cities.onnx"), 1, 2, more=["city"])
     table(inside("cities.csv"), ["city", "age", "target"], lambda i: ["Bern" if i % 2 else "Zug", i % 9, i % 2])
     drafts(folder, "cities.onnx", "cities.csv", 'field { column: "city"  categories {} }')

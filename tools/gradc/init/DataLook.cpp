@@ -120,8 +120,11 @@ Status TableLook::run(LookedData &data) {
       isFirst[i] = isFirst[i] && isMissing(cells[i]);
     }
   }
-  std::erase_if(data.fields,
-                [&](const LookedField &field) { return data.rows && field.missing == data.rows; });
+  auto isEmpty = [&](const LookedField &field) { return data.rows && field.missing == data.rows; };
+  for (const LookedField &field : data.fields)
+    if (isEmpty(field))
+      data.emptyColumns.push_back(field.name);
+  std::erase_if(data.fields, isEmpty);
   for (LookedField &field : data.fields)
     field.dtype = !field.isText && field.isWhole ? GRADC_I64 : GRADC_F32;
   return error.ok() ? expectDistinctNames(data) : error;

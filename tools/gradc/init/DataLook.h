@@ -38,8 +38,9 @@ struct LookedData {
   std::string path;
   int64_t rows = 0; ///< of a table, or pictures of a folder
   char delimiter = ',';
-  std::vector<LookedField> fields = {}; ///< none of a folder of pictures
-  int64_t classes = 0;                  ///< sub-folders of a folder of pictures
+  std::vector<LookedField> fields = {};       ///< none of a folder of pictures
+  std::vector<std::string> emptyColumns = {}; ///< of a table; they are no fields
+  int64_t classes = 0;                        ///< sub-folders of a folder of pictures
 };
 
 /// The number of columns whose names are numbers, which suggests a table without a header. 0 if

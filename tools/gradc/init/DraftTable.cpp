@@ -81,6 +81,8 @@ std::string TableMatch::columnsText(const Columns &columns) const {
     prefix.resize(size_t(std::ranges::mismatch(prefix, column->name).in1 - prefix.begin()));
   auto matching = std::ranges::count_if(
       data.fields, [&](const LookedField &column) { return column.name.starts_with(prefix); });
+  matching += std::ranges::count_if(
+      data.emptyColumns, [&](const std::string &column) { return column.starts_with(prefix); });
   if (columns.size() > 6 && !prefix.empty() && size_t(matching) == columns.size())
     return text("column: ", inQuotes(prefix + "*"));
   std::string all;
