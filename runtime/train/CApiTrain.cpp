@@ -221,6 +221,22 @@ gradc_status gradc_train_step_with(gradc_session *session, const gradc_step_opti
   });
 }
 
+/// Fails if the schedule is as long as the run, and nothing says how long that is.
+static Status expectLength(Config job, const gradc_rate_query &asked) {
+  constexpr std::string_view ending[] = {"polynomial", "cosine", "one_cycle"};
+  Config schedule = job.child("schedule");
+  bool byEpochs = schedule.string("unit") == "EPOCHS";
+  const char *unit = byEpochs ? "epochs" : "steps";
+  bool isKnown = job.child(unit) || (byEpochs ? asked.run_epochs : asked.run_steps) > 0 ||
+                 (byEpochs && !job.child("steps")); // the default is one epoch
+  for (Config kind : schedule.children())
+    if (!isKnown && std::ranges::count(ending, kind.name()) && !kind.child("length"))
+      return usage(text("the schedule's ", kind.name(),
+                        " is as long as the run, and the job gives no number of ", unit,
+                        ": expected run_", unit, " above 0"));
+  return {};
+}
+
 /// Calls `use` with the schedule, the query, and the block's share of the rate.
 template <typename Use>
 static gradc_status askSchedule(const gradc_model *model, const gradc_rate_query *query, Use use) {
@@ -247,7 +263,8 @@ static gradc_status askSchedule(const gradc_model *model, const gradc_rate_query
     int64_t epochs = asked->run_epochs ? asked->run_epochs : job.integer("epochs", 1);
     RateSchedule schedule(job.child("schedule"), commonRate(job),
                           {asked->run_steps ? asked->run_steps : job.integer("steps", 1), epochs});
-    return use(schedule, *asked, share);
+    Status answered = use(schedule, *asked, share);
+    return answered.ok() ? expectLength(job, *asked) : answered;
   });
 }
 

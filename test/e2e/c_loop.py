@@ -157,6 +157,8 @@ loop.step(digits, status=2, loss_scale=1024)
 expect(loop.error(), loop.error() == "the step takes no loss scale: its precision is not FP16")
 found = [round(loop.rate(steps=step, run_steps=220), 6) for step in (0, 10, 20, 120, 220)]
 expect(f"the schedule's rates are {found}", found == [0, 0.005, 0.01, 0.005, 0])
+loop.rate(status=2, steps=120)
+expect(loop.error(), loop.error() == "the schedule's cosine is as long as the run, and the job gives no number of steps: expected run_steps above 0")
 
 # 3. A loss scale that overflows changes nothing; a smaller one does.
 half = os.path.join(folder, "half.textproto")

@@ -257,7 +257,7 @@ typedef struct gradc_rate_query {
   size_t size;
   const char *entry;              /* as in gradc_step_options; default: the spec's optimizer, or that of the first block */
   int64_t steps, epochs;          /* completed before the step, 0 or more; a schedule with unit EPOCHS uses the epochs */
-  int64_t run_steps, run_epochs;  /* the length of the run, for schedules without a length; default: that of the job */
+  int64_t run_steps, run_epochs;  /* the run's length, for schedules without one; default: the job's, an error if it gives none */
 } gradc_rate_query;
 
 /* The learning rate of a step according to the job's schedule. A schedule that depends on evaluations (reduce_on_plateau) is treated
