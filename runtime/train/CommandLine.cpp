@@ -257,6 +257,23 @@ Status expandSweep(CommandLine &line) {
              : Status();
 }
 
+/// Checks the options beside --find-learning-rate, whose steps and rates are its own.
+Status expectSearch(const TrainOptions &given) {
+  if (given.findRate.empty())
+    return {};
+  auto refuse = [](std::string_view why, std::string_view option) {
+    return usage(
+        text("option '--find-learning-rate' ", why, ": it does not go with '", option, '\''));
+  };
+  if (!given.resume.empty())
+    return refuse("starts from the model's weights", "--resume");
+  if (given.epochs)
+    return refuse("goes over its rates in --steps", "--epochs");
+  if (given.learningRate)
+    return refuse("goes over --rates", "--learning-rate");
+  return {};
+}
+
 struct NamedCommand {
   std::string_view name;
   Command command;
@@ -313,10 +330,8 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
   if (!line.sweep.field.empty())
     if (Status status = expandSweep(line); !status.ok())
       return status;
-  if (!line.options.findRate.empty() && !line.options.resume.empty())
-    return usage(
-        "option '--find-learning-rate' starts from the model's weights: it does not go with "
-        "'--resume'");
+  if (Status searches = expectSearch(line.options); !searches.ok())
+    return searches;
   if (line.options.findRate.empty() && line.options.rateRange)
     return usage("option '--rates' goes with '--find-learning-rate'");
   return line;

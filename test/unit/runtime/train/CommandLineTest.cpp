@@ -97,6 +97,12 @@ TEST(CommandLineTest, RatesAreNumbersAboveZero) {
   EXPECT_EQ(parseError({"--find-learning-rate=c", "--resume"}),
             "option '--find-learning-rate' starts from the model's weights: it does not go with "
             "'--resume'");
+  EXPECT_EQ(parseError({"--find-learning-rate=c", "--epochs=1"}),
+            "option '--find-learning-rate' goes over its rates in --steps: it does not go with "
+            "'--epochs'");
+  EXPECT_EQ(parseError({"--find-learning-rate=c", "--learning-rate=1"}),
+            "option '--find-learning-rate' goes over --rates: it does not go with "
+            "'--learning-rate'");
 }
 
 TEST(CommandLineTest, ASweepIsAListOfRuns) {
