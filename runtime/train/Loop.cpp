@@ -78,7 +78,7 @@ Status Loop::step() {
   const Turns::Entry &entry = turns->entries()[turn];
   double rate = options.rateOfStep ? options.rateOfStep(done) : rates.rate(done, epochsBefore);
   rate *= entry.share;
-  report.momentum = rates.momentum(done, epochsBefore);
+  report.momentum = options.rateOfStep ? std::nullopt : rates.momentum(done, epochsBefore);
   float momentum = options.rateOfStep ? float(entry.momentum) : report.momentum.value_or(0);
   StepScalars scalars{float(rate),         momentum,         done + 1, job.seed,
                       lossScale.skipped(), lossScale.value()};

@@ -59,12 +59,14 @@ TEST_F(SweepTest, VariantsOfPaths) {
 
 TEST_F(SweepTest, FindsALearningRate) {
   make({.job = std::string(digitsJob) + " checkpoint { directory: \"run\" } export { onnx: "
-                                        "\"trained.onnx\" } schedule { warm_up { steps: 50 } }"});
+                                        "\"trained.onnx\" } schedule { warm_up { steps: 50 } "
+                                        "one_cycle { cycle_momentum: true } }"});
   for (std::string name : {"curve.csv", "curve.jsonl"}) {
     TrainOptions options;
     options.findRate = folder / name;
     options.rateRange = {1e-5, 1e3};
     options.steps = 60;
+    options.log = folder / "log.jsonl";
     options.threads = 1;
     options.quiet = true;
     auto summary = findLearningRate(artifact, options);
@@ -74,6 +76,9 @@ TEST_F(SweepTest, FindsALearningRate) {
     EXPECT_LT(summary->steps, 60);
     EXPECT_GT(summary->steps, 10);
   }
+  // The steps have the momentum of the optimizer, not of the schedule.
+  for (const std::string &line : linesOf(folder / "log.jsonl"))
+    EXPECT_EQ(line.find("\"momentum\""), line.npos) << line;
   EXPECT_FALSE(exists(folder / "run"));
   EXPECT_FALSE(exists(folder / "trained.onnx"));
   auto lines = linesOf(folder / "curve.csv");
