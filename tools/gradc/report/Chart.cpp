@@ -45,8 +45,9 @@ std::vector<double> ticks(const Axis &axis, int count) {
                          : rough / power > 2 ? 5
                          : rough / power > 1 ? 2
                                              : 1);
-  for (double tick = std::ceil(axis.low / step - 1e-9) * step; tick <= axis.high + step * 1e-9;
-       tick += step)
+  // Far from 0, a step may be too small to change a number.
+  for (double tick = std::ceil(axis.low / step - 1e-9) * step;
+       tick <= axis.high + step * 1e-9 && int(result.size()) <= count; tick += step)
     result.push_back(std::abs(tick) < step * 1e-9 ? 0 : tick);
   return result;
 }
