@@ -92,6 +92,12 @@ llvm::Expected<TuneResult> gradc::tune(ModuleOp module, double seconds, Tuning &
   auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double>(seconds));
   SmallVector<Tuned> kernels = kernelsOf(module, level);
+  bool hasChanged = false;
+  for (Tuned &tuned : kernels)
+    hasChanged |= tuning.dropMisfit(tuned.kernel, level);
+  if (hasChanged)
+    if (llvm::Error error = save())
+      return std::move(error);
   llvm::erase_if(kernels, [&](const Tuned &tuned) { return tuning.find(tuned.key); });
   TuneResult result;
   double all = 0;

@@ -16,9 +16,10 @@ struct TuneResult {
 };
 
 /// Adds to `tuning` the fastest schedule found for each kernel of a planned level that it has none
-/// for, those that take longest first, and calls `save` after each. `level` is one that this
-/// machine executes. Kernels that take next to no time, look values up by index, write a table in
-/// place, or update a state that ranks divide keep their schedules. Stops at an error of `save`.
+/// for, those that take longest first, and calls `save` after each. Schedules of `tuning` that
+/// these kernels cannot have are removed first. `level` is one that this machine executes. Kernels
+/// that take next to no time, look values up by index, write a table in place, or update a state
+/// that ranks divide keep their schedules. Stops at an error of `save`.
 llvm::Expected<TuneResult> tune(mlir::ModuleOp level, double seconds, Tuning &tuning,
                                 llvm::function_ref<llvm::Error()> save);
 

@@ -90,13 +90,33 @@ const Tuning::Choice *Tuning::find(StringRef key) const {
   return found == indices.end() ? nullptr : &choices[found->second].second;
 }
 
+/// The schedules that tuning tries out, and the kernel's own.
+static SmallVector<exec::ScheduleAttr> possibleSchedules(exec::KernelOp kernel,
+                                                         const exec::Level &level) {
+  SmallVector<exec::ScheduleAttr> possible = scheduleCandidates(kernel, level);
+  possible.push_back(kernel.getScheduleAttr());
+  return possible;
+}
+
+bool Tuning::dropMisfit(exec::KernelOp kernel, const exec::Level &level) {
+  auto found = indices.find(tuningKey(kernel, level));
+  if (found == indices.end() ||
+      llvm::is_contained(possibleSchedules(kernel, level), choices[found->second].second.schedule))
+    return false;
+  size_t dropped = found->second;
+  indices.erase(found);
+  choices.erase(choices.begin() + ptrdiff_t(dropped));
+  for (auto &entry : indices)
+    entry.second -= entry.second > dropped;
+  return true;
+}
+
 FailureOr<exec::ScheduleAttr> Tuning::scheduleOf(exec::KernelOp kernel,
                                                  const exec::Level &level) const {
   const Choice *choice = find(tuningKey(kernel, level));
   if (!choice)
     return exec::ScheduleAttr();
-  SmallVector<exec::ScheduleAttr> possible = scheduleCandidates(kernel, level);
-  possible.push_back(kernel.getScheduleAttr());
+  SmallVector<exec::ScheduleAttr> possible = possibleSchedules(kernel, level);
   if (!llvm::is_contained(possible, choice->schedule))
     return emitError(locationOf(*choice, kernel.getContext()))
            << "expected one of the " << possible.size() << " schedules that kernel \""

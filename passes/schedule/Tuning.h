@@ -14,7 +14,7 @@ namespace gradc {
 /// constants.
 std::string tuningKey(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
-/// A file of lines `KEY #exec.schedule<...>` behind the line `gradc-tuning 1`. Lines that begin
+/// A file of lines `KEY #exec.schedule<...>` behind the line `gradc-tuning 2`. Lines that begin
 /// with // are comments.
 class Tuning {
 public:
@@ -34,6 +34,8 @@ public:
   /// has its default schedule, cannot have it.
   mlir::FailureOr<mlir::exec::ScheduleAttr> scheduleOf(mlir::exec::KernelOp kernel,
                                                        const mlir::exec::Level &level) const;
+  /// Removes the choice for a kernel if the kernel cannot have it; returns whether it did.
+  bool dropMisfit(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
   /// The file has no choice for the key yet.
   void insert(llvm::StringRef key, Choice choice);
 
