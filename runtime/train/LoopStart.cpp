@@ -137,8 +137,9 @@ int64_t Loop::findEnd() {
   int64_t behind = int64_t(at.epoch) * perEpoch + dataset.batchesBefore(at);
   if (job.epochs <= job.steps / perEpoch)
     lastStep = std::min(job.steps, std::max(done, done + job.epochs * perEpoch - behind));
+  int64_t batches = behind + lastStep - done; // at the end
   rates = RateSchedule(job.schedule, job.learningRate,
-                       {lastStep, lastStep / perEpoch + (lastStep % perEpoch != 0)});
+                       {lastStep, batches / perEpoch + (batches % perEpoch != 0)});
   return behind;
 }
 
