@@ -240,7 +240,7 @@ LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const 
   ImportOptions own = optionsFor(set);
   EntryImport entry(model, import.states, own, name, batch, training);
   if (training)
-    setStepOptions(entry, spec, microBatches);
+    setStepOptions(entry, spec, set.rows, microBatches);
   SpecValues values(entry, spec, step, set);
   auto bind = [&](const onnx::ValueInfoProto &input) {
     return bindInput(entry, values, input, set);

@@ -96,10 +96,22 @@ int64_t gradc::countMicroBatches(const SpecFile &spec, int64_t batch, int64_t ro
   return parts;
 }
 
-void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t microBatches) {
+/// The largest number of parts of any step, over data of `rows` rows (negative if unknown). The
+/// last batch may have more parts than the others, because all parts of a step have one size.
+static int64_t mostMicroBatches(const SpecFile &spec, int64_t rows) {
+  const spec::Batch &batch = SpecFile::batchOf(spec.get().data());
+  int64_t most = spec.get().micro_batches();
+  if (rows < 0 || batch.drop_remainder() || batch.bucket_size() || rows % batch.size() == 0)
+    return most;
+  return std::max(most, countMicroBatches(spec, batch.size(), rows % batch.size()));
+}
+
+void gradc::setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t rows,
+                           int64_t microBatches) {
   func::FuncOp function = entry.getFunction();
   Builder b(function.getContext());
-  if (int64_t most = spec.get().micro_batches(); most > 1) {
+  if (spec.get().micro_batches() > 1) {
+    int64_t most = mostMicroBatches(spec, rows);
     function->setAttr(microBatchesName, b.getI64IntegerAttr(microBatches));
     if (microBatches < most)
       function->setAttr(mostMicroBatchesName, b.getI64IntegerAttr(most));

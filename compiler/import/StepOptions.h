@@ -22,8 +22,9 @@ mlir::LogicalResult checkStepOptions(const SpecFile &spec, const OnnxModel &mode
 /// have the same size, and none is larger than a part of a whole batch.
 int64_t countMicroBatches(const SpecFile &spec, int64_t batch, int64_t rows);
 
-/// Passes the options to the passes. `entry` is one micro-batch of a training step.
-void setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t microBatches);
+/// Passes the options to the passes. `entry` is one micro-batch of a training step, `rows` the
+/// number of rows in an epoch, negative if unknown.
+void setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t rows, int64_t microBatches);
 
 } // namespace gradc
 

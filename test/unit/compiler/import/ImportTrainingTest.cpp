@@ -53,6 +53,27 @@ TEST_F(ImportTrainingTest, MakesAllEntries) {
             (std::vector<std::string>{"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"}));
 }
 
+/// Parts of all steps count their random numbers by the largest number of parts.
+TEST_F(ImportTrainingTest, AllPartsCountByTheMostOfAnyStep) {
+  auto attributes = [&](int64_t rows, StringRef name) {
+    Parts parts;
+    parts.map = "stage { take { rows: " + std::to_string(rows) + " } }";
+    parts.rest = "micro_batches: 2";
+    auto imported = training(parts);
+    EXPECT_TRUE(succeeded(imported)) << everything();
+    func::FuncOp step = function(*imported, name);
+    auto most = step->getAttrOfType<IntegerAttr>("grad.most_micro_batches");
+    return std::pair(step->getAttrOfType<IntegerAttr>("grad.micro_batches").getInt(),
+                     most ? most.getInt() : 0);
+  };
+  using Numbers = std::pair<int64_t, int64_t>;
+  // Four rows in 2 parts; a last batch of 2 rows in one part, of 3 rows in 3.
+  EXPECT_EQ(attributes(6, "train"), Numbers(2, 0));
+  EXPECT_EQ(attributes(6, "train.tail"), Numbers(1, 2));
+  EXPECT_EQ(attributes(7, "train"), Numbers(2, 3));
+  EXPECT_EQ(attributes(7, "train.tail"), Numbers(3, 0));
+}
+
 TEST_F(ImportTrainingTest, UpdatesRunningStatisticsInTrainingOnly) {
   Parts parts;
   parts.model = "model: \"normalized.onnx\"";
