@@ -104,7 +104,7 @@ constexpr Option options[] = {
      "train from the start with each value of learning_rate, steps, epochs or seed",
      [](CommandLine &line, std::string_view value) {
        line.sweep.field = value;
-       return std::string_view();
+       return std::string_view(value.empty() ? "a field and its values, FIELD=A,B,C" : "");
      }},
     {all, "--threads", Takes::value, "N",
      "threads; the same bits for any number (default: one a CPU)",

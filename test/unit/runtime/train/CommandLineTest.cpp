@@ -123,6 +123,8 @@ TEST(CommandLineTest, ASweepIsAListOfRuns) {
       parseError({"--sweep", "batch=1,2"}),
       "option '--sweep' names 'batch', expected one of 'learning_rate', 'steps', 'epochs' and "
       "'seed'; other fields of a spec are compiled in");
+  EXPECT_EQ(parseError({"--sweep", ""}),
+            "option '--sweep' is '', expected a field and its values, FIELD=A,B,C");
   EXPECT_EQ(parseError({"--sweep", "seed"}), "option '--sweep' expects values: --sweep seed=A,B,C");
   EXPECT_EQ(parseError({"--sweep", "steps=5,0"}),
             "option '--sweep steps' is '0', expected a number, 1 or more");
