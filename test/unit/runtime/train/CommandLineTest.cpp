@@ -169,6 +169,9 @@ TEST(LogTest, StringsAreEscaped) {
   std::string out;
   LogLine(out, "test").string("s", "a\"b\\c\n\x01 \xc3\xa9");
   EXPECT_EQ(out, "{\"event\":\"test\",\"s\":\"a\\\"b\\\\c\\u000a\\u0001 \xc3\xa9\"}\n");
+  out.clear();
+  LogLine(out, "test").real("top \"1\"", NAN);
+  EXPECT_EQ(out, "{\"event\":\"test\",\"top \\\"1\\\"\":null,\"top \\\"1\\\"_is\":\"nan\"}\n");
 }
 
 TEST(LogTest, LinesReachTheFileWhenTheBufferIsFullAndAtTheEnd) {
