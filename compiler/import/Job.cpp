@@ -355,7 +355,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   // All errors in spec, names, and data are reported before the first node is imported.
   LogicalResult applied = applySpec();
   MapModels maps(spec, import.symbols);
-  FailureOr<std::vector<DataSet>> sets = describeTrainingData(context, spec, &maps);
+  FailureOr<std::vector<DataSet>> sets = describeTrainingData(context, spec, &maps, &model);
   if (failed(applied) || failed(sets))
     return failure();
   options = optionsFor(sets->back());
@@ -431,7 +431,7 @@ FailureOr<Imported> gradc::importTraining(MLIRContext &context, StringRef specPa
     return failure();
   if (failed((*spec)->check())) {
     // Reports the problems of the data blocks along with the others.
-    (void)describeTrainingData(context, **spec, /*models=*/nullptr);
+    (void)describeTrainingData(context, **spec, /*models=*/nullptr, /*model=*/nullptr);
     return failure();
   }
   FailureOr<std::unique_ptr<OnnxModel>> model =

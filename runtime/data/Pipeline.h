@@ -51,6 +51,8 @@ class ProblemSink {
 public:
   virtual ~ProblemSink() = default;
   virtual void add(Config at, const std::string &message) = 0;
+  /// Whether the job may use a field of that name; problems with others do not matter.
+  virtual bool mayUse(const std::string &field) const = 0;
 };
 
 struct Categories;

@@ -1,4 +1,4 @@
-"""Writes the data of a job of make_job.py, x.npy and labels.npy, as a CSV table and as idx files, with a spec for each.
+"""Writes the data of a job of make_job.py, x.npy and labels.npy, as an archive, as a CSV table and as idx files, with a spec for each.
 
     sources.py FOLDER
 """
@@ -7,6 +7,7 @@ import gzip
 import os
 import struct
 import sys
+import zipfile
 
 folder = sys.argv[1]
 path = lambda name: os.path.join(folder, name)
@@ -20,6 +21,14 @@ def values(name, typecode):
 
 x, labels = values("x.npy", "f"), values("labels.npy", "q")
 rows, width = len(labels), len(x) // len(labels)
+# An archive that holds other arrays, too: texts, a number, and another number of rows.
+with zipfile.ZipFile(path("archive.npz"), "w") as archive:
+    for name in ("x.npy", "labels.npy"):
+        archive.write(path(name), name)
+    for name, descr, shape, data in (("class_names", "<U1", (3,), b"".join(c.encode("utf-32-le") for c in "abc")),
+                                     ("version", "<i8", (), bytes(8)), ("x_test", "<f4", (2, width), bytes(8 * width))):
+        header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+        archive.writestr(name + ".npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + data)
 with open(path("table.csv"), "w", newline="") as file:
     file.write("label;name;" + ";".join(f"x{i}" for i in range(width)) + "\r\n")
     for row in range(rows):
@@ -31,6 +40,7 @@ with open(path("labels.idx"), "wb") as file:
     file.write(struct.pack(f">4BI{rows}B", 0, 0, 8, 1, rows, *labels))
 
 SOURCES = {
+    "npz": 'npz { path: "archive.npz"  ROWS }',
     "npy": 'npy { field { name: "x"  path: "x.npy" } field { name: "labels"  path: "labels.npy" } ROWS }',
     "csv": '''csv { path: "table.csv"  delimiter: ";"  field { name: "x"  column: "x*" }
             field { name: "labels"  column: "label"  dtype: I64 } ROWS }''',

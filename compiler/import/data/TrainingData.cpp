@@ -3,9 +3,12 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/MapModels.h"
+#include <google/protobuf/descriptor.h>
 
 using namespace mlir;
 using namespace gradc;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
 
 FailureOr<const FieldType *> DataSet::find(StringRef field, Location where) const {
   if (!known)
@@ -35,15 +38,39 @@ gradc_dtype gradc::dtypeOf(Type element) {
   return gradc_dtype(number);
 }
 
+/// Adds all strings in a message of the spec.
+static void addStrings(const Message &message, llvm::StringSet<> &names) {
+  const google::protobuf::Reflection &content = *message.GetReflection();
+  std::vector<const FieldDescriptor *> fields;
+  content.ListFields(message, &fields);
+  for (const FieldDescriptor *field : fields) {
+    bool isList = field->is_repeated();
+    for (int i = 0, count = isList ? content.FieldSize(message, field) : 1; i < count; ++i)
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING)
+        names.insert(isList ? content.GetRepeatedString(message, field, i)
+                            : content.GetString(message, field));
+      else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+        addStrings(isList ? content.GetRepeatedMessage(message, field, i)
+                          : content.GetMessage(message, field),
+                   names);
+  }
+}
+
 namespace {
 /// Describes one block: turns the runtime's answer into diagnostics and a data set.
 class Description {
 public:
   Description(MLIRContext &context, const SpecFile &spec, const spec::Data &data,
-              ArrayRef<SpecFile::Step> place, MapModels *models)
+              ArrayRef<SpecFile::Step> place, MapModels *models, const OnnxModel *model)
       : context(context), spec(spec), data(data), tree(data, "data", spec.placesIn(place)),
-        models(models) {
+        models(models), knowsUses(model) {
     set.place = SmallVector<SpecFile::Step>(place);
+    if (!model)
+      return;
+    // An input takes the field of its own name, or one that the spec names, like all other users.
+    addStrings(spec.get(), uses);
+    for (const std::string &input : model->inputNames())
+      uses.insert(input);
   }
 
   FailureOr<DataSet> ask() {
@@ -65,6 +92,10 @@ public:
     listener.described = [](void *self, const gradc_data_shape *shape) {
       static_cast<Description *>(self)->take(*shape);
     };
+    if (knowsUses)
+      listener.uses = [](void *self, const char *name) {
+        return int(static_cast<Description *>(self)->uses.contains(name));
+      };
     uint32_t problems = gradc_data_describe(tree.values.data(), tree.strings.data(),
                                             spec.resolve("").c_str(), &listener);
     if (problems || !ok)
@@ -165,6 +196,8 @@ private:
   const spec::Data &data;
   SpecTree tree;
   MapModels *models;
+  bool knowsUses;
+  llvm::StringSet<> uses; ///< names that fields in use may have
   DataSet set;
   std::vector<gradc_data_field> madeFields; ///< by the last model
   bool ok = true;
@@ -173,19 +206,20 @@ private:
 
 FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spec,
                                        const spec::Data &data, ArrayRef<SpecFile::Step> place,
-                                       MapModels *models) {
-  return Description(context, spec, data, place, models).ask();
+                                       MapModels *models, const OnnxModel *model) {
+  return Description(context, spec, data, place, models, model).ask();
 }
 
-FailureOr<std::vector<DataSet>>
-gradc::describeTrainingData(MLIRContext &context, const SpecFile &spec, MapModels *models) {
+FailureOr<std::vector<DataSet>> gradc::describeTrainingData(MLIRContext &context,
+                                                            const SpecFile &spec, MapModels *models,
+                                                            const OnnxModel *model) {
   const spec::Training &training = spec.get();
   std::vector<FailureOr<DataSet>> found;
   if (training.has_data())
-    found.push_back(describeData(context, spec, training.data(), {"data"}, models));
+    found.push_back(describeData(context, spec, training.data(), {"data"}, models, model));
   if (training.has_evaluation())
-    found.push_back(
-        describeData(context, spec, training.evaluation().data(), {"evaluation", "data"}, models));
+    found.push_back(describeData(context, spec, training.evaluation().data(),
+                                 {"evaluation", "data"}, models, model));
   std::vector<DataSet> sets;
   for (FailureOr<DataSet> &set : found)
     if (succeeded(set))

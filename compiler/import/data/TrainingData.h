@@ -67,13 +67,16 @@ struct DataSet {
 gradc_dtype dtypeOf(mlir::Type element);
 
 class MapModels;
+class OnnxModel;
 
 /// Asks the runtime to describe the data block at `place`, and reports each problem at its line of
 /// the spec. Files that do not exist yet are left to the run. Map stages that are models go to
-/// `models`; if it is null, fields after them are not known.
+/// `models`; if it is null, fields after them are not known. `model` is the one that the spec
+/// trains; if it is null, any field may be used.
 mlir::FailureOr<DataSet> describeData(mlir::MLIRContext &context, const SpecFile &spec,
                                       const spec::Data &data, llvm::ArrayRef<SpecFile::Step> place,
-                                      MapModels *models = nullptr);
+                                      MapModels *models = nullptr,
+                                      const OnnxModel *model = nullptr);
 
 /// Finds the values that csv fields of the spec leave open, their categories and the values that
 /// fill gaps, in the training rows, and writes them into the spec. Artifacts then contain them like
@@ -82,7 +85,8 @@ mlir::LogicalResult fitColumns(SpecFile &spec);
 
 /// The training data, then the evaluation data if the spec has any.
 mlir::FailureOr<std::vector<DataSet>> describeTrainingData(mlir::MLIRContext &context,
-                                                           const SpecFile &spec, MapModels *models);
+                                                           const SpecFile &spec, MapModels *models,
+                                                           const OnnxModel *model);
 
 } // namespace gradc
 

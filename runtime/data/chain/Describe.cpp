@@ -44,6 +44,9 @@ private:
     ++problems;
     listener.problem(listener.self, at ? at.position() : 0, message.c_str());
   }
+  bool mayUse(const std::string &field) const override {
+    return !listener.uses || listener.uses(listener.self, field.c_str());
+  }
   void add(Config map, const Field &before, const Transform &transform) override {
     if (listener.step)
       StepTeller(listener, map.position(), before, transform.result).tell(transform);

@@ -130,6 +130,19 @@ static Status describeRagged(Config config, const DataContext &context, std::str
   return first;
 }
 
+/// Removes the arrays that the job does not use if their number of rows is not that of the others.
+static void removeUnused(const DataContext &context, std::vector<SourceArray> &arrays) {
+  auto isUsed = [&](const SourceArray &array) {
+    return context.problems->mayUse(array.field.name);
+  };
+  auto used = std::find_if(arrays.begin(), arrays.end(), isUsed);
+  if (used == arrays.end())
+    return;
+  int64_t rows = used->rows;
+  std::erase_if(arrays,
+                [&](const SourceArray &array) { return array.rows != rows && !isUsed(array); });
+}
+
 Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline) {
   if (!context.hasFiles)
     return {};
@@ -147,7 +160,7 @@ Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline
                        : Result<SourceArray>(start.status());
     if (array)
       arrays.push_back(std::move(*array));
-    else
+    else if (context.problems->mayUse(name))
       keepFirst(first, context.wrong(config, array.status().message()));
   }
   // Sorted, so the order is the same for every file, however it was written.
@@ -159,6 +172,7 @@ Status describeNpz(Config config, const DataContext &context, Pipeline &pipeline
     first = describeRagged(config, context, origin, arrays);
   if (!first.ok())
     return first;
+  removeUnused(context, arrays);
   auto table = makeArraySource(std::move(arrays), origin);
   if (!table)
     return table.status();

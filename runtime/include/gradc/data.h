@@ -83,6 +83,9 @@ typedef struct gradc_data_listener {
   void (*step)(void *self, uint32_t map, const gradc_data_field *before, const gradc_data_step *step);
   /* Reports the described data set; called last. */
   void (*described)(void *self, const gradc_data_shape *shape);
+  /* Whether the job may use a field of that name. An archive may hold arrays of any type and number of rows that it does
+   * not use. Null: it may use any field. */
+  int (*uses)(void *self, const char *name);
 } gradc_data_listener;
 
 /* Describes the `data` block with the root values[0], in the artifact's form. Relative paths are relative to `folder`.

@@ -3,6 +3,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/data.h"
 
+#include <algorithm>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -19,6 +20,7 @@ struct Told {
   const char *strings = nullptr;
   std::string before; ///< what a model stage was given
   bool makesField = true;
+  std::vector<std::string> used;  ///< the fields that the job may use; empty: any
   std::vector<std::string> steps; ///< "images u8 [2, 2]: cast f32"
 };
 
@@ -79,6 +81,7 @@ protected:
     told.values = job.tree();
     told.strings = job.text();
     told.makesField = makesField;
+    told.used = used;
     gradc_data_listener listener = {};
     listener.self = &told;
     listener.problem = [](void *self, uint32_t value, const char *message) {
@@ -105,12 +108,17 @@ protected:
       static_cast<Told *>(self)->shape = shapeOf(*shape);
       static_cast<Told *>(self)->why = shape->why_unknown;
     };
+    if (!used.empty())
+      listener.uses = [](void *self, const char *name) {
+        return int(std::ranges::count(static_cast<Told *>(self)->used, name));
+      };
     uint32_t count = gradc_data_describe(told.values, told.strings, folder.path.c_str(), &listener);
     EXPECT_EQ(count, told.problems.size());
     return told;
   }
 
   TemporaryFolder folder;
+  std::vector<std::string> used;
   const std::string source = "source { npz { path: \"digits.npz\" } } ",
                     batch = "batch { size: 8 }";
 };
@@ -284,6 +292,30 @@ TEST_F(DescribeTest, TellsRaggedRowsAndWhatPaddingMakes) {
       std::vector<std::string>{"ragged: ragged has field 'x' and offsets 'ends', expected two "
                                "fields of '" +
                                (folder / "r.npz") + "', which has 'ends' and 't'"});
+}
+
+TEST_F(DescribeTest, LeavesOutArraysThatNoJobUses) {
+  auto two = npy("<i8", "(2,)", bytesOf<int64_t>({5, 6}));
+  writeFile(folder / "more.npz",
+            zip({{"other.npy", npy("<i8", "(3,)", bytesOf<int64_t>({1, 2, 3}))},
+                 {"text.npy", npy("<U1", "(2,)", bytesOf<int32_t>({'a', 'b'}))},
+                 {"version.npy", npy("<i8", "()", bytesOf<int64_t>({1}))},
+                 {"x.npy", two},
+                 {"y.npy", two}}));
+  std::string data = "source { npz { path: \"more.npz\" } } " + batch, file = folder / "more.npz";
+  std::string wrong = "npz: field 'text' of '" + file +
+                      "' has element type '<U1', expected integers, floats or bool";
+  used = {"x"}; // y might be one by mistake, so messages list it
+  EXPECT_EQ(describe(data).shape, "x i64 [], y i64 []: 2");
+  used = {"text", "x"};
+  EXPECT_EQ(describe(data).problems, std::vector{wrong});
+  used = {"other", "x"};
+  EXPECT_EQ(describe(data).problems,
+            std::vector<std::string>{"npz: fields of '" + file +
+                                     "' differ in their rows: 'other' has 3, 'x' has 2"});
+  used = {}; // any
+  EXPECT_EQ(describe(data).problems.size(), 2u);
+  EXPECT_EQ(describe(data).problems.front(), wrong);
 }
 
 } // namespace
