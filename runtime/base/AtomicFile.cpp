@@ -99,6 +99,14 @@ void AtomicFile::flush() {
   buffer.clear();
 }
 
+Status AtomicFile::settle() {
+  if (failure.ok())
+    flush();
+  if (failure.ok() && fsync(descriptor))
+    fail(errno);
+  return failure;
+}
+
 Status AtomicFile::commit(bool isDurable) {
   if (failure.ok())
     flush();

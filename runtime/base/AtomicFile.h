@@ -35,6 +35,8 @@ public:
 
   /// The first failure is kept, and `commit` returns it.
   void write(std::span<const std::byte> bytes);
+  /// Brings all bytes to the disk: of several files, none is renamed before all have their bytes.
+  Status settle();
   /// `isDurable`: the file survives a crash of the machine from here on, at the cost of waiting for
   /// the disk.
   Status commit(bool isDurable = true);

@@ -55,7 +55,9 @@ Status writeExternal(Config job, std::span<std::byte> model, const std::string &
   AtomicFile graph(path), weights(data);
   graph.write(model.first(head));
   weights.write(model.subspan(head));
-  Status status = weights.commit();
+  Status status = graph.settle();
+  if (status.ok())
+    status = weights.commit();
   return status.ok() ? graph.commit() : status;
 }
 

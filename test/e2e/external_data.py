@@ -1,9 +1,10 @@
 """Weights in a file next to the exported model: the same numbers as in a model in one file, found by the name in ONNX's external data, and
-read back. The file must not replace an input.
+read back. The file must not replace an input, nor the weights of an older model where the new one cannot be written.
 
     external_data.py ROOT
 """
 import os
+import resource
 import shutil
 import struct
 import subprocess
@@ -12,7 +13,7 @@ import sys
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
 from bar import DIGITS, compile_spec, gradc, program, run, scratch
-from onnx_writer import FLOAT, Model, fields
+from onnx_writer import FLOAT, Model, field, fields
 
 folder = scratch()
 GRAPH, INITIALIZER, NAME, RAW, EXTERNAL = 7, 5, 8, 9, 13
@@ -106,6 +107,32 @@ def prepared():
     gradc("check", path("after.onnx"), "--shape", "x=2x64")
 
 
+def unwritable():
+    """A graph that is larger than a file may be, and weights that are not: neither file of the older export changes."""
+    with open(path("plain.onnx"), "rb") as file:
+        model = file.read()
+    with open(path("told.onnx"), "wb") as file:
+        file.write(model + field(6, "a doc string " * 50_000))
+    with open(path("plain.textproto")) as file:
+        text = file.read().replace("plain.onnx", "told.onnx").replace("after.onnx", "whole.onnx").replace("t.csv", "ones.csv")
+    with open(path("told.textproto"), "w") as file:
+        file.write(text)
+    with open(path("t.csv")) as file:
+        title = file.readline()
+    with open(path("ones.csv"), "w") as file:
+        file.write(title + (",".join(["1"] * 128) + "\n") * 2)
+    trainer = compile_spec(path("told.textproto"), folder)
+    run(trainer, "--quiet", cwd=folder)
+    written = [path("whole.onnx"), path("whole.onnx.data")]
+    contents = [open(file, "rb").read() for file in written]
+    assert len(contents[0]) > 500_000 > 100_000 > len(contents[1]), [len(content) for content in contents]
+    done = subprocess.run([trainer, "--quiet", "--epochs", "3"], cwd=folder, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)))
+    assert done.returncode == 1 and "cannot write" in done.stderr and "whole.onnx" in done.stderr, (done.returncode, done.stderr)
+    assert [open(file, "rb").read() for file in written] == contents
+
+
 weights_apart()
 prepared()
+unwritable()
 print("external data: three weights apart, the same bits")
