@@ -238,8 +238,10 @@ private:
     if (auto argument = dyn_cast<BlockArgument>(value);
         argument && argument.getArgNumber() >= scan.getCarriedCount())
       return scan->getOperand(argument.getArgNumber());
-    if (Value stack = findStack(scan, value))
-      return stack;
+    // A value that never changes may be a stack, too, but its readers take it as it is.
+    if (changes.of(value) != Change::never)
+      if (Value stack = findStack(scan, value))
+        return stack;
     build(value.getDefiningOp());
     return mapped.lookup(value);
   }

@@ -174,3 +174,21 @@ func.func @parts(%xs: tensor<2x4x8xf32>, %zs: tensor<2x3x4x8xf32>, %w: tensor<8x
   }
   return %last : tensor<4x8xf32>
 }
+
+// A product after the loop takes a constant as it is, even if the loop stacks it as well, as gradients of gradients do.
+// CHECK-LABEL: @constant_stack
+// CHECK: %[[C:.*]] = grad.constant dense<2.000000e+00> : tensor<8x3xf32>
+// CHECK: %[[H:[0-9]+]]:{{[0-9]+}} = grad.scan 10
+// CHECK: %[[Y:.*]] = grad.convolution %[[H]]#{{[0-9]+}}, %[[C]] dims "dab,bc->dac" window <[]> : tensor<10x4x8xf32>, tensor<8x3xf32>
+// CHECK: return %[[Y]], %[[H]]#{{[0-9]+}} : tensor<10x4x3xf32>, tensor<10x8x3xf32>
+func.func @constant_stack(%xs: tensor<10x4x8xf32>, %h0: tensor<4x8xf32>) -> (tensor<10x4x3xf32>, tensor<10x8x3xf32>) {
+  %last, %ys, %cs = grad.scan 10 from (%h0) over (%xs) with () : (tensor<4x8xf32>, tensor<10x4x8xf32>) -> (tensor<4x8xf32>, tensor<10x4x3xf32>, tensor<10x8x3xf32>) {
+  ^bb0(%h: tensor<4x8xf32>, %x: tensor<4x8xf32>):
+    %c = grad.constant dense<2.0> : tensor<8x3xf32>
+    %0 = grad.add %h, %x : tensor<4x8xf32>
+    %1 = grad.tanh %0 : tensor<4x8xf32>
+    %2 = grad.matmul %1, %c : tensor<4x8xf32>, tensor<8x3xf32>
+    grad.yield %1, %2, %c : tensor<4x8xf32>, tensor<4x3xf32>, tensor<8x3xf32>
+  }
+  return %ys, %cs : tensor<10x4x3xf32>, tensor<10x8x3xf32>
+}
