@@ -312,6 +312,9 @@ Status Loop::checkpointNow() {
   }
   if (Status status = withLastWhole(syncBest()); !status.ok())
     return status;
+  // A run resumed from this checkpoint finds the log complete up to it, even if this run is killed
+  // right after writing it. A log that cannot be written does not cost the checkpoint.
+  Status logged = log.flush();
   std::string path = checkpoints.file(done);
   if (Status status = withLastWhole(writeCheckpoint(path, session, position())); !status.ok())
     return status;
@@ -321,8 +324,8 @@ Status Loop::checkpointNow() {
   if (options.ranks)
     options.ranks->atCheckpoint(path);
   log.line("checkpoint").integer("step", done).string("path", path);
-  // A run resumed from this checkpoint finds the log complete up to it.
-  return log.flush();
+  keepFirst(logged, log.flush());
+  return logged;
 }
 
 /// Rows read since the file was cut off may be wrong, but the states of completed steps are right.

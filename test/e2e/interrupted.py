@@ -1,5 +1,5 @@
 """How a training ends or continues when its environment changes: another training wants its folder, its terminal or its reader goes away,
-or its data file is truncated.
+its data file is truncated, or nobody reads its log.
 
     interrupted.py ROOT
 """
@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 ROOT = os.path.abspath(sys.argv[1])
@@ -169,8 +170,26 @@ def waits_for_a_cache():
         end(training, 128 + signal.SIGINT, "error: stopped before the first step, waiting for another process to write cache")
 
 
+def the_log_comes_first():
+    """A checkpoint waits until the log has all steps up to it, so a run that is killed after it has lost no line."""
+    log, room = os.path.join(folder, "log.pipe"), 4096
+    os.mkfifo(log)
+    reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, room)
+    training = start("--checkpoint", "run", "--log", log)
+    held = bytearray(4)
+    while int.from_bytes(held, sys.byteorder) < room:
+        assert training.poll() is None, training.communicate()[0]
+        time.sleep(0.02)
+        fcntl.ioctl(reader, termios.FIONREAD, held)
+    assert not saved(), saved()
+    training.kill()
+    end(training, -signal.SIGKILL)
+    os.close(reader)
+
+
 for check in (two_in_one_folder, hang_up, the_printed_command_goes_on, hang_up_under_nohup, nothing_is_kept, reader_goes_away, data_is_cut_off, no_standard_streams,
-              waits_for_a_cache):
+              waits_for_a_cache, the_log_comes_first):
     fresh()
     check()
 print("interrupted: all ended as they should")
