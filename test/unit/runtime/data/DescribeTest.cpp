@@ -96,7 +96,7 @@ protected:
         told.before = text(told.strings + told.values[map].name, " of ", before->batch, " behind ",
                            shapeOf(*before));
         static const int64_t shape[] = {7};
-        static const gradc_data_field field = {"images", GRADC_F32, 1, shape, 0};
+        static const gradc_data_field field = {"images", GRADC_F32, 1, shape, 0, 0};
         *made = {&field, 1};
         return int(told.makesField);
       };

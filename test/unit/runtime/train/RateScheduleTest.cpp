@@ -126,26 +126,6 @@ TEST_F(ScheduledTest, StepsTakeTheirRate) {
   EXPECT_EQ(found[12], 0.01f);
 }
 
-/// The epochs are 4 whatever the number of their batches is: 6 before the resume, and 5 after it.
-TEST_F(ScheduledTest, AResumeWithOtherBatchesKeepsTheEpochsOfASchedule) {
-  std::string job = std::string(digitsJob) + " schedule { unit: EPOCHS cosine { } }";
-  make({.job = job});
-  std::vector<float> whole = rates();
-  ASSERT_EQ(whole.size(), 24u);
-  TrainOptions options;
-  options.checkpoint = folder / "run";
-  options.steps = 12;
-  ASSERT_EQ(rates(options).size(), 12u);
-  job.replace(job.find("size: 8 }"), 9, "size: 8 drop_remainder: true }");
-  make({.job = job});
-  options.steps.reset();
-  options.resume = "latest";
-  std::vector<float> rest = rates(options);
-  ASSERT_EQ(rest.size(), 10u);
-  EXPECT_EQ(rest.front(), whole[12]);
-  EXPECT_EQ(rest.back(), whole[23]);
-}
-
 /// A rate that was reduced because of evaluations before the checkpoint.
 TEST_F(ScheduledTest, AResumeKeepsThePlateau) {
   makeWith(" schedule { reduce_on_plateau { metric: \"accuracy\" direction: MAX patience: 0 "

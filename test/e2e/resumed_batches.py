@@ -1,0 +1,43 @@
+"""A schedule by epochs without a length of its own is as long as the run, also if a resumed run has batches of another size.
+
+    resumed_batches.py
+"""
+import os
+
+from case import expect, folder, path
+from bar import DIGITS, compile_spec, events, run
+
+BATCHES = {"whole": 32, "half": 32, "rest": 64}  # rows of each run's batches
+LENGTH = {32: 44, 64: 22}  # batches of an epoch
+
+
+def trainer(size):
+    with open(os.path.join(DIGITS, "train.textproto")) as file:
+        spec = file.read()
+    for old, new in (('"mlp.onnx"', f'"{DIGITS}/mlp.onnx"'), ('"digits.npz"', f'"{DIGITS}/digits.npz"'), ("size: 32", f"size: {size}"),
+                     ("epochs: 20", "epochs: 4  schedule { unit: EPOCHS cosine {} }"), ("every_epochs: 5", "every_epochs: 1"),
+                     ('export { onnx: "trained.onnx" }', "")):
+        expect(f"{old} is not in the spec", old in spec)
+        spec = spec.replace(old, new)
+    name = path(f"of{size}.textproto")
+    with open(name, "w") as file:
+        file.write(spec)
+    return compile_spec(name, folder)
+
+
+def rates(name, *options):
+    log = path(name + ".jsonl")
+    run(trainers[BATCHES[name]], "--quiet", "--log", log, *options, cwd=folder)
+    return [step["lr"] for step in events(log, "step")]
+
+
+trainers = {size: trainer(size) for size in LENGTH}
+whole = rates("whole", "--checkpoint", path("whole"))
+expect(f"4 epochs have {len(whole)} steps", len(whole) == 4 * LENGTH[32])
+rates("half", "--checkpoint", path("run"), "--steps", 2 * LENGTH[32])
+rest = rates("rest", "--checkpoint", path("run"), "--resume")
+expect(f"2 epochs have {len(rest)} steps", len(rest) == 2 * LENGTH[64])
+for epoch in 0, 1:
+    found, expected = rest[epoch * LENGTH[64]], whole[(2 + epoch) * LENGTH[32]]
+    expect(f"epoch {epoch + 2} has a rate of {found}, not {expected}", found == expected)
+print("a schedule by epochs keeps its length")
