@@ -275,8 +275,8 @@ FailureOr<SmallVector<Value>> StepBuilder::requestGradients(ArrayRef<Value> para
       continue;
     }
     size_t count = byRows->second.ops.size();
-    auto united =
-        gradc::RowGradient::unite(b, parameter, rows.take_front(count), values.take_front(count));
+    auto united = gradc::RowGradient::unite(b, parameter, rows.take_front(count),
+                                            values.take_front(count), forCuda);
     rows = rows.drop_front(count);
     values = values.drop_front(count);
     rowGradients.try_emplace(parameter, united);

@@ -1,5 +1,6 @@
-// Finds rows that are read several times by comparing all pairs of indices. That takes a table of
-// no size but the batch's, and no order of threads can change it.
+// Finds rows that are read several times by comparing all pairs of indices, which takes no memory
+// of the table's size, or, of many indices, by a list of the first position of each row. No order
+// of threads can change either.
 #include "passes/training/RowUpdates.h"
 
 #include "dialects/grad/Optimizer.h"
@@ -80,6 +81,38 @@ static Expr firstPositions(const Indices &own, ArrayRef<Indices> all, int64_t co
   return *first;
 }
 
+/// Whether looking at all pairs of so many indices takes longer than a list with an element for
+/// each row of the table.
+static bool hasManyPairs(int64_t count, int64_t tableRows) {
+  constexpr int64_t fewPairs = int64_t(1) << 20, pairsPerRow = 8;
+  return count * count > std::max(fewPairs, pairsPerRow * tableRows);
+}
+
+/// The same, for the indices of each read, through the first position of each row of the table.
+static SmallVector<Expr> firstPositionsOfRows(ArrayRef<Indices> all, int64_t count,
+                                              int64_t tableRows) {
+  OpBuilder &b = all.front().rows.getBuilder();
+  Location loc = all.front().rows.getLoc();
+  Value list = splat(b, loc, RankedTensorType::get({tableRows}, b.getI32Type()), double(count));
+  auto dimsOf = [](const Indices &read) {
+    return llvm::to_vector(llvm::seq<int64_t>(0, read.shape().size()));
+  };
+  for (const Indices &read : all)
+    list = ScatterOp::create(b, loc, list.getType(), list, read.rows.get(), read.positions().get(),
+                             ScatterReduction::min, ArrayRef<int64_t>{-1}, dimsOf(read));
+  SmallVector<Expr> first;
+  for (const Indices &read : all) {
+    Expr rows = read.rows, own = read.positions();
+    Expr inList =
+        rows.with(GatherOp::create(b, loc, list, rows.get(), ArrayRef<int64_t>{-1}, dimsOf(read)));
+    // A row out of range is nobody else's.
+    Expr isBefore = rows.compare(ComparePredicate::lt, rows.splat(0));
+    Expr isBehind = rows.compare(ComparePredicate::ge, rows.splat(double(tableRows)));
+    first.push_back(isBefore.select(own, isBehind.select(own, inList)));
+  }
+  return first;
+}
+
 /// `values`, which are whole rows at the positions of `first`, combined into those of `into`.
 static Value scatterRows(OpBuilder &b, Value into, Expr first, Value values, ScatterReduction how) {
   int64_t rank = first.type().getRank();
@@ -92,7 +125,7 @@ static Value scatterRows(OpBuilder &b, Value into, Expr first, Value values, Sca
 }
 
 RowGradient RowGradient::unite(OpBuilder &b, Value table, ArrayRef<Value> rows,
-                               ArrayRef<Value> gradients) {
+                               ArrayRef<Value> gradients, bool forCuda) {
   Location loc = table.getLoc();
   auto type = cast<RankedTensorType>(table.getType());
   SmallVector<Indices> all;
@@ -106,9 +139,15 @@ RowGradient RowGradient::unite(OpBuilder &b, Value table, ArrayRef<Value> rows,
   RankedTensorType list = RankedTensorType::get({count}, b.getI32Type());
   RowGradient united{splat(b, loc, list, double(type.getDimSize(0))), Value()};
   Value zeros = splat(b, loc, type.clone(shape, accumulatorOf(type.getElementType())), 0);
+  SmallVector<Expr> firsts;
+  if (!forCuda && hasManyPairs(count, type.getDimSize(0)))
+    firsts = firstPositionsOfRows(all, count, type.getDimSize(0));
+  else
+    for (const Indices &own : all)
+      firsts.push_back(firstPositions(own, all, count));
   // The last read's first, as the gradients of the table would be added.
   for (size_t i = all.size(); i-- > 0;) {
-    Expr first = firstPositions(all[i], all, count);
+    Expr first = firsts[i];
     united.rows = scatterRows(b, united.rows, first, all[i].rows, ScatterReduction::replace);
     Expr sum = first.with(
         scatterRows(b, zeros, first, first.with(gradients[i]).wide(), ScatterReduction::add));
@@ -160,8 +199,8 @@ FailureOr<bool> gradc::updatesByRows(func::FuncOp function, StateOp owner, const
     owner.emitError("\"") << owner.getSymName() << "\" cannot be lazy: " << why;
     return failure();
   }
-  // Comparing all pairs of indices, twice, takes as long as looking for each index in all rows.
-  // Micro-batches would add in another order. On GPUs rows are not written in place.
+  // Reading half of the rows, writing them and adding up their gradients takes as long as updating
+  // all. Micro-batches would add in another order. On GPUs rows are not written in place.
   return isRead && why.empty() && !forCuda && !function->hasAttr(microBatchesName) &&
          rule.rule().keepsWithoutGradient(rule.hyperparameters) &&
          2 * reads.count <= cast<RankedTensorType>(owner.getType()).getDimSize(0);

@@ -27,8 +27,10 @@ struct RowGradient {
 
   /// Adds up the gradients of what was read of `table` at `rows`. Where a row was read several
   /// times, they are added in order of position, and the sum is where the row was first read.
+  /// `forCuda`: every row of a list would search all updates, so pairs are compared.
   static RowGradient unite(mlir::OpBuilder &builder, mlir::Value table,
-                           llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> gradients);
+                           llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> gradients,
+                           bool forCuda);
   /// These rows of a table.
   mlir::Value readFrom(mlir::OpBuilder &builder, mlir::Value table) const;
   /// The table with these rows replaced.

@@ -39,34 +39,34 @@ def write_model():
     model.save(path("rows.onnx"))
 
 
-def write_data(bad=None):
+def write_data(bad=None, rows=ROWS):
     """Small indices are frequent, and some count from the end; the last word is `bad`."""
     def indices(count, limit):
         return array.array("q", (numbers.choice([numbers.randrange(4), -1 - numbers.randrange(3), numbers.randrange(-limit, limit)])
                                  for _ in range(count)))
-    text = indices(ROWS * LENGTH, WORDS)
+    text = indices(rows * LENGTH, WORDS)
     if bad is not None:
         text[-1] = bad
-    write_npy(path("text.npy"), text, (ROWS, LENGTH))
+    write_npy(path("text.npy"), text, (rows, LENGTH))
     for name in "writer", "reader":
-        write_npy(path(f"{name}.npy"), indices(ROWS, PEOPLE), (ROWS,))
-    write_npy(path("labels.npy"), array.array("q", (numbers.randrange(CLASSES) for _ in range(ROWS))), (ROWS,))
+        write_npy(path(f"{name}.npy"), indices(rows, PEOPLE), (rows,))
+    write_npy(path("labels.npy"), array.array("q", (numbers.randrange(CLASSES) for _ in range(rows))), (rows,))
 
 
-def write_spec(name, updates, steps=18):
+def write_spec(name, updates, steps=18, batch=BATCH):
     fields = " ".join(f'field {{ name: "{f}"  path: "{f}.npy" }}' for f in ("text", "writer", "reader", "labels"))
     with open(path(name + ".textproto"), "w") as file:
         file.write(f"""model: "rows.onnx"
 loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "labels" }} }}
 {updates}
-data {{ source {{ npy {{ {fields} }} }} stage {{ batch {{ size: {BATCH} }} }} }}
+data {{ source {{ npy {{ {fields} }} }} stage {{ batch {{ size: {batch} }} }} }}
 steps: {steps}
 """)
     return path(name + ".textproto")
 
 
-def compiled(name, updates, *options):
-    gradc("compile", write_spec(name, updates), "-o", path(name), *options)
+def compiled(name, updates, *options, batch=BATCH):
+    gradc("compile", write_spec(name, updates, batch=batch), "-o", path(name), *options)
     return path(name)
 
 
@@ -132,6 +132,23 @@ def check_lazy():
     gradc("verify", path("lazy.textproto"), "--target", "cpu")
 
 
+def check_many_reads():
+    """Equal rows of many reads are found by a list with the first position of each row of the table."""
+    batch = 280
+    write_data(rows=2 * batch + 30)  # the last batch has fewer rows
+    lazy, dense = (train(compiled(name, updates, batch=batch)) for name, updates in (("many", LAZY), ("many-dense", LAZY.replace("lazy: true", ""))))
+    expect("lazy moments are those of all rows", lazy[0][0] == dense[0][0] and not near(lazy[0], dense[0], 1e-3))
+    for threads in 1, 3:
+        expect("threads change bits", train(path("many"), "--threads", threads, name=f"{threads} threads") == lazy)
+    adagrad = "optimizer { adagrad { learning_rate: 0.3 WD} }"
+    by_rows, whole = (train(compiled(f"many-{name}", adagrad.replace("WD", decay), batch=batch))
+                      for name, decay in (("rows", ""), ("whole", " weight_decay: 1e-60 ")))
+    expect(f"adagrad has other losses by rows: {by_rows[0]}, {whole[0]}", by_rows[0] == whole[0])
+    expect("adagrad has other bits by rows", by_rows[1] == whole[1])
+    gradc("verify", path("many.textproto"), "--target", "cpu")
+    write_data()
+
+
 def check_bad_index():
     """The step with the index fails, and nothing after it runs."""
     trainer = path("lazy")
@@ -145,5 +162,6 @@ write_model()
 write_data()
 check_bits()
 check_lazy()
+check_many_reads()
 check_bad_index()
 print("rows: SGD's and Adagrad's bits, lazy moments, threads, resumes, 16 bits, a GPU and errors hold")
