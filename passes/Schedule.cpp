@@ -9,6 +9,7 @@
 #include "passes/kernel/InPlace.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/OperandLayout.h"
+#include "passes/layout/ScatterSums.h"
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
@@ -42,13 +43,21 @@ public:
       else if (op)
         product(op);
       else
-        scheduleLoops();
+        loops();
     }
     return withGrain(exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, /*grain=*/1,
                                              block, /*panels=*/{}, turned, algorithm));
   }
 
 private:
+  void loops() {
+    scheduleLoops();
+    if (int64_t units = scatterUnits(kernel, tile, order, level)) {
+      algorithm = exec::Algorithm::scatter;
+      block = {units};
+    }
+  }
+
   ContractionOpInterface findContraction() {
     auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
     return contractions.empty() ? ContractionOpInterface() : *contractions.begin();

@@ -283,7 +283,7 @@ private:
     kernel.units = exec::kernelUnits(op);
     writeUnitsOfRows(op, kernel);
     kernel.grain = op.getParts() ? 1 : op.getScheduleAttr().getGrain();
-    kernel.together = uint16_t(winogradUnitsTogether(op));
+    kernel.together = uint16_t(std::min<int64_t>(unitsTogether(op), UINT16_MAX));
     kernel.threads = op.getThreads();
     if (op.getLibraryAttr()) {
       gradc_artifact_call call = libraryCall(op);

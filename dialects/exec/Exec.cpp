@@ -48,19 +48,17 @@ static ParseResult parseWalk(AsmParser &parser, SmallVector<int64_t> &block,
   algorithm = Algorithm::direct;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef word;
-    if (succeeded(parser.parseOptionalKeyword(
-            &word, {"winograd2x2", "winograd4x4", "attention", "lane_sums"}))) {
-      algorithm = *symbolizeAlgorithm(word);
+    if (parser.parseKeyword(&word))
+      return failure();
+    if (std::optional<Algorithm> named = symbolizeAlgorithm(word)) {
+      algorithm = *named;
       continue;
     }
-    if (succeeded(parser.parseOptionalKeyword("turned"))) {
-      if (parser.parseEqual() || parser.parseCustomAttributeWithFallback(turned))
-        return failure();
-      continue;
-    }
-    bool arePanels = succeeded(parser.parseOptionalKeyword("panels"));
-    if ((!arePanels && parser.parseKeyword("block")) || parser.parseEqual() ||
-        parseDims(parser, arePanels ? panels : block))
+    if (word != "turned" && word != "panels" && word != "block")
+      return parser.emitError(parser.getNameLoc(), "expected block, panels, turned or algorithm");
+    if (parser.parseEqual() ||
+        (word == "turned" ? parser.parseCustomAttributeWithFallback(turned)
+                          : parseDims(parser, word == "panels" ? panels : block)))
       return failure();
   }
   return success();
@@ -285,6 +283,10 @@ static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, Bloc
     if (blocks || schedule.getAlgorithm() != Algorithm::direct || kernel.getPatchAttr())
       return kernel.emitOpError("expected panels on a CPU, of a direct product");
   }
+  if (schedule && schedule.getAlgorithm() == Algorithm::scatter &&
+      (schedule.getBlock().size() != 1 || blocks || rank == 0 || kernel.getPatchAttr() ||
+       schedule.getBlock()[0] < 1 || schedule.getBlock()[0] > UINT16_MAX))
+    return kernel.emitOpError("expected a number of units of a scatter, found ") << schedule;
   if (schedule && schedule.getTurned() && failed(verifyTurned(kernel, schedule)))
     return failure();
   if (blocks && (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||

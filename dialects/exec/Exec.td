@@ -35,7 +35,7 @@ def Exec_PanelKindEnum : I32EnumAttr<"PanelKind", "what panels hold", [
 
 def Exec_AlgorithmEnum : I32EnumAttr<"Algorithm", "how a kernel is computed", [
     I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd2x2", 1>, I32EnumAttrCase<"winograd4x4", 2>,
-    I32EnumAttrCase<"attention", 3>, I32EnumAttrCase<"lane_sums", 4>]> {
+    I32EnumAttrCase<"attention", 3>, I32EnumAttrCase<"lane_sums", 4>, I32EnumAttrCase<"scatter", 5>]> {
   let cppNamespace = "::mlir::exec";
 }
 
@@ -101,7 +101,8 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     and a convolution's units are the tiles of both picture dims.
     `attention` computes one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
     all dims, the last dim in `order` fastest. `lane_sums` computes a product whose factors have the sum along their rows: each
-    result of a tile has vectors of partial sums, whose lanes are added up at the end.
+    result of a tile has vectors of partial sums, whose lanes are added up at the end. `scatter` adds the updates of a scatter, in order of
+    their positions, to its targets in scratch memory, for `block` units at a time, then computes their tiles.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
@@ -129,6 +130,8 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
       return isAttention() ? getOrder().size() : isWinograd() && getBlock().empty() ? 2 : 1;
     }
     bool hasLaneSums() const { return getAlgorithm() == Algorithm::lane_sums; }
+    /// The number of units whose updates a scatter adds up together; 0 for other algorithms.
+    int64_t getScatterUnits() const { return getAlgorithm() == Algorithm::scatter ? getBlock().front() : 0; }
   }];
 }
 

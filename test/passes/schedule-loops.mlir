@@ -156,10 +156,37 @@ exec.kernel @scatter_rows(%init: tensor<50x512xf32>, %at: tensor<24xi64>, %u: te
   %0 = grad.scatter %init[%at] add %u dims [-1, 1] index_dims [0] : tensor<50x512xf32>, tensor<24x512xf32>, tensor<24xi64>
   exec.yield %0 : tensor<50x512xf32>
 }
+// V3-LABEL: exec.kernel @element_of_each_column(
+// V3-SAME: lanes = 8, tile = [1, 256], order = [0, 1], grain = 1>
+exec.kernel @element_of_each_column(%init: tensor<5x256xf32>, %at: tensor<99x256xi64>, %u: tensor<99x256xf32>) attributes {flops = 25344 : i64, bytes = 309248 : i64} {
+  %0 = grad.scatter %init[%at] add %u dims [-1, 1] index_dims [0, 1] : tensor<5x256xf32>, tensor<99x256xf32>, tensor<99x256xi64>
+  exec.yield %0 : tensor<5x256xf32>
+}
+
+// Many updates are read once for as many rows as fit in a quarter of the L2 cache, where they are added up.
+
+// V4-LABEL: exec.kernel @many_updates(
+// V4-SAME: block = [{{[0-9]+}}], scatter>
+exec.kernel @many_updates(%table: tensor<20000x16xf32>, %at: tensor<512x26xi64>, %u: tensor<512x26x16xf32>) attributes {flops = 532992 : i64, bytes = 3518464 : i64} {
+  %z = grad.constant dense<0.0> : tensor<20000x16xf32>
+  %g = grad.scatter %z[%at] add %u dims [-1, 2] index_dims [0, 1] : tensor<20000x16xf32>, tensor<512x26x16xf32>, tensor<512x26xi64>
+  %n = grad.sub %table, %g : tensor<20000x16xf32>
+  exec.yield %n : tensor<20000x16xf32>
+}
 // V3-LABEL: exec.kernel @histogram(
-// V3-SAME: lanes = 8, tile = [32]
+// V3-SAME: block = [{{[0-9]+}}], scatter>
 exec.kernel @histogram(%init: tensor<256xf32>, %at: tensor<4096xi64>, %u: tensor<4096xf32>) attributes {flops = 4096 : i64, bytes = 50176 : i64} {
   %0 = grad.scatter %init[%at] add %u dims [-1] index_dims [0] : tensor<256xf32>, tensor<4096xf32>, tensor<4096xi64>
   exec.yield %0 : tensor<256xf32>
+}
+// Other rows are read, too, so that no tile has all it needs in scratch memory.
+// V4-LABEL: exec.kernel @norm_of_sums(
+// V4-NOT: scatter>
+// V4: exec.yield
+exec.kernel @norm_of_sums(%at: tensor<4096xi64>, %u: tensor<4096x16xf32>) attributes {flops = 65536 : i64, bytes = 300000 : i64} {
+  %z = grad.constant dense<0.0> : tensor<200x16xf32>
+  %g = grad.scatter %z[%at] add %u dims [-1, 1] index_dims [0] : tensor<200x16xf32>, tensor<4096x16xf32>, tensor<4096xi64>
+  %s = grad.reduce_sum %g dims [0, 1] : tensor<200x16xf32>
+  exec.yield %g, %s : tensor<200x16xf32>, tensor<f32>
 }
 }

@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/BlockWalk.h"
 #include "compiler/codegen/cpu/Patch.h"
+#include "compiler/codegen/cpu/ScatterSums.h"
 #include "compiler/codegen/cpu/SpaceEmitter.h"
 #include "compiler/codegen/cpu/TurnedCopies.h"
 #include "compiler/codegen/cpu/Winograd.h"
@@ -79,7 +80,7 @@ Steps stepsOf(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles) {
 /// ones.
 LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                         ArrayRef<int64_t> rows, PanelCopies copies, TurnedCopies turned,
-                        ArrayRef<Memory> results, Value begin, Value end) {
+                        ArrayRef<Memory> results, Value begin, Value end, Value scratch) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   SpaceEmitter root(nest, tiles, kernel.getRoot(), rows, schedule.getTile(), schedule.getOrder());
   SmallVector<std::pair<Value, Memory>> apart;
@@ -89,7 +90,12 @@ LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tile
   FailureOr<bool> areCopied = copies.areWanted(), isTurned = turned.areWanted();
   if (failed(areCopied) || failed(isTurned))
     return failure();
-  if (*isTurned) {
+  if (schedule.getScatterUnits()) {
+    SpaceEmitter start(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
+                       schedule.getOrder());
+    if (failed(emitScatter(kernel, nest, tiles, start, root, begin, end, scratch)))
+      return failure();
+  } else if (*isTurned) {
     forGroups(nest, begin, end, turned.unitsTogether(), [&](Value from, Value to) {
       turned.copy(from, to);
       root.emitUnits(from, to);
@@ -180,7 +186,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     return finish(emitWinogradGradient(
         kernel, nest, tiles, slice(slot, kernel.getYielded().front()), begin, end, scratch));
   PanelCopies copies(kernel, nest, tiles, operands, scratch);
-  if (!schedule.getBlock().empty()) {
+  if (!schedule.getBlock().empty() && !schedule.getScatterUnits()) {
     Memory result = slice(slot, kernel.getYielded().front());
     return finish(emitBlockWalk(kernel, nest, tiles, *rows, copies, result, begin, end));
   }
@@ -188,5 +194,6 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   for (Value result : kernel.getYielded())
     results.push_back(slice(slot++, result));
   TurnedCopies turned(kernel, nest, tiles, operands, scratch);
-  return finish(emitSpace(kernel, nest, tiles, *rows, copies, turned, results, begin, end));
+  return finish(
+      emitSpace(kernel, nest, tiles, *rows, copies, turned, results, begin, end, scratch));
 }

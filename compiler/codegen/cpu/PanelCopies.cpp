@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/layout/FactorPanels.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace gradc::cpu;
@@ -53,13 +54,18 @@ BlockArgument PanelCopies::operandOf(unsigned factor) const {
 }
 
 bool gradc::cpu::isReadAtItsIndex(Value value) {
-  return llvm::all_of(value.getUses(), [](OpOperand &use) {
-    if (isa<exec::YieldOp>(use.getOwner()))
-      return true;
-    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
-    return op && op.getNumReductionLoops() == 0 && op.getMatchingIndexingMap(&use).isIdentity() &&
-           llvm::all_of(op.getResults(), isReadAtItsIndex);
-  });
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (OpOperand &use : reached[i].getUses()) {
+      if (isa<exec::YieldOp>(use.getOwner()))
+        continue;
+      auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+      if (!op || op.getNumReductionLoops() != 0 || !op.getMatchingIndexingMap(&use).isIdentity())
+        return false;
+      reached.insert(op->result_begin(), op->result_end());
+    }
+  return true;
 }
 
 FailureOr<bool> PanelCopies::areWanted() {

@@ -7,22 +7,22 @@ using namespace mlir;
 using namespace gradc::tile;
 
 /// The condition of a body `acc = condition ? next(acc) : acc`, which does not depend on `acc`.
-struct TileEmitter::Condition {
-  Value value;
-  SmallVector<Operation *> ops;  // the ops that compute the condition, in the body's order
-  SmallVector<OpOperand *> from; // the inputs that they read
-  llvm::SmallBitVector loops;    // the loops that the condition depends on
-};
-
-std::optional<TileEmitter::Condition> TileEmitter::findCondition(linalg::GenericOp op) {
+std::optional<TileEmitter::BodyPart> TileEmitter::findCondition(linalg::GenericOp op) {
   if (op.getNumResults() != 1)
+    return std::nullopt;
+  Value acc = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  auto select = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>();
+  if (!select || select.getFalseValue() != acc)
+    return std::nullopt;
+  return findPart(op, select.getCondition());
+}
+
+std::optional<TileEmitter::BodyPart> TileEmitter::findPart(linalg::GenericOp op, Value value) {
+  if (!value)
     return std::nullopt;
   Block *body = op.getBody();
   Value acc = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
-  auto select = body->getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>();
-  if (!select || select.getFalseValue() != acc)
-    return std::nullopt;
-  Condition found{select.getCondition(), {}, {}, llvm::SmallBitVector(op.getNumLoops())};
+  BodyPart found{value, {}, {}, llvm::SmallBitVector(op.getNumLoops())};
   llvm::SetVector<Value> needed;
   needed.insert(found.value);
   for (size_t i = 0; i < needed.size(); ++i) {
@@ -68,29 +68,34 @@ distinctDomains(const llvm::SmallBitVector &loops, ArrayRef<SmallVector<LinearEx
   return distinct;
 }
 
-Value TileEmitter::holdsAnywhere(linalg::GenericOp op, const Condition &condition,
+Value TileEmitter::emitPart(linalg::GenericOp op, const BodyPart &part,
+                            ArrayRef<LinearExpr> domain) {
+  IRMapping map;
+  for (OpOperand *input : part.from)
+    if (auto at = operandPoint(op, *input, domain, nest.lanes)) {
+      at->valid = at->hasLanes() ? nest.lanes : 0;
+      map.map(op.getMatchingBlockArgument(input), pull(input->get(), *at));
+    }
+  for (Operation *o : part.ops)
+    if (auto index = dyn_cast<linalg::IndexOp>(o))
+      map.map(index.getResult(), coordinate(domain[index.getDim()]));
+    else
+      emitBodyOp(o, map);
+  return lookUp(part.value, map);
+}
+
+Value TileEmitter::holdsAnywhere(linalg::GenericOp op, const BodyPart &condition,
                                  ArrayRef<SmallVector<LinearExpr>> domains) {
   Value any;
   for (const auto &domain : domains) {
-    IRMapping map;
-    for (OpOperand *input : condition.from)
-      if (auto at = operandPoint(op, *input, domain, nest.lanes)) {
-        at->valid = at->hasLanes() ? nest.lanes : 0;
-        map.map(op.getMatchingBlockArgument(input), pull(input->get(), *at));
-      }
-    for (Operation *o : condition.ops)
-      if (auto index = dyn_cast<linalg::IndexOp>(o))
-        map.map(index.getResult(), coordinate(domain[index.getDim()]));
-      else
-        emitBodyOp(o, map);
-    Value hit = nest.splat(lookUp(condition.value, map));
+    Value hit = nest.splat(emitPart(op, condition, domain));
     any = any ? arith::OrIOp::create(nest.builder, nest.location, any, hit).getResult() : hit;
   }
   return vector::ReductionOp::create(nest.builder, nest.location, vector::CombiningKind::OR, any);
 }
 
 bool TileEmitter::reduceWhere(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
-  std::optional<Condition> condition = findCondition(op);
+  std::optional<BodyPart> condition = findCondition(op);
   SmallVector<unsigned> dims = reducedDims(op);
   if (!condition || !condition->loops.test(dims.back()))
     return false;

@@ -81,6 +81,11 @@ public:
   void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
                   llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block, int64_t steps);
 
+  /// Adds to `sums`, which holds elements of the scatter's result, its updates of [first, last)
+  /// along loop `dim`. False, with nothing emitted, if no single index chooses these rows.
+  bool addUpdates(mlir::linalg::GenericOp op, unsigned dim, const Memory &sums, mlir::Value first,
+                  mlir::Value last);
+
   /// From now on, a product is summed along the lanes: each result has `chains` vectors of partial
   /// sums, for any number of rows in a tile. 0: lanes run along results.
   void sumAlongLanes(int64_t chains) { laneChains = chains; }
@@ -148,11 +153,23 @@ private:
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
                      llvm::ArrayRef<Point> points);
+  /// The part of a reduction's body that computes a value.
+  struct BodyPart {
+    mlir::Value value;
+    llvm::SmallVector<mlir::Operation *> ops;  ///< in the body's order
+    llvm::SmallVector<mlir::OpOperand *> from; ///< the inputs that they read
+    llvm::SmallBitVector loops;                ///< the loops that the value depends on
+  };
+  /// None if the value is null, or depends on the accumulator or on an element at a computed index.
+  static std::optional<BodyPart> findPart(mlir::linalg::GenericOp op, mlir::Value value);
+  mlir::Value emitPart(mlir::linalg::GenericOp op, const BodyPart &part,
+                       llvm::ArrayRef<LinearExpr> domain);
   /// The condition under which a step of a reduction counts.
-  struct Condition;
-  static std::optional<Condition> findCondition(mlir::linalg::GenericOp op);
+  static std::optional<BodyPart> findCondition(mlir::linalg::GenericOp op);
+  void addUpdate(mlir::linalg::GenericOp op, const Memory &sums,
+                 llvm::SmallVector<LinearExpr> &domain, llvm::ArrayRef<unsigned> across);
   /// Whether it holds in one lane at least, in one of the domains.
-  mlir::Value holdsAnywhere(mlir::linalg::GenericOp op, const Condition &condition,
+  mlir::Value holdsAnywhere(mlir::linalg::GenericOp op, const BodyPart &condition,
                             llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains);
   /// A reduction that few steps change. False for others, and where lanes run across its targets.
   bool reduceWhere(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);

@@ -108,6 +108,18 @@ def perceptron(widths, activation):
     return nn.Sequential(*layers[:-1])
 
 
+class ClickModel(nn.Module):
+    """The rows of 26 categories in one table, one after another, then a perceptron."""
+
+    def __init__(self, categories=20000, width=16, fields=26, classes=10):
+        super().__init__()
+        self.table = nn.Embedding(categories, width)
+        self.net = perceptron((width * fields, 512, 256, classes), nn.ReLU)
+
+    def forward(self, x):
+        return self.net(self.table(x).flatten(1))
+
+
 def convolutions(dims, widths, classes):
     """Convolutions of size 3 in any number of dims, each followed by batch norm and a pool."""
     conv, norm, pool = (getattr(nn, f"{name}{dims}d") for name in ("Conv", "BatchNorm", "MaxPool"))
@@ -137,6 +149,7 @@ FORMS = {
     "BERT": Form(Tagger, (8, 128), 32, ADAMW, vocabulary=8192, labels=(128,)),
     "GPT-2": Form(LanguageModel, (4, 256), 50257, ADAMW, vocabulary=50257, labels=(256,)),
     "LSTM": Form(SequenceClassifier, (32, 64, 256), 10, ADAM),
+    "click model": Form(ClickModel, (512, 26), 10, ADAM, vocabulary=20000),
     "wide MLP": Form(lambda: perceptron((4096, 4096, 4096, 10), nn.ReLU), (256, 4096), 10, ADAMW),
     "skinny MLP": Form(lambda: perceptron((16, 64, 64, 64, 10), nn.Tanh), (8192, 16), 10, ADAM),
     "60-layer MLP": Form(lambda: perceptron((64,) * 60 + (10,), nn.ReLU), (64, 64), 10, ADAM),

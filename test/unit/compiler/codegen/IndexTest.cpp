@@ -18,13 +18,16 @@ void turnIndices(std::vector<HostTensor> &operands) {
         operand.setInt(i, operand.getInt(i) - 3);
 }
 
+/// `walk`: of the schedule, behind its grain.
 void expectIndexed(const std::string &signature, const std::string &body, const char *tile,
-                   double tolerance = 2e-5) {
-  std::string order = std::string(tile).find(',') == std::string::npos ? "0" : "0, 1";
+                   double tolerance = 2e-5, const std::string &walk = "") {
+  std::string order = "0";
+  for (size_t dim = 1, dims = size_t(llvm::StringRef(tile).count(',')) + 1; dim < dims; ++dim)
+    order += ", " + std::to_string(dim);
   expectRight(formatv(R"(exec.kernel @k({0}) attributes {{
-      schedule = #exec.schedule<lanes = 8, tile = [{1}], order = [{2}], grain = 1>} {{
+      schedule = #exec.schedule<lanes = 8, tile = [{1}], order = [{2}], grain = 1{4}>} {{
       {3} })",
-                      signature, tile, order, body),
+                      signature, tile, order, body, walk),
               tolerance, nullptr, turnIndices);
 }
 
@@ -88,6 +91,49 @@ TEST(Index, UpdatesOfRows) {
       exec.yield %y : tensor<5x37xf32>)",
                 n, how),
             tile, 1e-3);
+}
+
+TEST(Index, SumsOfUpdatesInScratchMemory) {
+  for (int n : {0, 1, 7, 100})
+    for (const char *how : {"replace", "add", "mul", "max", "min"})
+      for (const char *tile : {"1, 16", "3, 8"})
+        for (int units : {1, 2, 5})
+          expectIndexed(
+              formatv("%x: tensor<5x37xf32>, %i: tensor<{0}xi64>, %u: tensor<{0}x37xf32>", n),
+              formatv(
+                  R"(%y = grad.scatter %x[%i] {1} %u dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<{0}x37xf32>, tensor<{0}xi64>
+      exec.yield %y : tensor<5x37xf32>)",
+                  n, how),
+              tile, 1e-3, formatv(", block = [{0}], scatter", units));
+}
+
+TEST(Index, SumsOfUpdatesOfOtherShapes) {
+  const char *walk = ", block = [2], scatter";
+  // A list of lists; an epilogue.
+  expectIndexed("%p: tensor<5x16xf32>, %i: tensor<9x11xi32>, %u: tensor<9x11x16xf32>", R"(
+      %z = grad.constant dense<0.0> : tensor<5x16xf32>
+      %g = grad.scatter %z[%i] add %u dims [-1, 2] index_dims [0, 1] : tensor<5x16xf32>, tensor<9x11x16xf32>, tensor<9x11xi32>
+      %n = grad.sub %p, %g : tensor<5x16xf32>
+      exec.yield %n, %g : tensor<5x16xf32>, tensor<5x16xf32>)",
+                "2, 16", 1e-4, walk);
+  // Rows of several dims, with more vectors than are unrolled.
+  expectIndexed("%x: tensor<5x3x45xf32>, %i: tensor<70xi64>, %u: tensor<70x3x45xf32>", R"(
+      %y = grad.scatter %x[%i] add %u dims [-1, 1, 2] index_dims [0] : tensor<5x3x45xf32>, tensor<70x3x45xf32>, tensor<70xi64>
+      exec.yield %y : tensor<5x3x45xf32>)",
+                "1, 1, 48", 1e-4, walk);
+  // 16 bits are added up in f32.
+  expectIndexed("%x: tensor<5x37xbf16>, %i: tensor<90xi64>, %u: tensor<90x37xbf16>", R"(
+      %y = grad.scatter %x[%i] add %u dims [-1, 1] index_dims [0] : tensor<5x37xbf16>, tensor<90x37xbf16>, tensor<90xi64>
+      exec.yield %y : tensor<5x37xbf16>)",
+                "1, 16", 2e-2, walk);
+  expectIndexed("%x: tensor<5x37xi64>, %i: tensor<90xi64>, %u: tensor<90x37xi64>", R"(
+      %y = grad.scatter %x[%i] add %u dims [-1, 1] index_dims [0] : tensor<5x37xi64>, tensor<90x37xi64>, tensor<90xi64>
+      exec.yield %y : tensor<5x37xi64>)",
+                "3, 8", 0, walk);
+  expectIndexed("%x: tensor<19xf32>, %i: tensor<50xi64>, %u: tensor<50xf32>", R"(
+      %y = grad.scatter %x[%i] add %u dims [-1] index_dims [0] : tensor<19xf32>, tensor<50xf32>, tensor<50xi64>
+      exec.yield %y : tensor<19xf32>)",
+                "8", 1e-4, walk);
 }
 
 TEST(Index, UpdatesOfElements) {

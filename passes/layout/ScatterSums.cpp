@@ -1,0 +1,96 @@
+// Updates have to be found for each target. A search by every tile takes time with the number of
+// targets times that of updates; here, it takes time with the number of groups of targets.
+#include "passes/layout/ScatterSums.h"
+
+#include "dialects/grad/Grad.h"
+#include "dialects/grad/Index.h"
+#include "passes/kernel/Clusters.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+/// The kernel's only scatter, lowered to loops or not.
+static Operation *findScatter(exec::KernelOp kernel) {
+  Operation *found = nullptr;
+  for (Operation &op : kernel.getBlock())
+    if (isa<grad::ScatterOp>(op) || op.hasAttr(grad::indexedLoops)) {
+      if (found)
+        return nullptr;
+      found = &op;
+    }
+  return found;
+}
+
+/// Whether results of the kernel take the value at their own index alone.
+static bool isElementwiseFrom(Value value) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      if (isa<exec::YieldOp>(user))
+        continue;
+      if (gradc::loopKind(user) != grad::LoopKind::elementwise ||
+          !llvm::all_of(user->getResultTypes(), [&](Type type) {
+            return cast<RankedTensorType>(type).getShape() == shape;
+          }))
+        return false;
+      reached.insert(user->result_begin(), user->result_end());
+    }
+  return true;
+}
+
+/// Whether the rows of `dim`, and no others, are chosen by an index that is the same for all
+/// elements of the row.
+static bool choosesRows(grad::ScatterOp op, int64_t dim) {
+  ArrayRef<int64_t> dims = op.getDims();
+  for (auto [d, from] : llvm::enumerate(dims))
+    if ((from < 0) != (int64_t(d) == dim))
+      return false;
+  return llvm::none_of(op.getIndexDims(), [&](int64_t d) { return llvm::is_contained(dims, d); });
+}
+
+static int64_t bytesOfRow(exec::KernelOp kernel, int64_t dim, Type element) {
+  RankedTensorType root = kernel.getRoot();
+  int64_t elements = root.getDimSize(dim) ? root.getNumElements() / root.getDimSize(dim) : 0;
+  return elements * grad::elementBytes(element);
+}
+
+int64_t gradc::scatterUnits(exec::KernelOp kernel, ArrayRef<int64_t> tile, ArrayRef<int64_t> order,
+                            const exec::Level &level) {
+  constexpr int64_t manyUpdates = 64;
+  auto op = dyn_cast_or_null<grad::ScatterOp>(findScatter(kernel));
+  RankedTensorType root = kernel.getRoot();
+  if (!op || level.isCuda() || op.getResult().getType().getShape() != root.getShape() ||
+      !choosesRows(op, order.front()) || !isElementwiseFrom(op.getResult()))
+    return 0;
+  if (kernel.getRows() && llvm::any_of(*kernel.getRows(), [](int64_t n) { return n != 0; }))
+    return 0;
+  int64_t bytes = bytesOfRow(kernel, order.front(),
+                             grad::accumulatorOf(op.getResult().getType().getElementType()));
+  int64_t elements = op.getUpdates().getType().getNumElements();
+  if (bytes == 0 ||
+      elements / (root.getNumElements() / root.getDimSize(order.front())) < manyUpdates)
+    return 0;
+  // The other half is for the updates, and for what the results are computed from.
+  int64_t units = llvm::divideCeil(root.getDimSize(order.front()), tile[order.front()]);
+  return std::min(units, level.cachedBytes() / 2 / (bytes * tile[order.front()]));
+}
+
+RankedTensorType gradc::scatterSums(exec::KernelOp kernel) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  Operation *op = schedule && schedule.getScatterUnits() ? findScatter(kernel) : nullptr;
+  if (!op)
+    return {};
+  int64_t dim = schedule.getOrder().front();
+  SmallVector<int64_t> shape(kernel.getRoot().getShape());
+  shape[dim] = schedule.getScatterUnits() * schedule.getTile()[dim];
+  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  return RankedTensorType::get(shape,
+                               isa<grad::ScatterOp>(op) ? grad::accumulatorOf(element) : element);
+}
+
+int64_t gradc::scatterScratch(exec::KernelOp kernel) {
+  RankedTensorType sums = scatterSums(kernel);
+  return sums ? grad::bytesOf(sums) : 0;
+}

@@ -1,0 +1,25 @@
+// Scatters whose sums a CPU kernel keeps in scratch memory.
+#ifndef PASSES_LAYOUT_SCATTERSUMS_H
+#define PASSES_LAYOUT_SCATTERSUMS_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
+
+namespace gradc {
+
+/// The units of the outermost loop, in a schedule with this tile and order, whose targets lie in
+/// scratch memory together, and for which all updates are read once. 0: each tile searches for its
+/// updates, as it does if there are few, if the kernel holds no scatter with one index per row, or
+/// if the rows of the run change its sizes.
+int64_t scatterUnits(mlir::exec::KernelOp kernel, llvm::ArrayRef<int64_t> tile,
+                     llvm::ArrayRef<int64_t> order, const mlir::exec::Level &level);
+
+/// The sums that lie in scratch memory at one time: some of the outermost dim of the root; null if
+/// the kernel's schedule is none of a scatter.
+mlir::RankedTensorType scatterSums(mlir::exec::KernelOp kernel);
+/// Their bytes.
+int64_t scatterScratch(mlir::exec::KernelOp kernel);
+
+} // namespace gradc
+
+#endif
