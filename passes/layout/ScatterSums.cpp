@@ -9,15 +9,11 @@
 
 using namespace mlir;
 
-/// The kernel's only scatter, lowered to loops or not.
-static Operation *findScatter(exec::KernelOp kernel) {
-  Operation *found = nullptr;
+SmallVector<Operation *> gradc::scattersOf(exec::KernelOp kernel) {
+  SmallVector<Operation *> found;
   for (Operation &op : kernel.getBlock())
-    if (isa<grad::ScatterOp>(op) || op.hasAttr(grad::indexedLoops)) {
-      if (found)
-        return nullptr;
-      found = &op;
-    }
+    if (isa<grad::ScatterOp>(op) || op.hasAttr(grad::indexedLoops))
+      found.push_back(&op);
   return found;
 }
 
@@ -50,47 +46,54 @@ static bool choosesRows(grad::ScatterOp op, int64_t dim) {
   return llvm::none_of(op.getIndexDims(), [&](int64_t d) { return llvm::is_contained(dims, d); });
 }
 
-static int64_t bytesOfRow(exec::KernelOp kernel, int64_t dim, Type element) {
-  RankedTensorType root = kernel.getRoot();
-  int64_t elements = root.getDimSize(dim) ? root.getNumElements() / root.getDimSize(dim) : 0;
-  return elements * grad::elementBytes(element);
+static Type sumOf(Operation *op) {
+  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  return isa<grad::ScatterOp>(op) ? grad::accumulatorOf(element) : element;
 }
 
 int64_t gradc::scatterUnits(exec::KernelOp kernel, ArrayRef<int64_t> tile, ArrayRef<int64_t> order,
                             const exec::Level &level) {
   constexpr int64_t manyUpdates = 64;
-  auto op = dyn_cast_or_null<grad::ScatterOp>(findScatter(kernel));
   RankedTensorType root = kernel.getRoot();
-  if (!op || level.isCuda() || op.getResult().getType().getShape() != root.getShape() ||
-      !choosesRows(op, order.front()) || !isElementwiseFrom(op.getResult()))
+  int64_t rows = root.getDimSize(order.front()), row = rows ? root.getNumElements() / rows : 0;
+  if (level.isCuda() || row == 0 ||
+      (kernel.getRows() && llvm::any_of(*kernel.getRows(), [](int64_t n) { return n != 0; })))
     return 0;
-  if (kernel.getRows() && llvm::any_of(*kernel.getRows(), [](int64_t n) { return n != 0; }))
-    return 0;
-  int64_t bytes = bytesOfRow(kernel, order.front(),
-                             grad::accumulatorOf(op.getResult().getType().getElementType()));
-  int64_t elements = op.getUpdates().getType().getNumElements();
-  if (bytes == 0 ||
-      elements / (root.getNumElements() / root.getDimSize(order.front())) < manyUpdates)
+  int64_t bytes = 0, updates = 0;
+  for (Operation *found : scattersOf(kernel)) {
+    auto op = cast<grad::ScatterOp>(found);
+    if (op.getResult().getType().getShape() != root.getShape() || !choosesRows(op, order.front()) ||
+        !isElementwiseFrom(op.getResult()))
+      return 0;
+    bytes += row * grad::elementBytes(sumOf(op));
+    updates += op.getUpdates().getType().getNumElements() / row;
+  }
+  if (updates < manyUpdates)
     return 0;
   // The other half is for the updates, and for what the results are computed from.
-  int64_t units = llvm::divideCeil(root.getDimSize(order.front()), tile[order.front()]);
+  int64_t units = llvm::divideCeil(rows, tile[order.front()]);
   return std::min(units, level.cachedBytes() / 2 / (bytes * tile[order.front()]));
 }
 
-RankedTensorType gradc::scatterSums(exec::KernelOp kernel) {
+SmallVector<RankedTensorType> gradc::scatterSums(exec::KernelOp kernel) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  Operation *op = schedule && schedule.getScatterUnits() ? findScatter(kernel) : nullptr;
-  if (!op)
+  if (!schedule || !schedule.getScatterUnits())
     return {};
   int64_t dim = schedule.getOrder().front();
   SmallVector<int64_t> shape(kernel.getRoot().getShape());
   shape[dim] = schedule.getScatterUnits() * schedule.getTile()[dim];
-  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
-  return RankedTensorType::get(shape,
-                               isa<grad::ScatterOp>(op) ? grad::accumulatorOf(element) : element);
+  return llvm::map_to_vector(
+      scattersOf(kernel), [&](Operation *op) { return RankedTensorType::get(shape, sumOf(op)); });
+}
+
+int64_t gradc::scatterOffset(exec::KernelOp kernel, size_t scatter) {
+  SmallVector<RankedTensorType> sums = scatterSums(kernel);
+  int64_t bytes = 0;
+  for (RankedTensorType before : ArrayRef(sums).take_front(scatter))
+    bytes += llvm::alignTo(grad::bytesOf(before), 64);
+  return bytes;
 }
 
 int64_t gradc::scatterScratch(exec::KernelOp kernel) {
-  RankedTensorType sums = scatterSums(kernel);
-  return sums ? grad::bytesOf(sums) : 0;
+  return scatterOffset(kernel, scatterSums(kernel).size());
 }

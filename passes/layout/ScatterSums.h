@@ -7,17 +7,22 @@
 
 namespace gradc {
 
+/// The scatters of a kernel, lowered to loops or not.
+llvm::SmallVector<mlir::Operation *> scattersOf(mlir::exec::KernelOp kernel);
+
 /// The units of the outermost loop, in a schedule with this tile and order, whose targets lie in
 /// scratch memory together, and for which all updates are read once. 0: each tile searches for its
-/// updates, as it does if there are few, if the kernel holds no scatter with one index per row, or
-/// if the rows of the run change its sizes.
+/// updates, as it does if there are few, if the kernel has another scatter than those with one
+/// index per row, or none, or if the rows of the run change its sizes.
 int64_t scatterUnits(mlir::exec::KernelOp kernel, llvm::ArrayRef<int64_t> tile,
                      llvm::ArrayRef<int64_t> order, const mlir::exec::Level &level);
 
-/// The sums that lie in scratch memory at one time: some of the outermost dim of the root; null if
-/// the kernel's schedule is none of a scatter.
-mlir::RankedTensorType scatterSums(mlir::exec::KernelOp kernel);
-/// Their bytes.
+/// The sums of each scatter that lie in scratch memory at one time: some of the outermost dim of
+/// the root. Empty if the kernel's schedule is none of scatters.
+llvm::SmallVector<mlir::RankedTensorType> scatterSums(mlir::exec::KernelOp kernel);
+/// The bytes in scratch memory before the sums of a scatter.
+int64_t scatterOffset(mlir::exec::KernelOp kernel, size_t scatter);
+/// The bytes of all of them.
 int64_t scatterScratch(mlir::exec::KernelOp kernel);
 
 } // namespace gradc

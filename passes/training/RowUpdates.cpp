@@ -93,18 +93,22 @@ static SmallVector<Expr> firstPositionsOfRows(ArrayRef<Indices> all, int64_t cou
                                               int64_t tableRows) {
   OpBuilder &b = all.front().rows.getBuilder();
   Location loc = all.front().rows.getLoc();
-  Value list = splat(b, loc, RankedTensorType::get({tableRows}, b.getI32Type()), double(count));
+  Value none = splat(b, loc, RankedTensorType::get({tableRows}, b.getI32Type()), double(count));
   auto dimsOf = [](const Indices &read) {
     return llvm::to_vector(llvm::seq<int64_t>(0, read.shape().size()));
   };
-  for (const Indices &read : all)
-    list = ScatterOp::create(b, loc, list.getType(), list, read.rows.get(), read.positions().get(),
-                             ScatterReduction::min, ArrayRef<int64_t>{-1}, dimsOf(read));
+  std::optional<Expr> list;
+  for (const Indices &read : all) {
+    Expr own = read.rows.with(ScatterOp::create(b, loc, none.getType(), none, read.rows.get(),
+                                                read.positions().get(), ScatterReduction::min,
+                                                ArrayRef<int64_t>{-1}, dimsOf(read)));
+    list = list ? list->apply<MinOp>(own) : own;
+  }
   SmallVector<Expr> first;
   for (const Indices &read : all) {
     Expr rows = read.rows, own = read.positions();
-    Expr inList =
-        rows.with(GatherOp::create(b, loc, list, rows.get(), ArrayRef<int64_t>{-1}, dimsOf(read)));
+    Expr inList = rows.with(
+        GatherOp::create(b, loc, list->get(), rows.get(), ArrayRef<int64_t>{-1}, dimsOf(read)));
     // A row out of range is nobody else's.
     Expr isBefore = rows.compare(ComparePredicate::lt, rows.splat(0));
     Expr isBehind = rows.compare(ComparePredicate::ge, rows.splat(double(tableRows)));

@@ -91,9 +91,7 @@ LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tile
   if (failed(areCopied) || failed(isTurned))
     return failure();
   if (schedule.getScatterUnits()) {
-    SpaceEmitter start(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
-                       schedule.getOrder());
-    if (failed(emitScatter(kernel, nest, tiles, start, root, begin, end, scratch)))
+    if (failed(emitScatters(kernel, nest, tiles, rows, root, begin, end, scratch)))
       return failure();
   } else if (*isTurned) {
     forGroups(nest, begin, end, turned.unitsTogether(), [&](Value from, Value to) {

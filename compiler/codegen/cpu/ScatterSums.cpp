@@ -2,42 +2,96 @@
 #include "compiler/codegen/cpu/ScatterSums.h"
 
 #include "compiler/codegen/cpu/PanelCopies.h"
-#include "dialects/grad/Index.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/layout/ScatterSums.h"
 
 using namespace mlir;
 using namespace gradc::cpu;
 using namespace gradc::tile;
 
-LogicalResult gradc::cpu::emitScatter(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                                      SpaceEmitter &start, SpaceEmitter &root, Value begin,
-                                      Value end, Value scratch) {
-  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  RankedTensorType type = gradc::scatterSums(kernel);
-  int64_t dim = schedule.getOrder().front(), rows = schedule.getTile()[dim];
-  int64_t size = kernel.getRoot().getDimSize(dim);
-  linalg::GenericOp op;
-  for (auto loops : kernel.getBlock().getOps<linalg::GenericOp>())
-    if (loops->hasAttr(grad::indexedLoops))
-      op = loops;
-  bool varies = kernel.getRows() && llvm::any_of(*kernel.getRows(), [](int64_t n) { return n; });
-  if (!op || !type || varies || !isReadAtItsIndex(op.getResult(0)))
-    return kernel.emitOpError(
-        "expected a scatter of fixed size and elementwise ops on it, to add up updates");
-  OpBuilder &b = nest.builder;
-  bool emitted = true;
-  forGroups(nest, begin, end, schedule.getScatterUnits(), [&](Value from, Value to) {
-    Value first = arith::MulIOp::create(b, nest.location, from, nest.constant(rows));
-    Value last = arith::MulIOp::create(b, nest.location, to, nest.constant(rows));
-    last = arith::MinSIOp::create(b, nest.location, last, nest.constant(size));
-    SmallVector<LinearExpr> origin(type.getRank());
+namespace {
+
+class ScatterSums {
+public:
+  ScatterSums(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, ArrayRef<int64_t> rows,
+              Value scratch)
+      : kernel(kernel), nest(nest), tiles(tiles), rows(rows), scratch(scratch),
+        schedule(kernel.getScheduleAttr()), dim(schedule.getOrder().front()),
+        types(gradc::scatterSums(kernel)) {
+    for (Operation *op : gradc::scattersOf(kernel))
+      if (auto loops = dyn_cast<linalg::GenericOp>(op))
+        ops.push_back(loops);
+  }
+
+  bool areReadByTheirRows() const {
+    return !ops.empty() && ops.size() == types.size() &&
+           llvm::all_of(rows, [](int64_t n) { return n == 0; }) &&
+           llvm::all_of(ops, [](linalg::GenericOp op) {
+             return gradc::cpu::isReadAtItsIndex(op.getResult(0));
+           });
+  }
+
+  /// Adds up the updates of the units [from, to), and lets tiles read the sums. False if a scatter
+  /// has another form.
+  bool add(Value from, Value to) {
+    Value first = rowOf(from), last = rowOf(to);
+    Value size = nest.constant(kernel.getRoot().getDimSize(dim));
+    last = arith::MinSIOp::create(nest.builder, nest.location, last, size);
+    SmallVector<LinearExpr> origin(kernel.getRoot().getRank());
     origin[dim] = nest.variable(first);
-    Memory sums(scratch, type, /*panel=*/{}, origin);
-    emitted = emitted && start.add(op.getDpsInits()[0], sums);
-    start.emitUnits(from, to);
-    emitted = emitted && tiles.addUpdates(op, unsigned(dim), sums, first, last);
-    tiles.bind(op.getResult(0), sums);
-    root.emitUnits(from, to);
-  });
-  return emitted ? success() : kernel.emitOpError("expected one index per row of a scatter");
+    SmallVector<Memory> sums;
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      sums.push_back(Memory(base(i), types[i], /*panel=*/{}, origin));
+      SpaceEmitter start(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
+                         schedule.getOrder());
+      if (!start.add(op.getDpsInits()[0], sums.back()))
+        return false;
+      start.emitUnits(from, to);
+      if (!tiles.addUpdates(op, unsigned(dim), sums.back(), first, last))
+        return false;
+    }
+    for (auto [op, memory] : llvm::zip_equal(ops, sums))
+      tiles.bind(op.getResult(0), memory);
+    return true;
+  }
+
+private:
+  Value rowOf(Value unit) {
+    return arith::MulIOp::create(nest.builder, nest.location, unit,
+                                 nest.constant(schedule.getTile()[dim]));
+  }
+  Value base(size_t scatter) {
+    OpBuilder &b = nest.builder;
+    return LLVM::GEPOp::create(
+        b, nest.location, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), scratch,
+        ArrayRef<LLVM::GEPArg>{int32_t(gradc::scatterOffset(kernel, scatter))});
+  }
+
+  exec::KernelOp kernel;
+  LoopNest &nest;
+  TileEmitter &tiles;
+  ArrayRef<int64_t> rows;
+  Value scratch;
+  exec::ScheduleAttr schedule;
+  int64_t dim;
+  SmallVector<RankedTensorType> types;
+  SmallVector<linalg::GenericOp> ops;
+};
+
+} // namespace
+
+LogicalResult gradc::cpu::emitScatters(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
+                                       ArrayRef<int64_t> rows, SpaceEmitter &root, Value begin,
+                                       Value end, Value scratch) {
+  ScatterSums sums(kernel, nest, tiles, rows, scratch);
+  bool emitted = sums.areReadByTheirRows();
+  if (emitted)
+    forGroups(nest, begin, end, kernel.getScheduleAttr().getScatterUnits(),
+              [&](Value from, Value to) {
+                emitted = sums.add(from, to);
+                root.emitUnits(from, to);
+              });
+  return emitted ? success()
+                 : kernel.emitOpError("expected scatters of fixed size with one index per row, "
+                                      "and elementwise ops on them, to add up updates");
 }

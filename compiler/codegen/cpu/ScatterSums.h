@@ -1,4 +1,4 @@
-// The sums of a scatter in scratch memory.
+// The sums of scatters in scratch memory.
 #ifndef COMPILER_CODEGEN_CPU_SCATTERSUMS_H
 #define COMPILER_CODEGEN_CPU_SCATTERSUMS_H
 
@@ -6,12 +6,13 @@
 
 namespace gradc::cpu {
 
-/// Emits the units [begin, end) of a kernel whose schedule is of a scatter: for some units at a
+/// Emits the units [begin, end) of a kernel whose schedule is of scatters: for some units at a
 /// time, the updates of their targets are added up in `scratch`, of `scatterScratch` bytes, where
-/// the tiles of `root` then read the sums. `start`: the space of the sums before all updates.
-mlir::LogicalResult emitScatter(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
-                                tile::TileEmitter &tiles, SpaceEmitter &start, SpaceEmitter &root,
-                                mlir::Value begin, mlir::Value end, mlir::Value scratch);
+/// the tiles of `root` then read the sums. `rows`: as SpaceEmitter takes them.
+mlir::LogicalResult emitScatters(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
+                                 tile::TileEmitter &tiles, llvm::ArrayRef<int64_t> rows,
+                                 SpaceEmitter &root, mlir::Value begin, mlir::Value end,
+                                 mlir::Value scratch);
 
 } // namespace gradc::cpu
 

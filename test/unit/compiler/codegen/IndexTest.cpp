@@ -116,6 +116,17 @@ TEST(Index, SumsOfUpdatesOfOtherShapes) {
       %n = grad.sub %p, %g : tensor<5x16xf32>
       exec.yield %n, %g : tensor<5x16xf32>, tensor<5x16xf32>)",
                 "2, 16", 1e-4, walk);
+  // Two lists of one table; a table of its own.
+  expectIndexed("%i: tensor<9x11xi32>, %u: tensor<9x11x37xf32>, %j: tensor<40xi64>, %v: "
+                "tensor<40x37xf32>, %t: tensor<5x37xf32>",
+                R"(
+      %z = grad.constant dense<0.0> : tensor<5x37xf32>
+      %f = grad.scatter %z[%i] add %u dims [-1, 2] index_dims [0, 1] : tensor<5x37xf32>, tensor<9x11x37xf32>, tensor<9x11xi32>
+      %g = grad.scatter %z[%j] add %v dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<40x37xf32>, tensor<40xi64>
+      %s = grad.add %f, %g : tensor<5x37xf32>
+      %m = grad.scatter %t[%j] max %v dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<40x37xf32>, tensor<40xi64>
+      exec.yield %s, %m : tensor<5x37xf32>, tensor<5x37xf32>)",
+                "2, 16", 1e-4, walk);
   // Rows of several dims, with more vectors than are unrolled.
   expectIndexed("%x: tensor<5x3x45xf32>, %i: tensor<70xi64>, %u: tensor<70x3x45xf32>", R"(
       %y = grad.scatter %x[%i] add %u dims [-1, 1, 2] index_dims [0] : tensor<5x3x45xf32>, tensor<70x3x45xf32>, tensor<70xi64>
@@ -134,6 +145,25 @@ TEST(Index, SumsOfUpdatesOfOtherShapes) {
       %y = grad.scatter %x[%i] add %u dims [-1] index_dims [0] : tensor<19xf32>, tensor<50xf32>, tensor<50xi64>
       exec.yield %y : tensor<19xf32>)",
                 "8", 1e-4, walk);
+}
+
+/// The lists of many tables whose rows are joined.
+TEST(Index, SumsOfUpdatesOfManyTables) {
+  constexpr int tables = 9;
+  std::string signature = formatv("%u: tensor<70x{0}xf32>", 16 * tables),
+              body = "%z = grad.constant dense<0.0> : tensor<5x16xf32>\n", results, types;
+  for (int i = 0; i < tables; ++i) {
+    signature += formatv(", %i{0}: tensor<70xi64>, %p{0}: tensor<5x16xf32>", i);
+    body += formatv(R"(
+      %u{0} = grad.slice %u starts [0, {1}] sizes [70, 16] strides [1, 1] : tensor<70x{2}xf32>
+      %g{0} = grad.scatter %z[%i{0}] add %u{0} dims [-1, 1] index_dims [0] : tensor<5x16xf32>, tensor<70x16xf32>, tensor<70xi64>
+      %n{0} = grad.sub %p{0}, %g{0} : tensor<5x16xf32>)",
+                    i, 16 * i, 16 * tables);
+    results += formatv("{0}%n{1}", i ? ", " : "", i);
+    types += i ? ", tensor<5x16xf32>" : "tensor<5x16xf32>";
+  }
+  expectIndexed(signature, body + "\nexec.yield " + results + " : " + types, "2, 16", 1e-4,
+                ", block = [2], scatter");
 }
 
 TEST(Index, UpdatesOfElements) {
