@@ -331,7 +331,7 @@ private:
   }
 
   /// Reports an entry that ranks cannot share, because each rank has a different part of the batch.
-  /// What is wrong with the entry is wrong with its twins, too.
+  /// Its twins would fail for the same reason, so each entry is reported once.
   void refuseRanks(func::FuncOp function) {
     StringRef entry = function.getSymName();
     entry.consume_back(GRADC_TAIL_SUFFIX);

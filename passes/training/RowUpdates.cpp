@@ -81,8 +81,8 @@ static Expr firstPositions(const Indices &own, ArrayRef<Indices> all, int64_t co
   return *first;
 }
 
-/// Whether looking at all pairs of so many indices takes longer than a list with an element for
-/// each row of the table.
+/// Whether comparing all pairs of `count` indices takes longer than filling a list that has an
+/// element for each row of the table.
 static bool hasManyPairs(int64_t count, int64_t tableRows) {
   constexpr int64_t fewPairs = int64_t(1) << 20, pairsPerRow = 8;
   return count * count > std::max(fewPairs, pairsPerRow * tableRows);
@@ -109,7 +109,7 @@ static SmallVector<Expr> firstPositionsOfRows(ArrayRef<Indices> all, int64_t cou
     Expr rows = read.rows, own = read.positions();
     Expr inList = rows.with(
         GatherOp::create(b, loc, list->get(), rows.get(), ArrayRef<int64_t>{-1}, dimsOf(read)));
-    // A row out of range is nobody else's.
+    // The list has no element for a row out of range.
     Expr isBefore = rows.compare(ComparePredicate::lt, rows.splat(0));
     Expr isBehind = rows.compare(ComparePredicate::ge, rows.splat(double(tableRows)));
     first.push_back(isBefore.select(own, isBehind.select(own, inList)));

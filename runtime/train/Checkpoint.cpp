@@ -55,7 +55,7 @@ std::string typeOf(uint32_t dtype, std::span<const int64_t> shape) {
   return type + (shape.empty() ? "" : "]");
 }
 
-/// Whether a tensor of that type and shape has so many bytes.
+/// Whether a tensor of this type and shape occupies exactly `bytes` bytes.
 bool hasBytes(uint32_t dtype, std::span<const int64_t> shape, uint64_t bytes) {
   uint64_t expected = findDataType(dtype)->bytes;
   for (int64_t dim : shape)

@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s --gradc-bind-rows="judge" --verify-diagnostics
 
-// What keeps ranks from sharing a batch is reported for the entry, and not again for its twins.
+// If ranks cannot share an entry's batch, the error is reported once, and not again for the twins of the entry.
 
 // expected-error @+1 {{expected entry "train" to take any number of rows, since `distribution` gives each rank some of the batch; it takes 8 only: it reads or writes the batch elsewhere than row by row}}
 func.func @train(%x: tensor<8x4xf32> {grad.batched}) -> tensor<4x4xf32> attributes {grad.batch = 8 : i64, grad.ranks = {}} {

@@ -80,31 +80,28 @@ TEST(Index, NothingToReadFrom) {
                 "1, 16");
 }
 
+/// `n` updates of rows by each reduction and tile.
+void expectUpdatesOfRows(int n, const std::string &walk = "") {
+  for (const char *how : {"replace", "add", "mul", "max", "min"})
+    for (const char *tile : {"1, 16", "3, 8"})
+      expectIndexed(
+          formatv("%x: tensor<5x37xf32>, %i: tensor<{0}xi64>, %u: tensor<{0}x37xf32>", n),
+          formatv(
+              R"(%y = grad.scatter %x[%i] {1} %u dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<{0}x37xf32>, tensor<{0}xi64>
+      exec.yield %y : tensor<5x37xf32>)",
+              n, how),
+          tile, 1e-3, walk);
+}
+
 TEST(Index, UpdatesOfRows) {
   for (int n : {0, 1, 7, 8, 40, 100})
-    for (const char *how : {"replace", "add", "mul", "max", "min"})
-      for (const char *tile : {"1, 16", "3, 8"})
-        expectIndexed(
-            formatv("%x: tensor<5x37xf32>, %i: tensor<{0}xi64>, %u: tensor<{0}x37xf32>", n),
-            formatv(
-                R"(%y = grad.scatter %x[%i] {1} %u dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<{0}x37xf32>, tensor<{0}xi64>
-      exec.yield %y : tensor<5x37xf32>)",
-                n, how),
-            tile, 1e-3);
+    expectUpdatesOfRows(n);
 }
 
 TEST(Index, SumsOfUpdatesInScratchMemory) {
   for (int n : {0, 1, 7, 100})
-    for (const char *how : {"replace", "add", "mul", "max", "min"})
-      for (const char *tile : {"1, 16", "3, 8"})
-        for (int units : {1, 2, 5})
-          expectIndexed(
-              formatv("%x: tensor<5x37xf32>, %i: tensor<{0}xi64>, %u: tensor<{0}x37xf32>", n),
-              formatv(
-                  R"(%y = grad.scatter %x[%i] {1} %u dims [-1, 1] index_dims [0] : tensor<5x37xf32>, tensor<{0}x37xf32>, tensor<{0}xi64>
-      exec.yield %y : tensor<5x37xf32>)",
-                  n, how),
-              tile, 1e-3, formatv(", block = [{0}], scatter", units));
+    for (int units : {1, 2, 5})
+      expectUpdatesOfRows(n, formatv(", block = [{0}], scatter", units));
 }
 
 TEST(Index, SumsOfUpdatesOfOtherShapes) {

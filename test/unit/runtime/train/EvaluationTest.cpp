@@ -299,7 +299,7 @@ TEST_F(EvaluationTest, EndsEarlyAndStaysEnded) {
   EXPECT_TRUE(again->losses.empty());
 }
 
-/// What was best by one metric says nothing about another, which a changed spec may name.
+/// The best value of one metric is not compared with values of another metric of a changed spec.
 TEST_F(EvaluationTest, AResumeWithAnotherMetricBeginsToCompareAnew) {
   auto makeBy = [&](const std::string &metric) {
     makeWith("every_steps: 2",
