@@ -31,6 +31,7 @@ def Grad_GatherOp : Grad_Op<"gather", [InferTypeOpAdaptor,
     $data `[` $indices `]` `dims` $dims `index_dims` $index_dims attr-dict `:` type($data) `,` type($indices)
   }];
   let extraClassDeclaration = "bool costDependsOnIndices() { return true; }";
+  let hasCanonicalizer = 1;
 }
 
 def Grad_ScatterOp : Grad_Op<"scatter", [AllTypesMatch<["init", "result"]>], ["getFlops"]> {
@@ -53,6 +54,7 @@ def Grad_ScatterOp : Grad_Op<"scatter", [AllTypesMatch<["init", "result"]>], ["g
   }];
   let extraClassDeclaration = "bool costDependsOnIndices() { return true; }";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Grad_SetRowsOp : Grad_CompositeOp<"set_rows", [AllTypesMatch<["table", "result"]>,

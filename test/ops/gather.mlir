@@ -38,6 +38,16 @@ func.func @gradient(%table: tensor<50x8xf32>, %tokens: tensor<4xi64>) -> tensor<
   return %2 : tensor<50x8xf32>
 }
 
+// An index that is the same for all elements of a row is read once per row.
+
+// FOLD-LABEL: @index_of_row
+func.func @index_of_row(%x: tensor<5x3xf32>, %i: tensor<4xi64>) -> tensor<4x3xf32> {
+  %0 = grad.broadcast %i dims [0] : tensor<4xi64> -> tensor<4x3xi64>
+  // FOLD: grad.gather %arg0[%arg1] dims [-1, 1] index_dims [0]
+  %1 = grad.gather %x[%0] dims [-1, 1] index_dims [0, 1] : tensor<5x3xf32>, tensor<4x3xi64>
+  return %1 : tensor<4x3xf32>
+}
+
 // -----
 
 func.func @c1_one_a_dim(%x: tensor<3x2xf32>, %i: tensor<4xi64>) {

@@ -38,6 +38,34 @@ func.func @values() -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi3
   return %0, %1, %2, %3, %4, %5 : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<3xf32>
 }
 
+// An index that is the same for all elements of a row is read once per row.
+
+// FOLD-LABEL: @index_of_row
+func.func @index_of_row(%x: tensor<5x2x3xf32>, %i: tensor<4xi64>, %u: tensor<4x2x3xf32>) -> (tensor<5x2x3xf32>, tensor<5x2x3xf32>) {
+  // FOLD: %[[ROWS:.*]] = grad.constant dense<{{\[\[}}0, 1], [0, 2], [0, 3], [0, 4]]> : tensor<4x2xi64>
+  %0 = grad.broadcast %i dims [0] : tensor<4xi64> -> tensor<4x2x3xi64>
+  // FOLD: grad.scatter %arg0[%arg1] add %arg2 dims [-1, 1, 2] index_dims [0]
+  %1 = grad.scatter %x[%0] add %u dims [-1, 1, 2] index_dims [0, 1, 2] : tensor<5x2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xi64>
+  %2 = grad.constant dense<[[[0, 0, 0], [1, 1, 1]], [[0, 0, 0], [2, 2, 2]], [[0, 0, 0], [3, 3, 3]], [[0, 0, 0], [4, 4, 4]]]> : tensor<4x2x3xi64>
+  // FOLD: grad.scatter %arg0[%[[ROWS]]] max %arg2 dims [-1, 1, 2] index_dims [0, 1]
+  %3 = grad.scatter %x[%2] max %u dims [-1, 1, 2] index_dims [0, 1, 2] : tensor<5x2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xi64>
+  return %1, %3 : tensor<5x2x3xf32>, tensor<5x2x3xf32>
+}
+
+// Where one of two indices differs along the row, or a dim has its size from the indices alone, nothing changes.
+
+// FOLD-LABEL: @index_of_element
+func.func @index_of_element(%x: tensor<5x6x3xf32>, %i: tensor<4xi64>, %j: tensor<4x3xi64>, %u: tensor<4x3xf32>) -> (tensor<5x6x3xf32>, tensor<5x6x3xf32>) {
+  %0 = grad.broadcast %i dims [0] : tensor<4xi64> -> tensor<4x3xi64>
+  // FOLD: grad.scatter %arg0[%[[I:.*]], %arg2] add %arg3 dims [-1, -2, 1] index_dims [0, 1]
+  %1 = grad.scatter %x[%0, %j] add %u dims [-1, -2, 1] index_dims [0, 1] : tensor<5x6x3xf32>, tensor<4x3xf32>, tensor<4x3xi64>, tensor<4x3xi64>
+  %w = grad.constant dense<1.0> : tensor<4x7x3xf32>
+  %2 = grad.broadcast %i dims [0] : tensor<4xi64> -> tensor<4x7xi64>
+  // FOLD: grad.scatter %arg0[%{{.*}}, %{{.*}}] add %{{.*}} dims [-1, -2, 2] index_dims [0, 1]
+  %3 = grad.scatter %x[%2, %2] add %w dims [-1, -2, 2] index_dims [0, 1] : tensor<5x6x3xf32>, tensor<4x7x3xf32>, tensor<4x7xi64>, tensor<4x7xi64>
+  return %1, %3 : tensor<5x6x3xf32>, tensor<5x6x3xf32>
+}
+
 // GRAD-LABEL: @of_sum
 func.func @of_sum(%x: tensor<5xf32>, %i: tensor<4xi64>, %u: tensor<4xf32>, %w: tensor<5xf32>) -> (tensor<5xf32>, tensor<4xf32>) {
   %0 = grad.scatter %x[%i] add %u dims [-1] index_dims [0] : tensor<5xf32>, tensor<4xf32>, tensor<4xi64>
