@@ -172,9 +172,18 @@ int64_t LoopSchedule::columnVectors() {
                              level.vectorRegisters / 2);
 }
 
+/// Whether values of the root are computed from a reduction over this dim of it, which each unit
+/// along the dim would compute anew.
+bool LoopSchedule::isReduced(int64_t dim) {
+  return llvm::any_of(kernel.getBlock().getOps<ReductionOpInterface>(), [&](auto reduction) {
+    return shapeOf(reduction->getOperand(0)) == root.getShape() &&
+           llvm::is_contained(reduction.getReducedDims(), dim);
+  });
+}
+
 void LoopSchedule::divideUnits() {
   SmallVector<int64_t> before = order;
-  auto enough = [&](int64_t d) { return std::min(tiles(d), exec::manyUnits); };
+  auto enough = [&](int64_t d) { return isReduced(d) ? 0 : std::min(tiles(d), exec::manyUnits); };
   auto *most = std::max_element(order.begin(), order.end() - 1,
                                 [&](int64_t a, int64_t b) { return enough(a) < enough(b); });
   std::rotate(order.begin(), most, most + 1);

@@ -19,7 +19,8 @@ protected:
   int64_t vectors(int64_t elements) const { return llvm::divideCeil(elements, lanes); }
   int64_t tiles(int64_t d) const { return llvm::divideCeil(size(d), tile[d]); }
   /// Threads share the tiles of the outermost dim. If it has too few, the first dim with enough
-  /// tiles, or else the dim with the most, becomes outermost. Lanes stay innermost.
+  /// tiles, or else the dim with the most, becomes outermost, but none that is reduced in the
+  /// kernel. Lanes stay innermost.
   void divideUnits();
   /// Whether the kernel moves elements so that lanes along a result's last dim read an operand
   /// along a dim other than its last.
@@ -41,6 +42,7 @@ private:
   void walkPanels(mlir::exec::PanelAttr panel);
   bool walkColumn();
   bool hasReduction();
+  bool isReduced(int64_t dim);
   bool searchesUpdates();
   bool sumsColumns();
   int64_t columnVectors();

@@ -189,4 +189,15 @@ exec.kernel @norm_of_sums(%at: tensor<4096xi64>, %u: tensor<4096x16xf32>) attrib
   %s = grad.reduce_sum %g dims [0, 1] : tensor<200x16xf32>
   exec.yield %g, %s : tensor<200x16xf32>, tensor<f32>
 }
+// Threads share the matrices, although those are few: each row would compute the maximum anew.
+// V3-LABEL: exec.kernel @maxima_of_matrices(
+// V3-SAME: order = [1, 0, 2, 3]
+// V4-LABEL: exec.kernel @maxima_of_matrices(
+// V4-SAME: order = [1, 0, 2, 3]
+exec.kernel @maxima_of_matrices(%x: tensor<3x4x512x64xf32>) attributes {flops = 786432 : i64, bytes = 3145728 : i64} {
+  %0 = grad.reduce_max %x dims [2, 3] : tensor<3x4x512x64xf32>
+  %1 = grad.broadcast %0 dims [0, 1] : tensor<3x4xf32> -> tensor<3x4x512x64xf32>
+  %2 = grad.sub %x, %1 : tensor<3x4x512x64xf32>
+  exec.yield %2 : tensor<3x4x512x64xf32>
+}
 }
