@@ -6,10 +6,12 @@
 #include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/hash.h"
+#include "runtime/train/Job.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <set>
 
 namespace gradc::runtime {
 
@@ -20,6 +22,8 @@ constexpr uint32_t version = 2;
 // States of the data's stages and of the run, not of the model. No model has states with such
 // names.
 constexpr std::string_view dataPrefix = "data: ", runPrefix = "run: ";
+// Followed by the kind of an optimizer. Earlier versions ignore such a state of the run.
+constexpr std::string_view optimizerPrefix = "run: optimizer ";
 
 struct FileHeader {
   char magic[8];
@@ -117,6 +121,9 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
        {std::pair(dataPrefix, &position.dataState), std::pair(runPrefix, &position.runState)})
     for (const auto &[name, values] : *state)
       numbers.emplace_back(text(prefix, name), values);
+  static constexpr double present = 1;
+  for (const std::string &kind : optimizersOf(Config::job(artifact)))
+    numbers.emplace_back(text(optimizerPrefix, kind), std::span(&present, 1));
   header.states += uint32_t(numbers.size());
   for (const auto &[name, values] : numbers)
     header.totalBytes += sizeof(Record) + 8 + padded(name.size()) + values.size_bytes();
@@ -290,6 +297,11 @@ Status Checkpoint::parse() {
         (last.kind == GRADC_STATE_SLOT || last.kind == GRADC_STATE_AVERAGE))
       last = last.as(GRADC_F32);
     std::string_view stateName = last.name;
+    if (stateName.starts_with(optimizerPrefix)) {
+      theOptimizers.emplace_back(stateName.substr(optimizerPrefix.size()));
+      theStates.pop_back();
+      continue;
+    }
     auto *values = reinterpret_cast<const double *>(data);
     for (auto [prefix, state] : {std::pair(dataPrefix, &thePosition.dataState),
                                  std::pair(runPrefix, &thePosition.runState)})
@@ -300,11 +312,35 @@ Status Checkpoint::parse() {
   return {};
 }
 
+/// The kinds among these that keep slots. AdamW is Adam with another decay: their slots are the
+/// same.
+static std::set<std::string> kindsWithSlots(const std::vector<std::string> &kinds) {
+  std::set<std::string> found;
+  for (const std::string &kind : kinds)
+    if (kind != "sgd")
+      found.insert(kind == "adamw" ? "adam" : kind);
+  return found;
+}
+
+/// How the optimizers of the checkpoint and the artifact differ, which the names of their slots
+/// need not show; "" if they are alike, or those of either are not known.
+std::string Checkpoint::otherOptimizers(const Artifact &artifact) const {
+  std::vector<std::string> wanted = optimizersOf(Config::job(artifact));
+  if (theOptimizers.empty() || wanted.empty() ||
+      kindsWithSlots(theOptimizers) == kindsWithSlots(wanted))
+    return "";
+  return text("it was trained with ", quotedList(theOptimizers), ", this artifact trains with ",
+              quotedList(wanted));
+}
+
 Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact &artifact,
                                                                  bool withSlots) const {
+  std::string optimizers = withSlots ? otherOptimizers(artifact) : "";
   auto isOther = [&](uint32_t kind, const auto &...why) {
+    bool isSlot = kind == GRADC_STATE_SLOT;
     return Status::error(text("checkpoint '", path, "' is of another ",
-                              kind == GRADC_STATE_SLOT ? "optimizer" : "model", why...));
+                              isSlot ? "optimizer: " : "model: ",
+                              isSlot && !optimizers.empty() ? optimizers : text(why...)));
   };
 
   // The states decide, not the model hash: a checkpoint fits an artifact of another compiler
@@ -322,13 +358,13 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
     if (!saved)
       saved = find(modelName(name, state.kind)); // an average starts at its weight
     if (!saved)
-      return isOther(state.kind, ": it lacks state '", name, "' of ", expected);
+      return isOther(state.kind, "it lacks state '", name, "' of ", expected);
     bool isWidened = state.kind == GRADC_STATE_AVERAGE && state.tensor.dtype == GRADC_F32 &&
                      isShortFloat(saved->dtype);
     uint64_t bytes = isWidened ? state.tensor.bytes / 2 : state.tensor.bytes;
     if ((saved->dtype != state.tensor.dtype && !isWidened) ||
         !std::ranges::equal(saved->shape, shape) || saved->bytes.size() != bytes)
-      return isOther(state.kind, ": its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
+      return isOther(state.kind, "its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
                      ", this artifact's is ", expected);
     found[i] = saved;
   }
@@ -336,7 +372,9 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
     if (!isOfNoModel(state.name) && state.kind != GRADC_STATE_CONSTANT &&
         (withSlots || state.kind != GRADC_STATE_SLOT) &&
         std::ranges::find(found, &state) == found.end())
-      return isOther(state.kind, ": this artifact has no state '", state.name, "'");
+      return isOther(state.kind, "this artifact has no state '", state.name, "'");
+  if (!optimizers.empty())
+    return isOther(GRADC_STATE_SLOT, optimizers);
   return found;
 }
 

@@ -61,6 +61,9 @@ public:
   const TrainPosition &position() const { return thePosition; }
   /// The CPU level used for training.
   const std::string &level() const { return theLevel; }
+  /// The kinds of the training's optimizers; empty if it had none, or an earlier version wrote the
+  /// file.
+  const std::vector<std::string> &optimizers() const { return theOptimizers; }
   std::span<const State> states() const { return theStates; }
 
   /// The tensors of the model as they are exported: averages instead of their weights, and in
@@ -80,12 +83,14 @@ public:
 private:
   Status parse();
   const State *find(std::string_view name) const;
+  std::string otherOptimizers(const Artifact &artifact) const;
 
   std::string path;
   std::shared_ptr<const MappedFile> mapped;
   uint64_t theModelHash = 0;
   TrainPosition thePosition;
   std::string theLevel;
+  std::vector<std::string> theOptimizers;
   std::vector<State> theStates;
 };
 

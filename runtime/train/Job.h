@@ -96,6 +96,8 @@ std::vector<std::string> filesToKeep(Config spec, std::span<const std::string> d
 double optimizerRate(Config optimizer);
 /// Its momentum or beta1; 0 if it has neither.
 double optimizerMomentum(Config optimizer);
+/// The kinds of all optimizers of the spec, its blocks and groups, each once: "adam", "lars".
+std::vector<std::string> optimizersOf(Config spec);
 
 } // namespace gradc::runtime
 

@@ -59,5 +59,5 @@ expect(gradc("train", other, "--steps", 2, cwd=folder), "checkpoint 'run-4/step-
 expect(gradc("predict", spec, *use), "run-4/step-2.ckpt'; wrote")
 expect(gradc("predict", other, *use, "--checkpoint", os.path.join(folder, "run-2")), "run-2/step-8.ckpt'; wrote")
 wrong = subprocess.run([program("gradc"), "train", spec, "--resume"], cwd=folder, capture_output=True, text=True)
-assert wrong.returncode == 1 and "run-4/step-2.ckpt' is of another optimizer: it lacks state" in wrong.stderr, wrong
+assert wrong.returncode == 1 and "run-4/step-2.ckpt' is of another optimizer: it was trained with 'momentum', this artifact trains with 'adam'" in wrong.stderr, wrong
 print("runs of one spec: run, run-2, and on with run-2")

@@ -74,7 +74,7 @@ Status exportArtifact(const Settings &settings, bool onnx) {
     auto checkpoint = openWeights(settings.checkpoint);
     if (!checkpoint)
       return checkpoint.status();
-    if (Status restored = checkpoint->restore(**session); !restored.ok())
+    if (Status restored = checkpoint->restore(**session, /*withSlots=*/false); !restored.ok())
       return restored;
   }
   Status written =

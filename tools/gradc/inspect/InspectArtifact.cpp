@@ -2,6 +2,7 @@
 #include "tools/gradc/inspect/Inspect.h"
 
 #include "runtime/base/DataType.h"
+#include "runtime/base/Text.h"
 #include "runtime/core/Artifact.h"
 #include "runtime/core/EntryRows.h"
 #include "runtime/core/IndexCheck.h"
@@ -157,9 +158,10 @@ int inspectCheckpoint(const std::string &path) {
   if (!checkpoint)
     return fail(checkpoint.status());
   const TrainPosition &position = checkpoint->position();
-  fmt::print("checkpoint after step {}, at row {} of {} in epoch {}, seed {}, trained on {}\n",
+  std::string optimizers = quotedList(checkpoint->optimizers());
+  fmt::print("checkpoint after step {}, at row {} of {} in epoch {}, seed {}, trained on {}{}{}\n",
              position.step, position.data.row, position.rows, position.data.epoch + 1,
-             position.seed, checkpoint->level());
+             position.seed, checkpoint->level(), optimizers.empty() ? "" : " with ", optimizers);
   fmt::print("hash of the model {:016x}\n", checkpoint->modelHash());
   for (uint32_t kind = 0; kind < std::size(kindNames); ++kind) {
     std::vector<InspectedTensor> tensors;

@@ -58,6 +58,7 @@ TEST_F(CheckpointTest, HoldsStatesAndPosition) {
   EXPECT_EQ(checkpoint->position().rows, 43u);
   EXPECT_EQ(checkpoint->position().seed, 7u);
   EXPECT_EQ(checkpoint->level(), "x86-64-v3");
+  EXPECT_EQ(checkpoint->optimizers(), std::vector<std::string>{"sgd"});
   ASSERT_EQ(checkpoint->states().size(), 1u);
   const Checkpoint::State &state = checkpoint->states()[0];
   EXPECT_EQ(state.name, "w");
@@ -119,7 +120,7 @@ TEST_F(CheckpointTest, Errors) {
   std::memcpy(hostile.data() + 12, &states, sizeof states);
   reseal(hostile);
   writeFile(path, hostile);
-  EXPECT_EQ(openError(), who + "is damaged: state 1 of 1000 lies outside the file");
+  EXPECT_EQ(openError(), who + "is damaged: state 2 of 1000 lies outside the file");
 }
 
 TEST_F(CheckpointTest, OfAnotherModel) {

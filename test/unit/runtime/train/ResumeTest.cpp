@@ -118,6 +118,57 @@ TEST_F(ResumeTest, ACheckpointFitsByItsStatesWhateverTheModelHash) {
   EXPECT_EQ(train(options).status().message(), who + "this artifact has no state 'ballast'");
 }
 
+/// Slots of several optimizers have the same names and types.
+TEST_F(ResumeTest, ACheckpointOfAnotherOptimizerIsRefused) {
+  auto makeWith = [&](const std::string &blocks) {
+    std::string job = digitsJob, own = "optimizer { sgd { learning_rate: 0.02 } }";
+    job.replace(job.find(own), own.size(), blocks);
+    make({.job = job, .ballast = 5});
+  };
+  TrainOptions options;
+  options.checkpoint = folder / "run";
+  int64_t steps = 0;
+  auto resume = [&](const std::string &blocks) {
+    makeWith(blocks);
+    options.steps = ++steps;
+    options.resume = steps == 1 ? "" : "latest";
+    Status status = train(options).status();
+    steps -= !status.ok();
+    return status.message();
+  };
+  // As earlier versions wrote it: without any optimizer.
+  EXPECT_EQ(resume(""), "");
+  EXPECT_EQ(resume("optimizer { momentum { learning_rate: 0.02 } }"), "");
+  EXPECT_EQ(resume("optimizer { momentum { learning_rate: 0.01 momentum: 0.5 } }"), "");
+  EXPECT_EQ(resume(R"(optimizer { momentum { learning_rate: 0.01 } }
+                      group { pattern: "w" optimizer { momentum { learning_rate: 0.03 } } })"),
+            "");
+  std::string who = "checkpoint '" + options.checkpoint +
+                    "/step-4.ckpt' is of another optimizer: it was trained with 'momentum', this "
+                    "artifact trains with ";
+  EXPECT_EQ(resume("optimizer { lars { learning_rate: 0.02 } }"), who + "'lars'");
+  EXPECT_EQ(resume(R"(optimizer { momentum { learning_rate: 0.01 } }
+                      group { pattern: "w" optimizer { lars { learning_rate: 0.03 } } })"),
+            who + "'lars' and 'momentum'");
+  // Predictions need no optimizer.
+  auto checkpoint = Checkpoint::open(options.checkpoint + "/step-4.ckpt");
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+  EXPECT_TRUE(checkpoint->match(*artifact, /*withSlots=*/false).ok());
+
+  // AdamW continues Adam, and sgd keeps nothing.
+  options.checkpoint = folder / "adam";
+  steps = 0;
+  EXPECT_EQ(resume("optimizer { adam { learning_rate: 0.001 } }"), "");
+  EXPECT_EQ(resume("optimizer { adamw { learning_rate: 0.001 } }"), "");
+  EXPECT_EQ(resume(R"(optimizer { adam { learning_rate: 0.001 } }
+                      group { pattern: "v" optimizer { sgd { learning_rate: 0.02 } } })"),
+            "");
+  EXPECT_EQ(resume("optimizer { lamb { learning_rate: 0.001 } }"),
+            "checkpoint '" + options.checkpoint +
+                "/step-3.ckpt' is of another optimizer: it was trained with 'adam' and 'sgd', this "
+                "artifact trains with 'lamb'");
+}
+
 TEST_F(ResumeTest, ADamagedNewestCheckpointNamesTheOneBefore) {
   make({.job = digitsJobWith(" checkpoint { every_steps: 2 }")});
   TrainOptions options;
