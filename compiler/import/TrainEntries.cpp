@@ -7,6 +7,7 @@
 #include "dialects/grad/EntryAttributes.h"
 #include "passes/training/Reach.h"
 #include "passes/training/TrainedStates.h"
+#include "runtime/include/gradc/artifact.h"
 #include "runtime/include/gradc/entries.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -16,7 +17,7 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-static constexpr StringLiteral counterPrefix = "gradc.steps/";
+static constexpr StringLiteral counterPrefix = GRADC_STEPS_PREFIX;
 
 std::string TrainEntry::name() const {
   return step.entryName() + (until ? GRADC_UNTIL_INFIX + std::to_string(until) : std::string());

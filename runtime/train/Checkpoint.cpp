@@ -333,14 +333,49 @@ std::string Checkpoint::otherOptimizers(const Artifact &artifact) const {
               quotedList(wanted));
 }
 
+static constexpr std::string_view otherSteps =
+    "its `train` blocks or groups with frozen_until_step are not those of this artifact: ";
+
+/// How the checkpoint's job differs from one that has this slot; "" if that does not explain why
+/// the checkpoint lacks it.
+std::string Checkpoint::whyLacking(std::string_view slot) const {
+  if (slot.starts_with(GRADC_STEPS_PREFIX))
+    return text(otherSteps, "it lacks state '", slot, '\'');
+  const State *owner = find(slot.substr(0, slot.rfind('.'))); // "w" of "w.velocity"
+  if (owner && owner->kind == GRADC_STATE_CONSTANT)
+    return text("it did not train '", owner->name, "', which this artifact trains");
+  return "";
+}
+
+/// How the artifact's job differs from one that has this state; "" if that does not explain why
+/// the artifact lacks it.
+static std::string whyAbsent(const Artifact &artifact, const Checkpoint::State &state) {
+  if (state.kind == GRADC_STATE_AVERAGE)
+    return text("it averages weights (ema), this artifact does not: this artifact has no state '",
+                state.name, '\'');
+  if (state.name.starts_with(GRADC_STEPS_PREFIX))
+    return text(otherSteps, "this artifact has no state '", state.name, '\'');
+  auto isConstant = [&](const gradc_artifact_state &own) {
+    return own.kind == GRADC_STATE_CONSTANT && artifact.string(own.tensor.name) == state.name;
+  };
+  if (std::ranges::any_of(artifact.states(), isConstant))
+    return text("it trained '", state.name, "', which is constant in this artifact");
+  return "";
+}
+
 Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact &artifact,
                                                                  bool withSlots) const {
   std::string optimizers = withSlots ? otherOptimizers(artifact) : "";
-  auto isOther = [&](uint32_t kind, const auto &...why) {
-    bool isSlot = kind == GRADC_STATE_SLOT;
-    return Status::error(text("checkpoint '", path, "' is of another ",
-                              isSlot ? "optimizer: " : "model: ",
-                              isSlot && !optimizers.empty() ? optimizers : text(why...)));
+  auto isOther = [&](std::string_view what, const std::string &why) {
+    return Status::error(text("checkpoint '", path, "' is of another ", what, ": ", why));
+  };
+  // `job`: how the jobs differ, if that explains the difference between the states.
+  auto differs = [&](uint32_t kind, const std::string &job, const std::string &states) {
+    if (!job.empty())
+      return isOther("job", job);
+    if (kind != GRADC_STATE_SLOT)
+      return isOther("model", states);
+    return isOther("optimizer", optimizers.empty() ? states : optimizers);
   };
 
   // The states decide, not the model hash: a checkpoint fits an artifact of another compiler
@@ -358,23 +393,26 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
     if (!saved)
       saved = find(modelName(name, state.kind)); // an average starts at its weight
     if (!saved)
-      return isOther(state.kind, "it lacks state '", name, "' of ", expected);
+      return differs(state.kind, state.kind == GRADC_STATE_SLOT ? whyLacking(name) : "",
+                     text("it lacks state '", name, "' of ", expected));
     bool isWidened = state.kind == GRADC_STATE_AVERAGE && state.tensor.dtype == GRADC_F32 &&
                      isShortFloat(saved->dtype);
     uint64_t bytes = isWidened ? state.tensor.bytes / 2 : state.tensor.bytes;
     if ((saved->dtype != state.tensor.dtype && !isWidened) ||
         !std::ranges::equal(saved->shape, shape) || saved->bytes.size() != bytes)
-      return isOther(state.kind, "its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
-                     ", this artifact's is ", expected);
+      return differs(state.kind, "",
+                     text("its state '", name, "' is ", typeOf(saved->dtype, saved->shape),
+                          ", this artifact's is ", expected));
     found[i] = saved;
   }
   for (const State &state : theStates)
     if (!isOfNoModel(state.name) && state.kind != GRADC_STATE_CONSTANT &&
         (withSlots || state.kind != GRADC_STATE_SLOT) &&
         std::ranges::find(found, &state) == found.end())
-      return isOther(state.kind, "this artifact has no state '", state.name, "'");
+      return differs(state.kind, whyAbsent(artifact, state),
+                     text("this artifact has no state '", state.name, "'"));
   if (!optimizers.empty())
-    return isOther(GRADC_STATE_SLOT, optimizers);
+    return isOther("optimizer", optimizers);
   return found;
 }
 

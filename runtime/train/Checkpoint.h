@@ -74,8 +74,8 @@ public:
   /// at the weights.
   bool lacksAverages(const Artifact &artifact) const;
   /// The state that each of the artifact's states starts from; null for its constants. Fails if the
-  /// checkpoint is of another model or optimizer. Without `withSlots`, the optimizer's states do
-  /// not count, and stay.
+  /// checkpoint is of another model, optimizer or job. Without `withSlots`, the optimizer's states
+  /// do not count, and stay.
   Result<std::vector<const State *>> match(const Artifact &artifact, bool withSlots) const;
   /// Writes the states to a session, whose artifact must have the same model, and optimizer.
   Status restore(Session &session, bool withSlots = true) const;
@@ -84,6 +84,7 @@ private:
   Status parse();
   const State *find(std::string_view name) const;
   std::string otherOptimizers(const Artifact &artifact) const;
+  std::string whyLacking(std::string_view slot) const;
 
   std::string path;
   std::shared_ptr<const MappedFile> mapped;

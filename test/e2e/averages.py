@@ -90,5 +90,6 @@ assert distance({"logits": logits(averaged, "mean")}, {"logits": logits(plain, "
 # 5. A trainer without averages reports the state that it lacks.
 refused = subprocess.run([plain, "--resume", path("mean"), "--checkpoint", path("refused")], cwd=folder, text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-assert refused.returncode == 1 and re.search(r"this artifact has no state '.*\.ema'", refused.stderr), refused.stderr
+wanted = r"of another job: it averages weights \(ema\), this artifact does not: this artifact has no state '.*\.ema'"
+assert refused.returncode == 1 and re.search(wanted, refused.stderr), refused.stderr
 print(f"evaluated on weights {live:.4f}, on averages {mean:.4f}")

@@ -47,6 +47,9 @@ typedef struct gradc_artifact_tensor {
 /* The prefix of states that hold values found in the training data, such as means, for models that compute with them. */
 #define GRADC_FITTED_PREFIX "gradc.data/"
 
+/* The prefix of slots that count the steps of `train` blocks, or of groups that are frozen at first. */
+#define GRADC_STEPS_PREFIX "gradc.steps/"
+
 /* The suffix of a state that averages a parameter: "fc1.weight.ema". */
 #define GRADC_AVERAGE_SUFFIX ".ema"
 

@@ -21,6 +21,28 @@ def checkpoint_of_another_model(job):
     return job.train("--resume", other.checkpoint())
 
 
+@case(ERROR, "is of another job: it trained 'fc1.", "', which is constant in this artifact")
+def resume_with_frozen_weights(job):
+    newest = job.checkpoint()
+    job.edit("model:", 'freeze: "fc1.*"\nmodel:')
+    return job.train("--resume", newest)
+
+
+@case(ERROR, "is of another job: it did not train 'fc1.", "', which this artifact trains")
+def resume_with_weights_that_were_frozen(job):
+    job.edit("model:", 'freeze: "fc1.*"\nmodel:')
+    newest = job.checkpoint()
+    job.edit('freeze: "fc1.*"', "")
+    return job.train("--resume", newest)
+
+
+@case(ERROR, "is of another job: its `train` blocks or groups with frozen_until_step are not those of this artifact: it lacks state 'gradc.steps/")
+def resume_with_train_blocks(job):
+    newest = job.checkpoint()
+    job.edit("model:", 'train { name: "lower"  trains: "fc1.*" }\ntrain { name: "upper"  trains: "fc2.*" }\nmodel:')
+    return job.train("--resume", newest)
+
+
 @case(OK, "batches of another size than 3", "the epochs end at step 23", "trained to step 23")
 def resume_with_another_batch(job):
     """24 rows: 3 of 6 steps in batches of 4, then the other 12 rows, and two epochs more, in batches of 3."""

@@ -218,6 +218,21 @@ TEST_F(ChangedCheckpointTest, AveragesOfAnotherTypeAreNotExported) {
   EXPECT_EQ(exported(GRADC_I32), "w");
 }
 
+TEST_F(ChangedCheckpointTest, AveragesThatAJobNoLongerHas) {
+  put(at - 28, uint32_t(GRADC_STATE_AVERAGE));
+  put(at - 20, uint32_t(5)); // letters of the name
+  std::memcpy(bytes.data() + at, "w.ema\0\0", 8);
+  save();
+  make();
+  session = std::move(*Session::create(artifact, {1, ""}));
+  auto checkpoint = Checkpoint::open(path);
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+  EXPECT_EQ(checkpoint->restore(*session).message(),
+            "checkpoint '" + path +
+                "' is of another job: it averages weights (ema), this artifact does not: this "
+                "artifact has no state 'w.ema'");
+}
+
 TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
   TrainOptions options;
   options.steps = 3;
