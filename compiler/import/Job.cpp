@@ -140,15 +140,11 @@ LogicalResult JobImport::checkNames() {
 }
 
 LogicalResult JobImport::applyTies() {
-  std::vector<std::string> names = model.initializerNames();
   bool ok = true;
   for (auto [i, tie] : llvm::enumerate(spec.get().tie())) {
     bool known = true;
     for (auto [field, name] : {std::pair("a", tie.a()), std::pair("b", tie.b())})
-      if (!model.initializer(name)) {
-        unknownName(spec.at({{"tie", int(i)}, field}), "initializer", name, names);
-        known = false;
-      }
+      known &= succeeded(model.expectInitializer(name, spec.at({{"tie", int(i)}, field})));
     if (known && tie.a() == tie.b()) {
       emitError(spec.at({{"tie", int(i)}}))
           << "expected two initializers to tie, found \"" << tie.a() << "\" twice";

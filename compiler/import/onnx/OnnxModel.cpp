@@ -5,6 +5,7 @@
 #include "compiler/import/onnx/OnnxModel.h"
 #include "compiler/import/onnx/WireFormat.h"
 #include "compiler/import/support/FileKind.h"
+#include "compiler/import/support/Names.h"
 #include "google/protobuf/unknown_field_set.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -261,6 +262,17 @@ std::vector<std::string> OnnxModel::initializerNames() const {
   for (const onnx::TensorProto &tensor : graph().initializer())
     names.push_back(tensor.name());
   return names;
+}
+
+LogicalResult OnnxModel::expectInitializer(StringRef name, Location where) const {
+  if (initializer(name))
+    return success();
+  if (!ties.contains(name))
+    return unknownName(where, "initializer", name, initializerNames());
+  Tied tied = tiedTo(name);
+  return emitError(where) << "initializer \"" << name << "\" is tied to \"" << tied.initializer
+                          << "\"" << (tied.transposed ? ", transposed," : "") << " already: name \""
+                          << tied.initializer << "\" instead";
 }
 
 LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location where) {

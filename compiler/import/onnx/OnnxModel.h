@@ -39,6 +39,9 @@ public:
   std::vector<std::string> initializerNames() const;
   /// The initializer of that name, or null.
   const onnx::TensorProto *initializer(llvm::StringRef name) const;
+  /// Fails, with a diagnostic at `where`, if the model has no initializer of that name, or has tied
+  /// it to another one.
+  mlir::LogicalResult expectInitializer(llvm::StringRef name, mlir::Location where) const;
   /// The symbol of the first symbolic dim of graph inputs, which is the batch; "" if there is none.
   llvm::StringRef batchSymbol() const;
 

@@ -82,6 +82,14 @@ const BadJob badJobs[] = {
        p.rest = "tie { a: \"decoder\" b: \"other\" }";
      },
      {"\"decoder\" and \"other\" hold different values"}},
+    {"tied",
+     [](Parts &p) {
+       p.model = "model: \"tied.onnx\"";
+       p.rest = "tie { a: \"encoder\" b: \"decoder\" transpose: true }\n"
+                "tie { a: \"decoder\" b: \"other\" }";
+     },
+     {"initializer \"decoder\" is tied to \"encoder\", transposed, already: name \"encoder\" "
+      "instead"}},
     {"feed",
      [](Parts &p) { p.feed = "feed { input: \"y\" field: \"x\" }"; },
      {"graph input \"y\" is not in the model; did you mean \"x\"?"}},
