@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace gradc::runtime {
 
@@ -22,8 +23,21 @@ static void addCell(std::string &line, std::string_view cell) {
   appendCell(line, cell, ',');
 }
 
-static std::string number(double value, gradc_dtype dtype) {
-  if (!findDataType(dtype)->floating && std::abs(value) < 0x1p53)
+template <typename Integer> static std::string integer(const std::byte *element) {
+  Integer value;
+  std::memcpy(&value, element, sizeof value);
+  return text(value);
+}
+
+/// An output's element as text. Integers of 64 bits have all their digits: a double holds only
+/// those below 2^53.
+static std::string number(gradc_dtype dtype, const std::byte *element) {
+  if (dtype == GRADC_I64)
+    return integer<int64_t>(element);
+  if (dtype == GRADC_U64)
+    return integer<uint64_t>(element);
+  double value = elementAsDouble(dtype, element);
+  if (!findDataType(dtype)->floating && std::isfinite(value))
     return text(int64_t(value));
   return dtype == GRADC_F64 ? text(value) : text(float(value));
 }
@@ -145,9 +159,15 @@ void PredictionTable::addLine(std::string &out, std::string_view rowName, int64_
 void PredictionTable::addValues(std::string &out, const Output &output, int64_t row) {
   size_t first = output.isBatched ? size_t(row) * output.elements : 0;
   size_t width = findDataType(output.dtype)->bytes;
+  auto element = [&](size_t i) { return output.bytes.data() + (first + i) * width; };
+  if (output.form == Form::values) {
+    for (size_t i = 0; i < output.elements; ++i)
+      addCell(out, number(output.dtype, element(i)));
+    return;
+  }
   numbers.resize(output.elements);
   for (size_t i = 0; i < output.elements; ++i)
-    numbers[i] = elementAsDouble(output.dtype, output.bytes.data() + (first + i) * width);
+    numbers[i] = elementAsDouble(output.dtype, element(i));
 
   if (output.form == Form::softmax) {
     double most = *std::ranges::max_element(numbers), sum = 0;
@@ -166,13 +186,13 @@ void PredictionTable::addValues(std::string &out, const Output &output, int64_t 
     auto best = size_t(std::ranges::max_element(numbers) - numbers.begin());
     addCell(out, best < output.classes.size() ? output.classes[best] : text(best));
     score(numbers[best]);
-  } else if (output.form != Form::values && output.elements == 1) {
+  } else if (output.elements == 1) {
     size_t best = numbers[0] > 0.5;
     addCell(out, best < output.classes.size() ? output.classes[best] : text(best));
     return score(numbers[0]);
   }
   for (double value : numbers)
-    output.form == Form::values ? addCell(out, number(value, output.dtype)) : score(value);
+    score(value);
 }
 
 } // namespace gradc::runtime

@@ -349,6 +349,20 @@ def model_alone():
     refused(1, "cannot tell what kind of data", trainer, "predict", "--data", "mlp.onnx", "-o", path("refused.csv"))
 
 
+def integers():
+    """Integers of 64 bits have all their digits, also those that no double holds."""
+    model = Model("integers", opset=17)
+    x, one = model.input("x", INT64, ["N", 1]), model.initializer("one", INT64, [1], [1])
+    model.node("Add", [x, one], ["y"], "add")
+    model.output("y", INT64, ["N", 1])
+    model.save(path("integers.onnx"))
+    gradc("compile", path("integers.onnx"), "--shape", "x=4x1", "-o", path("integers"))
+    values = [7, 2**53, 2**62 + 2, -2**63]
+    write_npy(path("integers.npy"), array.array("q", values), (4, 1))
+    rows = predictions(path("integers"), "integers.npy")
+    assert [row["value"] for row in rows] == [str(value + 1) for value in values], rows
+
+
 accuracy = classes()
 elsewhere()
 values()
@@ -358,4 +372,5 @@ counted_from_one()
 fixed_batches()
 share = pictures()
 model_alone()
+integers()
 print(f"predict: digits {accuracy:.3f}, pictures {share:.3f}")
