@@ -5,6 +5,7 @@
 #include "runtime/data/load/LengthBuckets.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace gradc::runtime {
 
@@ -80,16 +81,24 @@ public:
     // If bad rows are skipped, it is not known afterwards which rows were together.
     if (rule.skips)
       return text("row ", row, " of the batch");
-    std::vector<int64_t> order;
-    (void)orderOf(*table, rule, batch.after.epoch - batch.endsEpoch, order);
     int64_t end = batch.endsEpoch ? rows() : int64_t(batch.after.row);
-    return table->describeRow(order[size_t(end - batch.allRows + batch.firstRow + row)]);
+    auto place = size_t(end - batch.allRows + batch.firstRow + row);
+    uint64_t epoch = batch.after.epoch - batch.endsEpoch;
+    std::lock_guard lock(mutex);
+    if (described.empty() || epoch != describedEpoch)
+      (void)orderOf(*table, rule, epoch, described);
+    describedEpoch = epoch;
+    return table->describeRow(described[place]);
   }
 
 private:
   std::shared_ptr<const Table> table;
   BatchRule rule;
   LoaderOptions options;
+  // Predictions describe each row of an epoch.
+  mutable std::mutex mutex;
+  mutable std::vector<int64_t> described; ///< the order of epoch `describedEpoch`
+  mutable uint64_t describedEpoch = 0;
 };
 
 } // namespace

@@ -1,6 +1,8 @@
-// Batches: buffers return to the memory they came from, while it still exists.
-#include "runtime/data/Dataset.h"
+// Batches: buffers return to the memory they came from, while it still exists; rows have names.
+#include "runtime/data/stage/Stages.h"
 
+#include <algorithm>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <type_traits>
 #include <utility>
@@ -87,6 +89,56 @@ TEST_F(BatchTest, SwappedBatchesFreeTheirOwn) {
     EXPECT_EQ(events, Events());
   }
   EXPECT_EQ(events, inOrder);
+}
+
+/// The numbers of its rows, which epochs visit from the last one on; counts how often an epoch is
+/// ordered.
+class Counted final : public Table {
+public:
+  std::span<const Field> fields() const override { return {&field, 1}; }
+  int64_t rows() const override { return int64_t(all.size()); }
+  void order(uint64_t epoch, std::vector<int64_t> &rows) const override {
+    ++orders;
+    rows.assign(all.rbegin(), all.rend());
+    std::rotate(rows.begin(), rows.begin() + ptrdiff_t(epoch), rows.end());
+  }
+  Result<Value> view(size_t, RowRef row, Scratch &) const override {
+    return Value{reinterpret_cast<const std::byte *>(&all[size_t(row.row)]), {}, 8};
+  }
+  std::string origin() const override { return "'counted'"; }
+
+  mutable int orders = 0;
+
+private:
+  Field field = {"number", GRADC_I64, {}};
+  std::vector<int64_t> all = {0, 1, 2, 3, 4, 5, 6};
+};
+
+TEST(DescribeRowTest, AnEpochIsOrderedOnceForAllItsRows) {
+  auto table = std::make_shared<Counted>();
+  LoaderOptions options;
+  options.budget = 1 << 20;
+  auto made = makeBatches(table, {.size = 3}, options);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const Dataset &dataset = **made;
+  Batch batch = dataset.allocate();
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    auto iterator = dataset.iterate();
+    ASSERT_TRUE(iterator->restore({uint64_t(epoch), 0}).ok());
+    int orders = 0; // for descriptions
+    do {
+      ASSERT_TRUE(iterator->next(batch).ok());
+      for (int64_t row = 0; row < batch.rows; ++row) {
+        int64_t number;
+        std::memcpy(&number, batch.field(0) + size_t(row) * sizeof number, sizeof number);
+        int before = table->orders;
+        EXPECT_EQ(dataset.describeRow(batch, row),
+                  "row " + std::to_string(number) + " (from 0) of 'counted'");
+        orders += table->orders - before;
+      }
+    } while (!batch.endsEpoch);
+    EXPECT_EQ(orders, 1);
+  }
 }
 
 } // namespace
