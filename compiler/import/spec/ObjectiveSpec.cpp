@@ -135,9 +135,10 @@ std::string gradc::metricName(const spec::Metric &metric) {
 void gradc::checkMetrics(Checker &c, const spec::Training &training) {
   // Keys that the log uses for other values.
   llvm::StringSet<> own = {
-      "event",     "step",      "epoch", "epochs",   "epoch_step", "epoch_steps",        "loss",
-      "last_loss", "lr",        "ms",    "input_ms", "seconds",    "samples_per_second", "reason",
-      "grad_norm", "best_step", "best",  "entry"};
+      "best",   "best_step", "entry",      "epoch",    "epoch_step", "epoch_steps",
+      "epochs", "event",     "grad_norm",  "input_ms", "last_loss",  "loss",
+      "lr",     "momentum",  "ms",         "ranks",    "reason",     "samples_per_second",
+      "scale",  "seconds",   "sent_bytes", "skipped",  "step"};
   llvm::StringSet<> names;
   for (auto [i, metric] : llvm::enumerate(training.metric())) {
     SpecFile::Step place = {"metric", int(i)};
@@ -153,6 +154,9 @@ void gradc::checkMetrics(Checker &c, const spec::Training &training) {
     if (name.empty() || own.contains(name))
       c.error({place}) << "expected a name of the metric's own, found \"" << name
                        << "\", which logs use for something else";
+    else if (StringRef(name).ends_with("_is"))
+      c.error({place}) << "expected a name that does not end in _is, found \"" << name
+                       << "\": by such fields logs tell NaN from infinity";
     else if (!names.insert(name).second)
       c.error({place}) << "two metrics are called \"" << name
                        << "\": tell them apart, metric { name: \"...\" " << kindName

@@ -294,6 +294,12 @@ TEST_F(ImportTrainingTest, MetricsHaveNamesOfTheirOwn) {
                               "for something else"),
             std::string::npos)
       << everything();
+  parts.metric = "metric { name: \"loss_is\" " + accuracy;
+  EXPECT_TRUE(failed(training(parts)));
+  EXPECT_NE(everything().find("expected a name that does not end in _is, found \"loss_is\": by "
+                              "such fields logs tell NaN from infinity"),
+            std::string::npos)
+      << everything();
 }
 
 TEST_F(ImportTrainingTest, TakesMeanSquaredErrorAgainstTheInput) {
