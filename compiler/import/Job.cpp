@@ -258,22 +258,22 @@ LogicalResult JobImport::importStep(StringRef name, const StepSpec &step, const 
   return success();
 }
 
-/// Imports one entry per length of batches.
+/// Imports one entry per length of batches, up to the first that cannot be imported.
 LogicalResult JobImport::importLengths(StringRef name, const StepSpec &step, const DataSet &set,
                                        bool training) {
   if (!set.known)
     return emitError(spec.at(set.place))
            << "entries for batches of each length need the data to compile, but " << set.whyUnknown;
   int64_t parts = training ? spec.get().micro_batches() : 1;
-  bool ok = true;
   for (const gradc_data_bucket &bucket : llvm::reverse(set.buckets)) {
     bool isLongest = &bucket == &set.buckets.back();
     std::string twin = isLongest ? name.str() : lengthTwin(name, bucket.length);
-    ok &= (!training || succeeded(checkStepOptions(spec, model, bucket.batch))) &&
-          succeeded(
-              importStep(twin, step, set.ofLength(bucket), bucket.batch / parts, training, parts));
+    // All lengths share one graph: most errors of one are those of the others.
+    if ((training && failed(checkStepOptions(spec, model, bucket.batch))) ||
+        failed(importStep(twin, step, set.ofLength(bucket), bucket.batch / parts, training, parts)))
+      return failure();
   }
-  return success(ok);
+  return success();
 }
 
 /// Imports an entry, and its smaller twin for the remaining rows.

@@ -2,9 +2,10 @@
 import array
 import os
 import shutil
+import subprocess
 
 from bar import ROOT, compile_spec, program, write_npy
-from case import ERROR, INVALID, case
+from case import ERROR, INVALID, Job, answer, case
 
 
 @case(INVALID, "labels", "integers")
@@ -147,3 +148,16 @@ def whole_binary_targets_out_of_range(job):
 def overflow_in_a_node(job):
     job.edit("stage { batch {", 'stage { map { field: "x"  scale: 0  offset: 3.4e38 } }\n  stage { batch {')
     return job.train()
+
+
+@answer
+def batches_of_lengths_that_the_model_does_not_take():
+    """The model takes one length: the error is said for one of the others, not for each."""
+    job = Job()
+    job.edit("stage { batch { size: 4  drop_remainder: true } }",
+             'stage { map { field: "x"  pad { shape: 6 } } }  stage { batch { size: 4  bucket { length: 2 } bucket { length: 4 } } }')
+    result = subprocess.run(job.check(), cwd=job.folder, capture_output=True, text=True)
+    said = result.stdout + result.stderr
+    if result.returncode == INVALID and said.count("export the model with a dynamic length") == 1 and "f32 [4, 4]" in said:
+        return None
+    return f"batches by length: exit code {result.returncode}\n{said}"
