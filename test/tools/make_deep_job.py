@@ -1,4 +1,5 @@
-"""Makes a training job whose step's results take more memory than its states: mlp.onnx and mlp.textproto.
+"""Makes a training job whose step's results take more memory than its states: mlp.onnx and mlp.textproto; small.textproto, with a budget for
+them; and micro.textproto, whose step takes less memory than its batch.
 
     make_deep_job.py FOLDER
 """
@@ -14,3 +15,5 @@ with open(spec) as file:
     text = file.read()
 with open(os.path.join(folder, "small.textproto"), "w") as file:
     file.write("memory_budget_mb: 8\n" + text)
+with open(os.path.join(folder, "micro.textproto"), "w") as file:
+    file.write("memory_budget_mb: 1  micro_batches: 64\n" + text)

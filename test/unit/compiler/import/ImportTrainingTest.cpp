@@ -74,6 +74,19 @@ TEST_F(ImportTrainingTest, AllPartsCountByTheMostOfAnyStep) {
   EXPECT_EQ(attributes(7, "train.tail"), Numbers(3, 0));
 }
 
+/// So that it needs no more memory than the step.
+TEST_F(ImportTrainingTest, TheModelAloneTakesTheRowsOfOnePart) {
+  Parts parts;
+  parts.batch = "stage { batch { size: 10 } }";
+  for (auto [count, wanted] :
+       {std::pair("2", "x f32 [5, 4] data x"), std::pair("10", "x f32 [2, 4] data x")}) {
+    parts.rest = std::string("micro_batches: ") + count;
+    auto imported = training(parts);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    EXPECT_EQ(signature(function(*imported, "forward")), wanted);
+  }
+}
+
 TEST_F(ImportTrainingTest, UpdatesRunningStatisticsInTrainingOnly) {
   Parts parts;
   parts.model = "model: \"normalized.onnx\"";
