@@ -35,6 +35,8 @@ public:
 
   /// The first failure is kept, and `commit` returns it.
   void write(std::span<const std::byte> bytes);
+  /// The first failure so far. The last bytes written may still be in memory.
+  const Status &status() const { return failure; }
   /// Brings all bytes to the disk: of several files, none is renamed before all have their bytes.
   Status settle();
   /// `isDurable`: the file survives a crash of the machine from here on, at the cost of waiting for

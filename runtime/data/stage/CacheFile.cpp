@@ -171,6 +171,8 @@ Status makeFile(const Table &table, const std::string &path, const DataContext &
   for (uint64_t row = 0; row < footer.numbers; ++row) {
     if (Status status = context.expectNoSignal("writing cache", path); !status.ok())
       return status;
+    if (!out.status().ok()) // making all other rows before saying so may take hours
+      return out.status();
     for (size_t field = 0; field < footer.fields && isVisited[row]; ++field) {
       auto value = table.view(field, {0, int64_t(row)}, scratch);
       if (!value)
