@@ -111,6 +111,15 @@ def tables(folder):
     drafts(folder, "cities.onnx", "quoted.csv", 'field { name: "x"  column: "age, in \\"years\\""', 'field { column: "city"  categories {} }')
     linear(inside("fixed.onnx"), 2, 1, batch=16)
     drafts(folder, "fixed.onnx", "yes.csv", "size: 16  drop_remainder: true", "the model takes no other batch")
+    # A fifth of these rows is no batch.
+    table(inside("short.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, i % 2], rows=40)
+    drafts(folder, "fixed.onnx", "short.csv", "fraction: 0.4  seed: 1", "a batch of the rows is for evaluation", "held_out: true")
+    table(inside("shorter.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, i % 2], rows=30)
+    refuses(folder, inside("fixed.onnx"), inside("shorter.csv"), "has 30 rows, expected enough for a batch of 16 and one for evaluation")
+    # Cells without a text are a category of their own.
+    linear(inside("hot.onnx"), 3, 2)
+    table(inside("hot.csv"), ["x", "label"], lambda i: [("a", "b", "")[i % 3], i % 2])
+    drafts(folder, "hot.onnx", "hot.csv", "fill: CATEGORY  categories {}", 'map { field: "x"  one_hot {} }')
 
     refuses(folder, inside("one.onnx"), inside("flowers.csv"), 'feeds graph input "x" f32 [N, 2]', "it takes 2 numbers a row, and there are 4 columns",
             "species text")

@@ -137,13 +137,14 @@ Status TableMatch::feedByName(const DraftPort &port, const LookedField &column) 
     addNumbers(port, {&column});
     return {};
   }
-  // A text becomes the number of its category, or a one-hot vector.
-  bool isOneHot = wantsFloat && size == int64_t(column.texts.size());
+  // A text becomes the number of its category, or a one-hot vector. Empty cells are a category,
+  // too.
+  int64_t categories = std::ssize(column.texts) + (column.missing > 0);
+  bool isOneHot = wantsFloat && size == categories;
   if (!column.isText || (size != 1 && !isOneHot))
-    return doesNotFit(
-        port, data,
-        text("column '", column.name, "' has ", column.isText ? "texts of " : "",
-             column.isText ? text(column.texts.size(), " categories") : "one number a row"));
+    return doesNotFit(port, data,
+                      text("column '", column.name, "' has ", column.isText ? "texts of " : "",
+                           column.isText ? text(categories, " categories") : "one number a row"));
   std::string shape = !isOneHot && port.shape.size() == 1 ? "  shape: 1" : "";
   addField(port.name, {&column},
            text(shape, column.missing ? "  fill: CATEGORY" : "", "  categories {}"));

@@ -52,7 +52,14 @@ private:
   std::string dataBlock(const Objective &objective, bool isHeldOut,
                         const std::string &indent) const;
 
-  int64_t trainedRows() const { return parts.rows - std::llround(0.2 * double(parts.rows)); }
+  int64_t trainedRows() const {
+    return parts.rows - std::llround(heldShare() * double(parts.rows));
+  }
+  /// Whether the model takes only batches of one size.
+  bool isFixed() const {
+    return std::ranges::any_of(model.inputs, [](const DraftPort &port) { return port.batch > 0; });
+  }
+  double heldShare() const;
   int64_t batch() const;
 
   const DraftModel &model;
@@ -152,6 +159,13 @@ Result<Objective> Draft::findObjective() const {
   return noLoss("they differ in the numbers of a row");
 }
 
+/// The share of the rows that is for evaluation: a fifth, or as much as makes one batch if the
+/// model takes no smaller one.
+double Draft::heldShare() const {
+  double oneBatch = isFixed() ? std::ceil(100 * double(batch()) / double(parts.rows)) / 100 : 0;
+  return std::max(0.2, oneBatch);
+}
+
 int64_t Draft::batch() const {
   for (const DraftPort &port : model.inputs)
     if (port.batch > 0)
@@ -170,22 +184,23 @@ std::string Draft::dataBlock(const Objective &objective, bool isHeldOut,
     source.insert(at + 1, indent);
   bool byLabel = objective.isClasses && int64_t(parts.target.texts.size()) * 4 <= parts.rows;
   std::string block = "data {" + in + "source {" + in + "  " + source + in +
-                      "  split { fraction: 0.2  seed: 1" +
+                      "  split { fraction: " + runtime::text(heldShare()) + "  seed: 1" +
                       (byLabel ? "  stratify: " + inQuotes(parts.target.name) : "") +
                       (isHeldOut ? "  held_out: true" : "") + " }" +
-                      (isHeldOut ? "" : "  # a fifth of the rows is for evaluation") + in + "}";
+                      (isHeldOut            ? ""
+                       : heldShare() == 0.2 ? "  # a fifth of the rows is for evaluation"
+                                            : "  # a batch of the rows is for evaluation") +
+                      in + "}";
   std::vector<std::string> maps = parts.maps;
   if (!objective.map.empty())
     maps.push_back(objective.map);
   for (const std::string &map : maps)
     block += in + "stage { " + map.substr(0, isHeldOut ? map.find("  #") : map.npos);
-  bool isFixed =
-      std::ranges::any_of(model.inputs, [](const DraftPort &port) { return port.batch > 0; });
   if (!isHeldOut)
     block += in + "stage { shuffle {} }";
   block += in + "stage { batch { size: " + std::to_string(batch()) +
-           (isFixed ? "  drop_remainder: true" : "") + " } }" +
-           (isFixed && !isHeldOut ? "  # the model takes no other batch" : "") + in +
+           (isFixed() ? "  drop_remainder: true" : "") + " } }" +
+           (isFixed() && !isHeldOut ? "  # the model takes no other batch" : "") + in +
            "stage { prefetch {} }";
   return block + "\n" + indent + "}";
 }
@@ -197,8 +212,8 @@ Result<std::string> Draft::text(const std::string &modelPath, const std::string 
   if (parts.rows < 5 || trainedRows() < batch())
     return Status::invalid(runtime::text("'", data.path, "' has ", runtime::RowCount{parts.rows},
                                          ", expected enough for a batch of ",
-                                         std::max<int64_t>(batch(), 4),
-                                         " and a fifth for evaluation"));
+                                         std::max<int64_t>(batch(), 4), " and ",
+                                         isFixed() ? "one" : "a fifth", " for evaluation"));
   std::string out = "# A first draft, by gradc init. Guesses say so; `gradc check` describes "
                     "the job.\n";
   for (const std::string &note : parts.notes)
