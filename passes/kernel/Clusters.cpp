@@ -5,6 +5,7 @@
 #include "dialects/grad/Count.h"
 #include "passes/kernel/GroupGraph.h"
 #include "passes/kernel/TensorLife.h"
+#include "passes/kernel/TurnEdges.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -130,7 +131,9 @@ public:
 
   std::vector<Cluster> run() {
     cloneRepeatedOps();
+    TurnEdges edges(block);
     number();
+    edges.add();
     for (Operation &op : llvm::reverse(block))
       if (loopKind(&op) != LoopKind::view)
         place(&op);
