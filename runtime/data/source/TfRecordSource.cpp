@@ -177,7 +177,7 @@ Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeli
   if (!file)
     return file.status();
   auto offsets = indexTfRecords(file->file->bytes());
-  if (offsets.empty())
+  if (offsets.empty() && context.file.empty()) // of several files, the others may have records
     return Status::error(text("the data set is empty: '", file->path, "' has no records"));
   size_t slots = pipeline.newSlots(features.size());
   pipeline.table = std::make_shared<TfRecordSource>(std::move(*file), std::move(offsets),

@@ -100,6 +100,9 @@ Status applyInterleave(Config source, std::vector<std::shared_ptr<const Table>> 
     pipeline.table = std::move(tables.front());
   else
     pipeline.table = std::make_shared<Interleave>(std::move(tables), block);
+  if (pipeline.table->rows() == 0)
+    return Status::error(
+        text("the data set is empty: there is no row in ", pipeline.table->origin()));
   return {};
 }
 

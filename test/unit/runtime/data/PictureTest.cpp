@@ -288,6 +288,22 @@ TEST_F(RecordSourceTest, FilesTakeTurns) {
                          folders.pixels.begin()));
 }
 
+// Programs that write a given number of files leave some without records.
+TEST_F(RecordSourceTest, SomeFilesMayBeEmpty) {
+  for (const char *name : {"none-1.tfrecord", "none-2.tfrecord"})
+    writeFile(folder / name, {});
+  const std::string first = R"(path: "none-1.tfrecord" )", last = R"( path: "none-2.tfrecord")";
+  for (const std::string &paths : {first + both, both + last, first + both + last}) {
+    Run all = run(records(paths) + usual + "batch { size: 2 }");
+    EXPECT_EQ(all.error, "");
+    EXPECT_EQ(all.labels, (std::vector<int64_t>{0, 2, 1}));
+  }
+  for (const std::string &paths : {first + last, std::string("path: \"none-*.tfrecord\"")})
+    EXPECT_EQ(run(records(paths) + usual + "batch { size: 2 }").error,
+              "the data set is empty: there is no row in 2 files from '" +
+                  folder / "none-1.tfrecord" + "' on");
+}
+
 TEST_F(RecordSourceTest, FixedShapes) {
   context.demands = {{"box", "x", GRADC_F32, {3}, 0}, {"label", "y", GRADC_I64, {}, 3}};
   auto shaped = [&](std::string_view feature) {
