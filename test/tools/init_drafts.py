@@ -116,6 +116,10 @@ def tables(folder):
     drafts(folder, "fixed.onnx", "short.csv", "fraction: 0.4  seed: 1", "a batch of the rows is for evaluation", "held_out: true")
     table(inside("shorter.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, i % 2], rows=30)
     refuses(folder, inside("fixed.onnx"), inside("shorter.csv"), "has 30 rows, expected enough for a batch of 16 and one for evaluation")
+    # Nothing can be learned from a row without a label.
+    for name, labels in (("numbers", (0, 1)), ("texts", ("no", "yes"))):
+        table(inside(f"{name}.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, "" if i % 9 == 0 else labels[i % 2]])
+        drafts(folder, "one.onnx", f"{name}.csv", 'on_error: SKIP  # 23 rows without a value in "label"', "evaluation {\n  data {\n    on_error: SKIP\n")
     # Cells without a text are a category of their own.
     linear(inside("hot.onnx"), 3, 2)
     table(inside("hot.csv"), ["x", "label"], lambda i: [("a", "b", "")[i % 3], i % 2])

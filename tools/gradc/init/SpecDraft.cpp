@@ -182,8 +182,14 @@ std::string Draft::dataBlock(const Objective &objective, bool isHeldOut,
   std::string source = parts.source;
   for (size_t at = 0; (at = source.find("\n  ", at)) != source.npos; at += indent.size() + 1)
     source.insert(at + 1, indent);
+  std::string skips;
+  if (parts.target.missing > 0)
+    skips = in + "on_error: SKIP" +
+            (isHeldOut ? ""
+                       : runtime::text("  # ", runtime::RowCount{parts.target.missing},
+                                       " without a value in ", inQuotes(parts.target.name)));
   bool byLabel = objective.isClasses && int64_t(parts.target.texts.size()) * 4 <= parts.rows;
-  std::string block = "data {" + in + "source {" + in + "  " + source + in +
+  std::string block = "data {" + skips + in + "source {" + in + "  " + source + in +
                       "  split { fraction: " + runtime::text(heldShare()) + "  seed: 1" +
                       (byLabel ? "  stratify: " + inQuotes(parts.target.name) : "") +
                       (isHeldOut ? "  held_out: true" : "") + " }" +
