@@ -14,7 +14,7 @@ import zlib
 
 sys.path[:0] = [os.path.join(sys.argv[1], "test"), os.path.join(sys.argv[1], "test/bars")]
 from bar import DIGITS, gradc, scratch, write_npy
-from onnx_writer import FLOAT, INT64, Model
+from onnx_writer import FLOAT, FLOAT16, INT64, Model
 
 NUMBERS = random.Random(4)
 
@@ -36,6 +36,12 @@ def linear(path, inputs, outputs, output="y", batch="N", more=()):
         row = model.node("Gather", [table, model.input(name, INT64, [batch])], [f"{name}.row"], f"{name}.gather")
         value = model.node("Add", [value, row], [f"{name}.sum"], f"{name}.add")
     model.output(model.node("Identity", [value], [output], "end"), FLOAT, [batch, outputs])
+    model.save(path)
+
+
+def half(path, shape):
+    model = Model("half", opset=17)
+    model.output(model.node("Exp", [model.input("x", FLOAT16, ["N", *shape])], ["y"], "exp"), FLOAT16, ["N", *shape])
     model.save(path)
 
 
@@ -128,6 +134,8 @@ def tables(folder):
     refuses(folder, inside("one.onnx"), inside("flowers.csv"), 'feeds graph input "x" f32 [N, 2]', "it takes 2 numbers a row, and there are 4 columns",
             "species text")
     refuses(folder, inside("one.onnx"), inside("cities.csv"), "it takes 2 numbers a row, and there are 1 columns")
+    half(inside("half.onnx"), [2])
+    refuses(folder, inside("half.onnx"), inside("yes.csv"), 'feeds graph input "x" f16 [N, 2]', "columns of tables are not read as f16")
     linear(inside("four.onnx"), 2, 4)
     table(inside("far.csv"), ["a", "b", "label"], lambda i: [1, 2, i % 9])
     refuses(folder, inside("four.onnx"), inside("far.csv"), 'output "y" f32 [N, 4] and field label i64 []', "labels run from 0 to 8, expected 0 to 3")
@@ -153,6 +161,8 @@ def arrays(folder):
     write_npy(inside("spare/labels.npy"), array.array("q", [i % 2 for i in range(20)]), (20,))
     write_npy(inside("spare/zoom.npy"), array.array("f", [1, 2]), (2,))
     drafts(folder, os.path.join(DIGITS, "mlp.onnx"), "spare", "batch { size: 8 }", 'stratify: "labels"')
+    half(inside("half.onnx"), [8, 8])
+    refuses(folder, inside("half.onnx"), os.path.join(DIGITS, "digits.npz"), 'feeds graph input "x" f16 [N, 8, 8]', 'field "images" cannot be cast to f16')
     linear(inside("wide.onnx"), 5, 10)
     refuses(folder, inside("wide.onnx"), os.path.join(DIGITS, "digits.npz"), 'graph input "x" f32 [N, 5]', "images u8 [8, 8], labels")
 

@@ -136,6 +136,10 @@ Result<DraftParts> ArrayMatch::run(const std::string &path) {
     const LookedField *field = find(port, others);
     if (!field)
       return doesNotFit(port, data, "no field of that shape is left");
+    if (field->dtype != port.dtype && castName(port.dtype).empty())
+      return doesNotFit(port, data,
+                        text("field ", inQuotes(field->name), " cannot be cast to ",
+                             findDataType(port.dtype)->name));
     if (!others.empty())
       parts.notes.push_back(text("Graph input ", inQuotes(port.name), " takes field ",
                                  inQuotes(field->name), "; of its shape are also ", others, "."));

@@ -182,6 +182,9 @@ Result<DraftParts> TableMatch::run(const std::string &path) {
   }
   const DraftPort *rest = nullptr;
   for (const DraftPort &port : model.inputs) {
+    if (castName(port.dtype).empty())
+      return doesNotFit(port, data,
+                        text("columns of tables are not read as ", findDataType(port.dtype)->name));
     parts.feeds.emplace_back(port.name, port.name);
     auto column = std::ranges::find(data.fields, port.name, &LookedField::name);
     if (column == data.fields.end() && rest)
