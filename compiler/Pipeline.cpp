@@ -97,6 +97,9 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createAlignSteps());
   // While ops are single; FindExtents passes the findings to kernels.
   pm.addPass(createBindRows({/*judge=*/true}));
+  // After entries are known that take any number of rows. Threads of a GPU search.
+  if (!forCuda)
+    pm.addPass(createFlattenIndices());
   // After attentions have formed and sums are reassociated, which both look for matrix products.
   pm.addPass(createSplitRows());
   pm.addPass(createFormKernels({forCuda}));

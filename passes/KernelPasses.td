@@ -67,6 +67,20 @@ def AlignSteps : Pass<"gradc-align-steps", "::mlir::ModuleOp"> {
   }];
 }
 
+def FlattenIndices : Pass<"gradc-flatten-indices", "::mlir::ModuleOp"> {
+  let summary = "Give scatters with several indices, or an index per element, one index per row";
+  let description = [{
+    On CPUs, a kernel adds up many updates of rows that one index chooses; other updates are searched for by each target.
+
+    ```mlir
+    %1 = grad.scatter %zeros[%y, %x] add %points dims [-1, -2, 1] index_dims [0]
+        : tensor<128x128x32xf32>, tensor<8000x32xf32>, tensor<8000xi64>, tensor<8000xi64>
+    ```
+    becomes a scatter into `tensor<16384x32xf32>` at y * 128 + x, or at 16384, which is out of range, if y or x is. Dims that the indices
+    run along are parts of that index, too. In an entry that takes any number of rows, these may not hold rows.
+  }];
+}
+
 def SplitRows : Pass<"gradc-split-rows", "::mlir::ModuleOp"> {
   let summary = "Give products the row dims of the pointwise ops that read them";
   let description = [{

@@ -53,7 +53,6 @@ static Type sumOf(Operation *op) {
 
 int64_t gradc::scatterUnits(exec::KernelOp kernel, ArrayRef<int64_t> tile, ArrayRef<int64_t> order,
                             const exec::Level &level) {
-  constexpr int64_t manyUpdates = 64;
   RankedTensorType root = kernel.getRoot();
   int64_t rows = root.getDimSize(order.front()), row = rows ? root.getNumElements() / rows : 0;
   if (level.isCuda() || row == 0 ||

@@ -7,6 +7,9 @@
 
 namespace gradc {
 
+/// Fewer updates than these are searched for.
+inline constexpr int64_t manyUpdates = 64;
+
 /// The scatters of a kernel, lowered to loops or not.
 llvm::SmallVector<mlir::Operation *> scattersOf(mlir::exec::KernelOp kernel);
 

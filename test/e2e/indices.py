@@ -1,4 +1,4 @@
-"""Indices computed at run time: lookups, with negative indices, compiled and evaluated; an index out of range is an error with node, index,
+"""Indices computed at run time: lookups and updates, with negative indices, compiled and evaluated; an index out of range is an error with node, index,
 and limit, in a run, in training, and on a (simulated) GPU; and training has the same bits with any number of threads.
 
     indices.py
@@ -14,6 +14,7 @@ from bar import BIN, events, gradc, program, run, write_npy
 from onnx_writer import FLOAT, INT64, Model
 
 VOCABULARY, LENGTH, WIDTH, CLASSES, BATCH = 70, 5, 19, 4, 6
+HEIGHT, UPDATES = 12, 200
 SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
 numbers = random.Random(4)
 table = [numbers.gauss(0, 1) for _ in range(VOCABULARY * WIDTH)]
@@ -82,6 +83,33 @@ def check_lookups(*options):
         expect(f"{said!r} instead of {wanted!r}", wanted in said)
 
 
+def check_updates(*options):
+    """Many updates: of rows of a plane, at two indices each, and of elements, each at its own index."""
+    model = Model("updates", opset=18)
+    plane = model.initializer("plane", FLOAT, [HEIGHT, VOCABULARY, 3], [1.0] * (HEIGHT * VOCABULARY * 3))
+    matrix = model.initializer("matrix", FLOAT, [VOCABULARY * HEIGHT, 3], [1.0] * (VOCABULARY * HEIGHT * 3))
+    at, each = model.input("at", INT64, [UPDATES, 2]), model.input("each", INT64, [UPDATES, 3])
+    values = model.input("values", FLOAT, [UPDATES, 3])
+    model.output(model.node("ScatterND", [plane, at, values], ["of_rows"], reduction="add"), FLOAT, [HEIGHT, VOCABULARY, 3])
+    model.output(model.node("ScatterElements", [matrix, each, values], ["of_elements"], axis=0, reduction="add"), FLOAT, [VOCABULARY * HEIGHT, 3])
+    model.save(path("updates.onnx"))
+    rows = [(numbers.randrange(-HEIGHT, HEIGHT), numbers.choice([1, numbers.randrange(-VOCABULARY, VOCABULARY)])) for _ in range(UPDATES)]
+    elements = [numbers.randrange(-VOCABULARY * HEIGHT, VOCABULARY * HEIGHT) for _ in range(UPDATES * 3)]
+    added = [float(numbers.randrange(-9, 9)) for _ in range(UPDATES * 3)]
+    write_npy(path("at.npy"), array.array("q", (i for pair in rows for i in pair)), (UPDATES, 2))
+    write_npy(path("each.npy"), array.array("q", elements), (UPDATES, 3))
+    write_npy(path("values.npy"), array.array("f", added), (UPDATES, 3))
+    gradc("run", path("updates.onnx"), *(part for name in ("at", "each", "values") for part in ("--input", f"{name}={path(name + '.npy')}")),
+          "--output-dir", folder, *options)
+    of_rows, of_elements = array.array("f", [1] * (HEIGHT * VOCABULARY * 3)), array.array("f", [1] * (HEIGHT * VOCABULARY * 3))
+    for i, value in enumerate(added):
+        y, x = rows[i // 3]
+        of_rows[(y % HEIGHT * VOCABULARY + x % VOCABULARY) * 3 + i % 3] += value
+        of_elements[elements[i] % (VOCABULARY * HEIGHT) * 3 + i % 3] += value
+    expect(f"updates of rows {options}", read_npy("of_rows.npy") == of_rows)
+    expect(f"updates of elements {options}", read_npy("of_elements.npy") == of_elements)
+
+
 def losses(name, *command, **options):
     run(*command, "--log", path(name), "--quiet", **options)
     return [step["loss"] for step in events(path(name), "step")]
@@ -107,5 +135,7 @@ def check_training():
 write_models()
 check_lookups()
 check_lookups("--reference")
+check_updates()
+check_updates("--reference")
 check_training()
-print("indices: lookups, errors and training hold")
+print("indices: lookups, updates, errors and training hold")

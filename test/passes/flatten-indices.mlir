@@ -1,0 +1,59 @@
+// RUN: gradc-opt %s -gradc-flatten-indices -canonicalize | FileCheck %s
+
+// Points at cells of a canvas.
+// CHECK-LABEL: @pillars
+// CHECK-SAME: (%[[POINTS:.*]]: tensor<8000x32xf32>, %[[Y:.*]]: tensor<8000xi64>, %[[X:.*]]: tensor<8000xi32>)
+func.func @pillars(%points: tensor<8000x32xf32>, %y: tensor<8000xi64>, %x: tensor<8000xi32>) -> tensor<128x64x32xf32> {
+  %0 = grad.constant dense<0.0> : tensor<128x64x32xf32>
+  %1 = grad.cast %x : tensor<8000xi32> -> tensor<8000xi64>
+  // CHECK-DAG: %[[OUTSIDE:.*]] = grad.constant dense<8192>
+  // CHECK-DAG: %[[WIDTH:.*]] = grad.constant dense<64>
+  // CHECK: %[[ROW:.*]] = grad.mul %{{.*}}, %[[WIDTH]]
+  // CHECK: %[[CELL:.*]] = grad.add %[[ROW]], %{{.*}}
+  // CHECK: %[[AT:.*]] = grad.select %{{.*}}, %[[CELL]], %[[OUTSIDE]]
+  // CHECK: %[[SUMS:.*]] = grad.scatter %{{.*}}[%[[AT]]] add %[[POINTS]] dims [-1, 1] index_dims [0] : tensor<8192x32xf32>
+  // CHECK: grad.reshape %[[SUMS]] : tensor<8192x32xf32> -> tensor<128x64x32xf32>
+  %2 = grad.scatter %0[%y, %1] add %points dims [-1, -2, 1] index_dims [0] : tensor<128x64x32xf32>, tensor<8000x32xf32>, tensor<8000xi64>, tensor<8000xi64>
+  return %2 : tensor<128x64x32xf32>
+}
+
+// Rows of eight sets, each with its own indices.
+// CHECK-LABEL: @of_sets
+func.func @of_sets(%x: tensor<8x1024x64xf32>, %i: tensor<8x4096xi64>, %u: tensor<8x4096x64xf32>) -> tensor<8x1024x64xf32> {
+  // CHECK: grad.iota dim 0 : tensor<8x4096xi64>
+  // CHECK: grad.scatter %{{.*}}[%{{.*}}] max %arg2 dims [-1, 2] index_dims [0, 1] : tensor<8192x64xf32>
+  %0 = grad.scatter %x[%i] max %u dims [0, -1, 2] index_dims [0, 1] : tensor<8x1024x64xf32>, tensor<8x4096x64xf32>, tensor<8x4096xi64>
+  return %0 : tensor<8x1024x64xf32>
+}
+
+// An index for each element.
+// CHECK-LABEL: @of_elements
+func.func @of_elements(%x: tensor<500x64xf32>, %i: tensor<99x64xi64>, %u: tensor<99x64xf32>) -> tensor<500x64xf32> {
+  // CHECK: grad.scatter %{{.*}}[%{{.*}}] add %arg2 dims [-1] index_dims [0, 1] : tensor<32000xf32>
+  %0 = grad.scatter %x[%i] add %u dims [-1, 1] index_dims [0, 1] : tensor<500x64xf32>, tensor<99x64xf32>, tensor<99x64xi64>
+  return %0 : tensor<500x64xf32>
+}
+
+// One index of rows, few updates, few targets for each, and dims that are not adjacent stay.
+// CHECK-LABEL: @unchanged
+func.func @unchanged(%x: tensor<500x64xf32>, %i: tensor<99xi64>, %u: tensor<99x64xf32>, %few: tensor<9xi64>, %v: tensor<9xf32>,
+                     %scores: tensor<2048x64xf32>, %best: tensor<2048x2xi64>, %gates: tensor<2048x2xf32>,
+                     %apart: tensor<300x4x8xf32>, %w: tensor<99x4xf32>)
+    -> (tensor<500x64xf32>, tensor<500x64xf32>, tensor<2048x64xf32>, tensor<300x4x8xf32>) {
+  // CHECK-COUNT-4: grad.scatter %arg
+  // CHECK-NOT: grad.reshape
+  %0 = grad.scatter %x[%i] add %u dims [-1, 1] index_dims [0] : tensor<500x64xf32>, tensor<99x64xf32>, tensor<99xi64>
+  %1 = grad.scatter %x[%few, %few] add %v dims [-1, -2] index_dims [0] : tensor<500x64xf32>, tensor<9xf32>, tensor<9xi64>, tensor<9xi64>
+  %2 = grad.scatter %scores[%best] replace %gates dims [0, -1] index_dims [0, 1] : tensor<2048x64xf32>, tensor<2048x2xf32>, tensor<2048x2xi64>
+  %3 = grad.scatter %apart[%i, %i] add %w dims [-1, 1, -2] index_dims [0] : tensor<300x4x8xf32>, tensor<99x4xf32>, tensor<99xi64>, tensor<99xi64>
+  return %0, %1, %2, %3 : tensor<500x64xf32>, tensor<500x64xf32>, tensor<2048x64xf32>, tensor<300x4x8xf32>
+}
+
+// Each row of a run is compared with its own updates alone.
+// CHECK-LABEL: @rows
+func.func @rows(%x: tensor<8x1024x64xf32> {grad.batched}, %i: tensor<8x4096xi64> {grad.batched}, %u: tensor<8x4096x64xf32> {grad.batched})
+    -> tensor<8x1024x64xf32> attributes {grad.batch = 8 : i64, grad.rows} {
+  // CHECK: grad.scatter %arg0[%arg1] add %arg2 dims [0, -1, 2] index_dims [0, 1]
+  %0 = grad.scatter %x[%i] add %u dims [0, -1, 2] index_dims [0, 1] : tensor<8x1024x64xf32>, tensor<8x4096x64xf32>, tensor<8x4096xi64>
+  return %0 : tensor<8x1024x64xf32>
+}
