@@ -7,6 +7,7 @@ from typing import Callable
 import numpy as np
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 import torchvision.models as vision
 import transformers
 
@@ -120,6 +121,33 @@ class ClickModel(nn.Module):
         return self.net(self.table(x).flatten(1))
 
 
+class GraphAttention(nn.Module):
+    """Two layers of attention between the nodes of a graph with random edges: a softmax per target, by scatters."""
+
+    def __init__(self, nodes=2048, edges=16384, features=64, width=32, heads=4, classes=10):
+        super().__init__()
+        random = torch.Generator().manual_seed(3)
+        self.heads = heads
+        for end in ("source", "target"):
+            self.register_buffer(end, torch.randint(0, nodes, (edges,), generator=random))
+        self.inner = nn.ModuleList(nn.Linear(i, heads * width, bias=False) for i in (features, heads * width))
+        self.scores = nn.ParameterList(torch.randn(2, heads, width) * 0.1 for _ in self.inner)
+        self.head = nn.Linear(heads * width, classes)
+
+    def forward(self, x):
+        for inner, score in zip(self.inner, self.scores):
+            h = inner(x).unflatten(1, (self.heads, -1))
+            of_source, of_target = ((h * part).sum(-1) for part in score)
+            scores = F.leaky_relu(of_source[self.source] + of_target[self.target], 0.2)
+            each = self.target[:, None].expand_as(scores)
+            most = torch.full_like(of_target, -1e30).scatter_reduce(0, each, scores, "amax")
+            weights = torch.exp(scores - most[self.target])
+            total = torch.zeros_like(of_target).scatter_add(0, each, weights)
+            message = h[self.source] * (weights / total[self.target])[..., None]
+            x = F.elu(torch.zeros_like(h).scatter_add(0, each[..., None].expand_as(message), message).flatten(1))
+        return self.head(x)
+
+
 def convolutions(dims, widths, classes):
     """Convolutions of size 3 in any number of dims, each followed by batch norm and a pool."""
     conv, norm, pool = (getattr(nn, f"{name}{dims}d") for name in ("Conv", "BatchNorm", "MaxPool"))
@@ -150,6 +178,7 @@ FORMS = {
     "GPT-2": Form(LanguageModel, (4, 256), 50257, ADAMW, vocabulary=50257, labels=(256,)),
     "LSTM": Form(SequenceClassifier, (32, 64, 256), 10, ADAM),
     "click model": Form(ClickModel, (512, 26), 10, ADAM, vocabulary=20000),
+    "graph attention": Form(GraphAttention, (2048, 64), 10, ADAM),
     "wide MLP": Form(lambda: perceptron((4096, 4096, 4096, 10), nn.ReLU), (256, 4096), 10, ADAMW),
     "skinny MLP": Form(lambda: perceptron((16, 64, 64, 64, 10), nn.Tanh), (8192, 16), 10, ADAM),
     "60-layer MLP": Form(lambda: perceptron((64,) * 60 + (10,), nn.ReLU), (64, 64), 10, ADAM),
