@@ -4,8 +4,10 @@
 using namespace mlir;
 using namespace mlir::grad;
 
-/// Whether elements further along dim `dim` repeat the first one.
+/// Whether elements further along dim `dim` repeat the first one, which exists.
 static bool repeatsAlong(const HostTensor &value, int64_t dim) {
+  if (value.size() == 0)
+    return false;
   int64_t size = value.getShape()[dim];
   int64_t stride = llvm::product_of(value.getShape().drop_front(dim + 1));
   for (int64_t i = 0; i < value.size(); ++i)

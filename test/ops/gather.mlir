@@ -48,6 +48,16 @@ func.func @index_of_row(%x: tensor<5x3xf32>, %i: tensor<4xi64>) -> tensor<4x3xf3
   return %1 : tensor<4x3xf32>
 }
 
+// A constant without elements has no index to read.
+
+// FOLD-LABEL: @index_of_no_element
+func.func @index_of_no_element(%x: tensor<5x0xf32>) -> tensor<4x0xf32> {
+  %0 = grad.constant dense<> : tensor<4x0xi64>
+  // FOLD: grad.gather %arg0[%{{.*}}] dims [-1, 1] index_dims [0, 1]
+  %1 = grad.gather %x[%0] dims [-1, 1] index_dims [0, 1] : tensor<5x0xf32>, tensor<4x0xi64>
+  return %1 : tensor<4x0xf32>
+}
+
 // -----
 
 func.func @c1_one_a_dim(%x: tensor<3x2xf32>, %i: tensor<4xi64>) {
