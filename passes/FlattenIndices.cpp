@@ -27,10 +27,10 @@ public:
         dims.push_back(d);
   }
 
-  /// Whether there are several dims, next to each other.
-  bool isPossible() {
-    return dims.size() > 1 && dims.back() - dims.front() + 1 == int64_t(dims.size());
-  }
+  /// Whether there are several dims, and those are the outermost ones. Kernels add up updates along
+  /// the outermost dim alone; along another one, each target would be compared with the updates of
+  /// all rows.
+  bool isPossible() { return dims.size() > 1 && dims.back() + 1 == int64_t(dims.size()); }
 
   /// Whether a search takes longer than adding up the updates: an update is compared with all
   /// targets that its indices choose among.

@@ -77,7 +77,8 @@ def FlattenIndices : Pass<"gradc-flatten-indices", "::mlir::ModuleOp"> {
         : tensor<128x128x32xf32>, tensor<8000x32xf32>, tensor<8000xi64>, tensor<8000xi64>
     ```
     becomes a scatter into `tensor<16384x32xf32>` at y * 128 + x, or at 16384, which is out of range, if y or x is. Dims that the indices
-    run along are parts of that index, too. In an entry that takes any number of rows, these may not hold rows.
+    run along are parts of that index, too. All of these dims have to be the target's outermost ones, the only ones along which a kernel
+    adds up updates. In an entry that takes any number of rows, those that the indices run along may not hold rows.
   }];
 }
 

@@ -34,19 +34,21 @@ func.func @of_elements(%x: tensor<500x64xf32>, %i: tensor<99x64xi64>, %u: tensor
   return %0 : tensor<500x64xf32>
 }
 
-// One index of rows, few updates, few targets for each, and dims that are not adjacent stay.
+// One index of rows, few updates, few targets for each, and dims that are not adjacent, or not outermost, stay.
 // CHECK-LABEL: @unchanged
 func.func @unchanged(%x: tensor<500x64xf32>, %i: tensor<99xi64>, %u: tensor<99x64xf32>, %few: tensor<9xi64>, %v: tensor<9xf32>,
                      %scores: tensor<2048x64xf32>, %best: tensor<2048x2xi64>, %gates: tensor<2048x2xf32>,
-                     %apart: tensor<300x4x8xf32>, %w: tensor<99x4xf32>)
-    -> (tensor<500x64xf32>, tensor<500x64xf32>, tensor<2048x64xf32>, tensor<300x4x8xf32>) {
-  // CHECK-COUNT-4: grad.scatter %arg
+                     %apart: tensor<300x4x8xf32>, %w: tensor<99x4xf32>,
+                     %inner: tensor<8x64x1024xf32>, %k: tensor<64x512xi64>, %t: tensor<8x64x512xf32>)
+    -> (tensor<500x64xf32>, tensor<500x64xf32>, tensor<2048x64xf32>, tensor<300x4x8xf32>, tensor<8x64x1024xf32>) {
+  // CHECK-COUNT-5: grad.scatter %arg
   // CHECK-NOT: grad.reshape
   %0 = grad.scatter %x[%i] add %u dims [-1, 1] index_dims [0] : tensor<500x64xf32>, tensor<99x64xf32>, tensor<99xi64>
   %1 = grad.scatter %x[%few, %few] add %v dims [-1, -2] index_dims [0] : tensor<500x64xf32>, tensor<9xf32>, tensor<9xi64>, tensor<9xi64>
   %2 = grad.scatter %scores[%best] replace %gates dims [0, -1] index_dims [0, 1] : tensor<2048x64xf32>, tensor<2048x2xf32>, tensor<2048x2xi64>
   %3 = grad.scatter %apart[%i, %i] add %w dims [-1, 1, -2] index_dims [0] : tensor<300x4x8xf32>, tensor<99x4xf32>, tensor<99xi64>, tensor<99xi64>
-  return %0, %1, %2, %3 : tensor<500x64xf32>, tensor<500x64xf32>, tensor<2048x64xf32>, tensor<300x4x8xf32>
+  %4 = grad.scatter %inner[%k] add %t dims [0, 1, -1] index_dims [1, 2] : tensor<8x64x1024xf32>, tensor<8x64x512xf32>, tensor<64x512xi64>
+  return %0, %1, %2, %3, %4 : tensor<500x64xf32>, tensor<500x64xf32>, tensor<2048x64xf32>, tensor<300x4x8xf32>, tensor<8x64x1024xf32>
 }
 
 // Each row of a run is compared with its own updates alone.
