@@ -374,8 +374,10 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
     });
   import.imported.predictions = describePredictions(training, model.graph());
   // The model alone takes the rows of one part of a step, so that it needs no more memory; but two
-  // if a part has one row, because runs of an entry for one row cannot choose their number.
-  int64_t size = SpecFile::batchOf(training.data()).size(), least = std::min<int64_t>(2, size);
+  // if a part has one row, because runs of an entry for one row cannot choose their number. A model
+  // of one batch size has no other entry.
+  int64_t size = SpecFile::batchOf(training.data()).size();
+  int64_t least = model.hasFixedBatch() ? 1 : std::min<int64_t>(2, size);
   int64_t batch = std::max(least, size / std::max<int64_t>(1, training.micro_batches()));
   // Predictions take fields as they leave the data's stages; such an export runs those stages
   // itself.

@@ -234,6 +234,13 @@ StringRef OnnxModel::batchSymbol() const {
   return {};
 }
 
+bool OnnxModel::hasFixedBatch() const {
+  return llvm::any_of(graph().input(), [this](const onnx::ValueInfoProto &input) {
+    const onnx::TensorShapeProto &shape = input.type().tensor_type().shape();
+    return !initializer(input.name()) && shape.dim_size() && shape.dim(0).has_dim_value();
+  });
+}
+
 std::vector<std::string> OnnxModel::inputNames() const {
   std::vector<std::string> names;
   for (const onnx::ValueInfoProto &input : graph().input())

@@ -44,6 +44,8 @@ public:
   mlir::LogicalResult expectInitializer(llvm::StringRef name, mlir::Location where) const;
   /// The symbol of the first symbolic dim of graph inputs, which is the batch; "" if there is none.
   llvm::StringRef batchSymbol() const;
+  /// Whether the first dim of a graph input has a size of its own.
+  bool hasFixedBatch() const;
 
   /// Makes `b` an alias of `a` (transposed) in the graph; `bytes` still contains both.
   mlir::LogicalResult tie(llvm::StringRef a, llvm::StringRef b, bool transpose,

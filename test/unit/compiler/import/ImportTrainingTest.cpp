@@ -85,6 +85,13 @@ TEST_F(ImportTrainingTest, TheModelAloneTakesTheRowsOfOnePart) {
     ASSERT_TRUE(succeeded(imported)) << everything();
     EXPECT_EQ(signature(function(*imported, "forward")), wanted);
   }
+  // A batch of two would be computed from its first row.
+  parts.model = "model: \"mlp-fixed.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  func::FuncOp forward = function(*imported, "forward");
+  EXPECT_EQ(signature(forward), "x f32 [1, 4] data x");
+  EXPECT_EQ(forward->getAttrOfType<IntegerAttr>("grad.batch").getInt(), 1);
 }
 
 TEST_F(ImportTrainingTest, UpdatesRunningStatisticsInTrainingOnly) {
