@@ -122,6 +122,11 @@ def tables(folder):
     drafts(folder, "fixed.onnx", "short.csv", "fraction: 0.4  seed: 1", "a batch of the rows is for evaluation", "held_out: true")
     table(inside("shorter.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, i % 2], rows=30)
     refuses(folder, inside("fixed.onnx"), inside("shorter.csv"), "has 30 rows, expected enough for a batch of 16 and one for evaluation")
+    # With rows that are skipped, a batch is left in either part.
+    table(inside("holes.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, "" if i % 4 == 0 else i % 2], rows=60)
+    drafts(folder, "fixed.onnx", "holes.csv", "on_error: SKIP", "fraction: 0.52  seed: 1")
+    table(inside("more-holes.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, "" if i % 4 == 0 else i % 2], rows=40)
+    refuses(folder, inside("fixed.onnx"), inside("more-holes.csv"), "has 40 rows, expected enough for a batch of 16 and one for evaluation")
     # Nothing can be learned from a row without a label.
     for name, labels in (("numbers", (0, 1)), ("texts", ("no", "yes"))):
         table(inside(f"{name}.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, "" if i % 9 == 0 else labels[i % 2]])

@@ -59,6 +59,11 @@ private:
   bool isFixed() const {
     return std::ranges::any_of(model.inputs, [](const DraftPort &port) { return port.batch > 0; });
   }
+  /// The trained rows that have a label, in proportion: the others are skipped.
+  int64_t learnedRows() const {
+    double labeled = double(parts.rows - parts.target.missing) / double(parts.rows);
+    return int64_t(labeled * double(trainedRows()));
+  }
   double heldShare() const;
   int64_t batch() const;
 
@@ -162,8 +167,11 @@ Result<Objective> Draft::findObjective() const {
 /// The share of the rows that is for evaluation: a fifth, or as much as makes one batch if the
 /// model takes no smaller one.
 double Draft::heldShare() const {
-  double oneBatch = isFixed() ? std::ceil(100 * double(batch()) / double(parts.rows)) / 100 : 0;
-  return std::max(0.2, oneBatch);
+  if (!isFixed())
+    return 0.2;
+  // Rows without a label are skipped: all of them, or a second batch, make up for those held out.
+  int64_t oneBatch = batch() + std::min(parts.target.missing, batch());
+  return std::max(0.2, std::ceil(100 * double(oneBatch) / double(parts.rows)) / 100);
 }
 
 int64_t Draft::batch() const {
@@ -215,7 +223,7 @@ Result<std::string> Draft::text(const std::string &modelPath, const std::string 
   auto objective = findObjective();
   if (!objective)
     return objective.status();
-  if (parts.rows < 5 || trainedRows() < batch())
+  if (parts.rows < 5 || (isFixed() ? learnedRows() : trainedRows()) < batch())
     return Status::invalid(runtime::text("'", data.path, "' has ", runtime::RowCount{parts.rows},
                                          ", expected enough for a batch of ",
                                          std::max<int64_t>(batch(), 4), " and ",
