@@ -54,9 +54,9 @@ struct CorruptKernel : gradc::impl::CorruptKernelBase<CorruptKernel> {
     // A corrupt kernel may be more than a contraction, or read a factor twice, so its walk has
     // neither blocks nor panels.
     if (exec::ScheduleAttr s = target.getScheduleAttr())
-      target.setScheduleAttr(exec::ScheduleAttr::get(&getContext(), s.getLanes(), s.getTile(),
-                                                     s.getOrder(), s.getGrain(), /*block=*/{},
-                                                     /*panels=*/{}, exec::Algorithm::direct));
+      target.setScheduleAttr(exec::ScheduleAttr::get(
+          &getContext(), s.getLanes(), s.getTile(), s.getOrder(), s.getGrain(), /*block=*/{},
+          /*panels=*/{}, exec::TurnedAttr(), exec::Algorithm::direct, s.getSpacing()));
   }
 
 private:

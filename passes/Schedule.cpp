@@ -46,7 +46,7 @@ public:
         loops();
     }
     return withGrain(exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, /*grain=*/1,
-                                             block, /*panels=*/{}, turned, algorithm));
+                                             block, /*panels=*/{}, turned, algorithm, spacing));
   }
 
 private:
@@ -70,10 +70,13 @@ private:
   /// until there are enough. All rows of the tile share the rhs' columns. `positions`: the root's
   /// leading dims that are positions in a picture.
   void registerTile(ArrayRef<int64_t> rowDims, int64_t positions = 0) {
+    auto rowsAlong = [&](int64_t d) {
+      return spacing.empty() ? size(d) : int64_t(llvm::divideCeil(size(d), spacing[d]));
+    };
     bool byAmx = level.amxRows && kernel.readsPairs();
     int64_t n = root.getRank() - 1, rows = 1, tileRows = byAmx ? level.amxRows : level.tileRows;
     for (int64_t d : rowDims)
-      rows = std::min(rows * size(d), tileRows);
+      rows = std::min(rows * rowsAlong(d), tileRows);
     // With few rows there are registers for more columns; with a single vector of columns, for more
     // rows. AMX's blocks have one size.
     int64_t registers = (tileRows + 1) * level.tileVectors; // accumulators and columns
@@ -98,11 +101,15 @@ private:
       // The number of pictures varies, so their tiles have a fixed size; positions are divided
       // evenly.
       bool varies = d == rowDims.front() && d >= positions;
-      tile[d] = varies ? std::clamp<int64_t>(size(d), 1, several)
-                       : llvm::divideCeil(size(d), llvm::divideCeil(size(d), several));
+      int64_t all = rowsAlong(d);
+      tile[d] = varies ? std::clamp<int64_t>(all, 1, several)
+                       : llvm::divideCeil(all, llvm::divideCeil(all, several));
       rows *= tile[d];
     }
   }
+
+  /// With at least so many column tiles, threads may share these.
+  static constexpr int64_t enoughColumnTiles = 4;
 
   /// Column tiles are the outer loop, so that a panel stays in cache while rows stream by, unless
   /// there are too few column tiles to share among threads, or all panels stay in cache together.
@@ -117,12 +124,12 @@ private:
       rows.clear();
     if (rows.size() > 1) {
       registerTile(rows);
-      if (tiles(n) >= 4 || tiles(n) >= tiles(0))
+      if (tiles(n) >= enoughColumnTiles || tiles(n) >= tiles(0))
         std::rotate(order.begin(), order.end() - 1, order.end());
       return;
     }
     registerTile(m < 0 ? SmallVector<int64_t>() : SmallVector<int64_t>{m});
-    if (m == 0 && (tiles(n) >= 4 || tiles(n) >= tiles(m)) &&
+    if (m == 0 && (tiles(n) >= enoughColumnTiles || tiles(n) >= tiles(m)) &&
         !(keepsPanelsInCache(op) && tiles(m) >= exec::manyUnits && !storesCollide(op)))
       std::swap(order[n], order[m]);
   }
@@ -238,6 +245,9 @@ private:
       order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     } else {
       registerTile(rowDims, op.getLetters().windowRank());
+      if (llvm::none_of(llvm::zip(tile, spacing),
+                        [](auto it) { return std::get<0>(it) > 1 && std::get<1>(it) > 1; }))
+        spacing.clear();
     }
     if (rank < 3)
       return;
@@ -253,7 +263,8 @@ private:
         divideUnits();
       block = blockOf(op.getLetters().window.getSize(), llvm::product_of(summedSizes(op)),
                       level.blockSteps);
-    } else if (turns() || (bytesOf(filter) > level.cachedBytes() && tiles(n) >= 4)) {
+    } else if (turns() || (!spacing.empty() && spacing.front() > 1) ||
+               (bytesOf(filter) > level.cachedBytes() && tiles(n) >= enoughColumnTiles)) {
       columnsFirst();
     } else {
       // Columns are the loop directly outside the rows.
@@ -264,9 +275,10 @@ private:
   }
 
   /// The dims of a convolution's result that the filter lacks: pictures, then positions, innermost
-  /// first, unless neighbouring positions use different taps (base > 1). Dims without padding come
-  /// before others: all rows of a tile have the same taps in the picture there. Neighbouring
-  /// columns of a depthwise convolution share vectors of the picture, so they come first.
+  /// first. Dims without padding come before others: all rows of a tile have the same taps in the
+  /// picture there. Neighbouring columns of a depthwise convolution share vectors of the picture,
+  /// so they come first. Where neighbouring positions see different taps (base > 1), the rows of a
+  /// tile are so far apart, of dims inside the outermost one, that they see the same taps.
   SmallVector<int64_t> pictureRows(ContractionOpInterface op) {
     ContractionLetters letters = op.getLetters();
     SmallVector<int64_t> dims;
@@ -278,17 +290,36 @@ private:
     if (dims.empty())
       return dims;
     WindowAttr window = letters.window;
-    if (!llvm::all_of(window.getBase(), [](int64_t base) { return base == 1; }))
+    bool isDilated = llvm::any_of(window.getBase(), [](int64_t base) { return base > 1; });
+    if (isDilated && !spacesPositions(letters))
       return dims;
     auto isPadded = [&](int64_t d) { return window.getLow()[d] > 0 || window.getHigh()[d] > 0; };
     auto positions = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, window.getRank())));
     llvm::stable_sort(positions, [&](int64_t a, int64_t b) { return isPadded(a) < isPadded(b); });
+    llvm::erase_if(positions,
+                   [&](int64_t d) { return window.getBase()[d] > 1 && spacing[d] == 1; });
     llvm::append_range(dims, positions);
     if (isDepthwise(letters)) {
       auto *columns = llvm::find(dims, window.getRank() - 1);
       std::rotate(dims.begin(), columns, columns + 1);
     }
     return dims;
+  }
+
+  /// Sets the spacing of positions over a dilated picture. False if rows of a tile have to be next
+  /// to each other, or taps are dilated, too.
+  bool spacesPositions(const ContractionLetters &letters) {
+    WindowAttr window = letters.window;
+    if ((level.amxRows && kernel.readsPairs()) || isDepthwise(letters) ||
+        llvm::any_of(window.getDilation(), [](int64_t dilation) { return dilation > 1; }))
+      return false;
+    // Threads share columns then, which have to be enough.
+    bool isFirstInside = window.getRank() == 1 &&
+                         vectors(root.getShape().back()) >= enoughColumnTiles * level.tileVectors;
+    spacing.assign(root.getRank(), 1);
+    for (int64_t d = isFirstInside ? 0 : 1; d < window.getRank(); ++d)
+      spacing[d] = window.getBase()[d];
+    return true;
   }
 
   /// Whether nothing is summed but the taps of the window.
@@ -329,10 +360,11 @@ private:
       units *= std::max<int64_t>(1, tiles(dim));
     return exec::ScheduleAttr::get(s.getContext(), lanes, tile, order,
                                    CostModel(level).grain(kernel, units), block, /*panels=*/{},
-                                   turned, algorithm);
+                                   turned, algorithm, spacing);
   }
 
   exec::TurnedAttr turned;
+  SmallVector<int64_t> spacing; ///< empty: 1 along each dim
 };
 
 struct Schedule : impl::ScheduleBase<Schedule> {

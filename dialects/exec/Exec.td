@@ -102,22 +102,24 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     `attention` computes one attention, or its gradient, in blocks of queries and keys; its units are the tiles of
     all dims, the last dim in `order` fastest. `lane_sums` computes a product whose factors have the sum along their rows: each
     result of a tile has vectors of partial sums, whose lanes are added up at the end. `scatter` adds the updates of a scatter, in order of
-    their positions, to its targets in scratch memory, for `block` units at a time, then computes their tiles.
+    their positions, to its targets in scratch memory, for `block` units at a time, then computes their tiles. `spacing`: how far apart the
+    elements of a tile are along each dim; empty: next to each other. A convolution whose picture is dilated has tiles of
+    positions that see the same taps. The outermost dim has none.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,
                         OptionalArrayRefParameter<"int64_t">:$block,
                         OptionalArrayRefParameter<"int64_t">:$panels, OptionalParameter<"TurnedAttr">:$turned,
-                        EnumParameter<Exec_AlgorithmEnum>:$algorithm);
+                        EnumParameter<Exec_AlgorithmEnum>:$algorithm, OptionalArrayRefParameter<"int64_t">:$spacing);
   let assemblyFormat = [{
     `<` `lanes` `=` $lanes `,` `tile` `=` custom<Dims>($tile) `,` `order` `=` custom<Dims>($order) `,`
-    `grain` `=` $grain `` custom<Walk>($block, $panels, $turned, $algorithm) `>`
+    `grain` `=` $grain `` custom<Walk>($block, $panels, $turned, $algorithm, $spacing) `>`
   }];
-  // Without a turned operand.
+  // Without a turned operand or spacing.
   let builders = [AttrBuilder<(ins "int64_t":$lanes, "::llvm::ArrayRef<int64_t>":$tile, "::llvm::ArrayRef<int64_t>":$order,
                                    "int64_t":$grain, "::llvm::ArrayRef<int64_t>":$block,
                                    "::llvm::ArrayRef<int64_t>":$panels, "Algorithm":$algorithm),
-                              "return $_get($_ctxt, lanes, tile, order, grain, block, panels, TurnedAttr(), algorithm);">];
+                              "return $_get($_ctxt, lanes, tile, order, grain, block, panels, TurnedAttr(), algorithm, ::llvm::ArrayRef<int64_t>());">];
   let extraClassDeclaration = [{
     bool isWinograd() const { return getWinogradOutputs() > 0; }
     /// m of Winograd's F(m x m, 3x3); 0 for other algorithms.
@@ -129,6 +131,7 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     int64_t getUnitDims() const {
       return isAttention() ? getOrder().size() : isWinograd() && getBlock().empty() ? 2 : 1;
     }
+    int64_t spacingOf(int64_t dim) const { return getSpacing().empty() ? 1 : getSpacing()[dim]; }
     bool hasLaneSums() const { return getAlgorithm() == Algorithm::lane_sums; }
     /// The number of units whose updates a scatter adds up together; 0 for other algorithms.
     int64_t getScatterUnits() const { return getAlgorithm() == Algorithm::scatter ? getBlock().front() : 0; }

@@ -92,7 +92,8 @@ private:
     if (!panels.empty() && panels[order[1]]) // each piece copies the inner factor
       grain = std::max({grain, few, int64_t(llvm::divideCeil(units, mostPieces))});
     return exec::ScheduleAttr::get(kernel.getContext(), schedule.getLanes(), tile, order, grain,
-                                   block, panels, schedule.getAlgorithm());
+                                   block, panels, exec::TurnedAttr(), schedule.getAlgorithm(),
+                                   schedule.getSpacing());
   }
 
   /// A lhs that is read in place across the sum gives few numbers of each of its rows to a tile, so

@@ -58,14 +58,16 @@ private:
     auto keepsOrder = [&](Value v) {
       return isPrefix(order, cast<RankedTensorType>(v.getType()).getShape());
     };
-    if (units < std::min(unitsOf(this->tile, this->order), exec::manyUnits) ||
+    if (standard.spacingOf(order.front()) > 1 ||
+        units < std::min(unitsOf(this->tile, this->order), exec::manyUnits) ||
         (order != this->order && !llvm::all_of(kernel.getYielded(), keepsOrder)))
       return;
     int64_t grain = CostModel(level).grain(kernel, units);
     if (llvm::any_of(panels, [](int64_t n) { return n > 0; }))
       grain = std::max(grain, standard.getGrain());
     found.insert(exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain, block,
-                                         panels, turned(tile, order), standard.getAlgorithm()));
+                                         panels, turned(tile, order), standard.getAlgorithm(),
+                                         standard.getSpacing()));
   }
   /// Only column tiles as units turn panels; others read them in place.
   exec::TurnedAttr turned(const Dims &tile, const Dims &order) {

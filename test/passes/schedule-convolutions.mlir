@@ -25,6 +25,33 @@ exec.kernel @panels(%x: tensor<4x4x32x256xf32>, %w: tensor<3x3x256x256xf32>) att
   exec.yield %0 : tensor<4x4x32x256xf32>
 }
 
+// Of few pictures that are dilated, the rows are positions that see the same taps, of a dim inside the outermost one. Long
+// signals with many filters are walked filter by filter; a single row is left where filters are few.
+
+// V3-LABEL: exec.kernel @dilated(
+// V3-SAME: #exec.schedule<lanes = 8, tile = [1, 6, 1, 16], order = [3, 0, 1, 2], grain = 1, spacing = [1, 2, 1, 1]>
+// V4-LABEL: exec.kernel @dilated(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 8, 1, 32], order = [0, 1, 3, 2], grain = 1, spacing = [1, 2, 1, 1]>
+exec.kernel @dilated(%x: tensor<16x16x1x128xf32>, %w: tensor<4x4x128x64xf32>) attributes {flops = 63307776 : i64, bytes = 918016 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[4, 4] low [2, 2] high [2, 2] base [2, 2] reversed> : tensor<16x16x1x128xf32>, tensor<4x4x128x64xf32>
+  exec.yield %0 : tensor<32x32x1x64xf32>
+}
+// V3-LABEL: exec.kernel @signal(
+// V3-SAME: order = [2, 0, 1], grain = 1, spacing = [8, 1, 1]>
+// V4-LABEL: exec.kernel @signal(
+// V4-SAME: order = [2, 0, 1], grain = 1, spacing = [8, 1, 1]>
+exec.kernel @signal(%x: tensor<100x1x512xf32>, %w: tensor<16x512x256xf32>) attributes {flops = 419430400 : i64, bytes = 9400000 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[16] low [11] high [11] base [8] reversed> : tensor<100x1x512xf32>, tensor<16x512x256xf32>
+  exec.yield %0 : tensor<800x1x256xf32>
+}
+// V4-LABEL: exec.kernel @few_filters(
+// V4-NOT: spacing
+// V4: exec.yield
+exec.kernel @few_filters(%x: tensor<100x1x64xf32>, %w: tensor<4x64x32xf32>) attributes {flops = 1638400 : i64, bytes = 80000 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[4] low [2] high [2] base [2] reversed> : tensor<100x1x64xf32>, tensor<4x64x32xf32>
+  exec.yield %0 : tensor<200x1x32xf32>
+}
+
 // For pictures of odd size, a filter gradient walks the pictures in blocks of a sum that is long enough to pay for its accumulators.
 // Units are tiles of filters or, if there are few, of channels, or the taps of the longest dim.
 

@@ -82,7 +82,8 @@ LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tile
                         ArrayRef<int64_t> rows, PanelCopies copies, TurnedCopies turned,
                         ArrayRef<Memory> results, Value begin, Value end, Value scratch) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  SpaceEmitter root(nest, tiles, kernel.getRoot(), rows, schedule.getTile(), schedule.getOrder());
+  SpaceEmitter root(nest, tiles, kernel.getRoot(), rows, schedule.getTile(), schedule.getOrder(),
+                    schedule.getSpacing());
   SmallVector<std::pair<Value, Memory>> apart;
   for (auto [result, memory] : llvm::zip_equal(kernel.getYielded(), results))
     if (!root.add(result, memory))

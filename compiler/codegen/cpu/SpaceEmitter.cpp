@@ -147,13 +147,14 @@ void SpaceEmitter::emitFrom(size_t depth) {
 }
 
 void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
-  int64_t size = shape[dim], step = tile[dim], full = size / step;
+  int64_t size = shape[dim], step = tile[dim];
   // Short rows stay in registers between their statistics and their results.
   bool isRow =
       dim + 1 == int64_t(shape.size()) && size <= nest.level.rowVectors * nest.lanes &&
       llvm::any_of(outputs, [](const Output &o) { return TileEmitter::hasRowReduction(o.value); });
+  int64_t first = 0;
   auto tileAt = [&](LinearExpr i, ValueRange) {
-    coordinates[dim] = i * step;
+    coordinates[dim] = i * (step * apart(dim)) + LinearExpr(first);
     extents[dim] = step;
     inside();
     return SmallVector<Value>();
@@ -161,16 +162,19 @@ void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
   if (rows[dim]) {
     Value extent = nest.extent(size, rows[dim]);
     Value tiles = arith::DivUIOp::create(nest.builder, nest.location, extent, nest.constant(step));
-    if (full > 0)
+    if (size >= step)
       nest.loop(nest.constant(0), tiles, {}, tileAt);
     if (step > 1)
       forLastRows(dim, extent, tiles, inside);
     return;
   }
-  nest.loop(0, full, isRow, {}, tileAt);
-  if (size % step != 0) {
-    coordinates[dim] = LinearExpr(full * step);
-    extents[dim] = size % step;
+  for (; first < std::min(apart(dim), size); ++first) {
+    int64_t count = llvm::divideCeil(size - first, apart(dim)), full = count / step;
+    nest.loop(0, full, isRow, {}, tileAt);
+    if (count % step == 0)
+      continue;
+    coordinates[dim] = LinearExpr(full * step * apart(dim) + first);
+    extents[dim] = count % step;
     inside();
   }
 }
@@ -202,7 +206,8 @@ void SpaceEmitter::forLastRows(int64_t dim, Value size, Value fullTiles,
 }
 
 SmallVector<Point> SpaceEmitter::pointsOf(const Output &output) const {
-  return tilePoints(output.dims, coordinates, extents, exec::laneDim(tile, nest.lanes), nest.lanes);
+  return tilePoints(output.dims, coordinates, extents, exec::laneDim(tile, nest.lanes), nest.lanes,
+                    spacing);
 }
 
 /// Operands that are read in addition to a reduction arrive while it runs; if it is short, while
@@ -217,7 +222,7 @@ void SpaceEmitter::prefetch(const Output &output, SmallVector<Point> points) {
     });
     if (inner == order.rend())
       return; // no tile comes later
-    int64_t ahead = llvm::divideCeil(least, steps) * tile[*inner];
+    int64_t ahead = llvm::divideCeil(least, steps) * tile[*inner] * apart(*inner);
     auto at = llvm::find(output.dims, *inner) - output.dims.begin();
     for (Point &p : points)
       p.coordinates[at] += LinearExpr(ahead);

@@ -22,12 +22,13 @@ struct Output {
 /// Emits the loops that compute results over one space.
 class SpaceEmitter {
 public:
-  /// `rows`: elements per row of the run along each dim of the space; 0: all of the dim.
+  /// `rows`: elements per row of the run along each dim of the space; 0: all of the dim. `spacing`:
+  /// how far apart the elements of a tile are; empty: next to each other.
   SpaceEmitter(tile::LoopNest &nest, tile::TileEmitter &tiles, mlir::RankedTensorType space,
                llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> tile,
-               llvm::ArrayRef<int64_t> order)
+               llvm::ArrayRef<int64_t> order, llvm::ArrayRef<int64_t> spacing = {})
       : nest(nest), tiles(tiles), shape(space.getShape()), rows(rows), tile(tile), order(order),
-        coordinates(shape.size()), extents(shape.size(), 1) {}
+        spacing(spacing), coordinates(shape.size()), extents(shape.size(), 1) {}
 
   /// False if the result's elements are not those of the outermost loops.
   bool add(mlir::Value value, const tile::Memory &memory);
@@ -49,7 +50,10 @@ private:
   void forLastUnit(mlir::Value begin, mlir::Value end, llvm::function_ref<void()> inside);
   mlir::Value fullUnits(); ///< their number in this run
   void emitFrom(size_t depth);
-  /// Opens the loop over a dim's tiles: full ones, then the remainder.
+  /// How far apart the elements of a tile are along a dim.
+  int64_t apart(int64_t dim) const { return spacing.empty() ? 1 : spacing[dim]; }
+  /// Opens the loop over a dim's tiles: full ones, then the remainder; of spaced elements, those
+  /// from each of the first elements on.
   void forTiles(int64_t dim, llvm::function_ref<void()> inside);
   /// Visits the rows after the full tiles.
   void forLastRows(int64_t dim, mlir::Value size, mlir::Value fullTiles,
@@ -63,7 +67,7 @@ private:
 
   tile::LoopNest &nest;
   tile::TileEmitter &tiles;
-  llvm::ArrayRef<int64_t> shape, rows, tile, order;
+  llvm::ArrayRef<int64_t> shape, rows, tile, order, spacing;
   std::vector<Output> outputs;
   llvm::SmallVector<tile::LinearExpr> coordinates;
   llvm::SmallVector<int64_t> extents;

@@ -76,7 +76,7 @@ bool Point::operator<(const Point &other) const {
 
 SmallVector<Point> gradc::tile::tilePoints(ArrayRef<int64_t> dims, ArrayRef<LinearExpr> coordinates,
                                            ArrayRef<int64_t> extents, int64_t laneDim,
-                                           int64_t lanes) {
+                                           int64_t lanes, ArrayRef<int64_t> spacing) {
   SmallVector<Point> points{Point()};
   for (int64_t dim : dims) {
     bool hasLanes = dim >= 0 && dim == laneDim;
@@ -84,7 +84,9 @@ SmallVector<Point> gradc::tile::tilePoints(ArrayRef<int64_t> dims, ArrayRef<Line
     for (const Point &p : points)
       for (int64_t at = 0; at < (dim < 0 ? 1 : extents[dim]); at += hasLanes ? lanes : 1) {
         Point next = p;
-        next.coordinates.push_back(dim < 0 ? LinearExpr(0) : coordinates[dim] + LinearExpr(at));
+        int64_t apart = dim < 0 || spacing.empty() ? 1 : spacing[dim];
+        next.coordinates.push_back(dim < 0 ? LinearExpr(0)
+                                           : coordinates[dim] + LinearExpr(at * apart));
         if (hasLanes) {
           next.coordinates.back().lane = 1;
           next.valid = std::min(lanes, extents[dim] - at);

@@ -46,11 +46,11 @@ struct Point {
 
 /// The points of a register tile: `extents` elements from `coordinates` on in each dim of a space,
 /// with vectors along `laneDim` (-1: none). `dims` maps a result's dims to the space's dims; -1 for
-/// dims of size 1.
+/// dims of size 1. `spacing`: how far apart elements are in each dim; empty: next to each other.
 llvm::SmallVector<Point> tilePoints(llvm::ArrayRef<int64_t> dims,
                                     llvm::ArrayRef<LinearExpr> coordinates,
-                                    llvm::ArrayRef<int64_t> extents, int64_t laneDim,
-                                    int64_t lanes);
+                                    llvm::ArrayRef<int64_t> extents, int64_t laneDim, int64_t lanes,
+                                    llvm::ArrayRef<int64_t> spacing = {});
 
 /// The affine expression over `dims`, or nothing if it is not linear.
 std::optional<LinearExpr> evaluate(mlir::AffineExpr expr, llvm::ArrayRef<LinearExpr> dims);

@@ -72,7 +72,7 @@ std::optional<WindowReads::Read> WindowReads::inspect(OpOperand &operand,
       if (&domain == domains.begin())
         axis.position = *position;
       LinearExpr shift = *position + axis.position * -1;
-      if (!shift.isConstant() || (axis.base > 1 && shift.constant != 0))
+      if (!shift.isConstant() || shift.constant % axis.base != 0)
         return std::nullopt;
       axis.shifts.push_back(shift.constant);
     }
@@ -97,6 +97,8 @@ SmallVector<TapRange> WindowReads::tapsOf(unsigned dim, LinearExpr begin, Linear
   const Axis &axis = *axisOf(dim);
   if (axis.base == 1)
     return denseTaps(axis, begin, end);
+  if (llvm::any_of(axis.shifts, [](int64_t shift) { return shift != 0; }))
+    return spacedTaps(axis, begin, end);
   return {sparseTaps(axis, begin, end)};
 }
 
@@ -118,19 +120,56 @@ std::pair<LinearExpr, LinearExpr> WindowReads::denseBounds(const Axis &axis, int
 
 /// The loop variable is the tap.
 SmallVector<TapRange> WindowReads::denseTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
+  return rangesOf(axis, begin, end, TapRange(),
+                  [&](int64_t shift) { return denseBounds(axis, shift); });
+}
+
+SmallVector<TapRange> WindowReads::rangesOf(const Axis &axis, LinearExpr begin, LinearExpr end,
+                                            const TapRange &like, Bounds bounds) {
   auto [least, most] = std::minmax_element(axis.shifts.begin(), axis.shifts.end());
-  auto range = [](Value lower, Value upper, bool isPartial) {
-    return TapRange{lower, upper, LinearExpr(0), 1, isPartial};
+  auto range = [&](Value lower, Value upper, bool isPartial) {
+    return TapRange{lower, upper, like.firstTap, like.step, isPartial};
   };
-  auto [firstOfAll, endOfAny] = denseBounds(axis, *least);
+  auto [firstOfAll, endOfAny] = bounds(*least);
   if (*least == *most)
     return {range(larger(begin, firstOfAll), smaller(end, endOfAny), false)};
-  auto [firstOfAny, endOfAll] = denseBounds(axis, *most);
+  auto [firstOfAny, endOfAll] = bounds(*most);
   LinearExpr stop = nest.variable(smaller(end, endOfAny));
   Value all = smaller(nest.variable(larger(begin, firstOfAll)), stop);
   Value rest = larger(nest.variable(all), nest.variable(smaller(end, endOfAll)));
   return {range(larger(begin, firstOfAny), all, true), range(all, rest, false),
           range(rest, nest.index(stop), true)};
+}
+
+/// x modulo `base`, not negative.
+static Value remainder(LoopNest &nest, Value x, Value base) {
+  OpBuilder &b = nest.builder;
+  Value signedOne = arith::RemSIOp::create(b, nest.location, x, base);
+  return arith::RemSIOp::create(b, nest.location,
+                                arith::AddIOp::create(b, nest.location, signedOne, base), base);
+}
+
+/// Points that are multiples of `base` apart: the same taps fall on elements, or on padding where
+/// elements would be. The loop variable counts them.
+SmallVector<TapRange> WindowReads::spacedTaps(const Axis &axis, LinearExpr begin, LinearExpr end) {
+  OpBuilder &b = nest.builder;
+  Value base = nest.constant(axis.base);
+  LinearExpr first = begin + computed(axis.position * -1 + begin * -1,
+                                      [&](Value x) { return remainder(nest, x, base); });
+  LinearExpr element = computed(first + axis.position, [&](Value x) {
+    return arith::DivSIOp::create(b, nest.location, x, base).getResult();
+  });
+  firstElements[axis.reduced] = element;
+  LinearExpr taps = computed(end + first * -1, [&](Value x) {
+    return arith::CeilDivSIOp::create(b, nest.location, x, base).getResult();
+  });
+  TapRange like;
+  like.firstTap = first;
+  like.step = axis.base;
+  return rangesOf(axis, LinearExpr(0), taps, like, [&](int64_t shift) {
+    LinearExpr before = (element + LinearExpr(shift / axis.base)) * -1;
+    return std::pair(before, before + LinearExpr(axis.size));
+  });
 }
 
 /// Only every base-th tap falls on an element; the loop variable counts those taps.
@@ -139,10 +178,7 @@ TapRange WindowReads::sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr 
   Value base = nest.constant(axis.base), zero = nest.constant(0);
   // The distance from `begin` to the first element, or across the gap to the next one.
   LinearExpr skipped = computed(axis.position * -1 + begin * -1, [&](Value x) -> Value {
-    Value gap = arith::RemSIOp::create(b, nest.location, x, base);
-    gap = arith::RemSIOp::create(b, nest.location,
-                                 arith::AddIOp::create(b, nest.location, gap, base), base);
-    return arith::MaxSIOp::create(b, nest.location, x, gap);
+    return arith::MaxSIOp::create(b, nest.location, x, remainder(nest, x, base));
   });
   LinearExpr first = begin + skipped;
   LinearExpr stop = axis.position * -1 + LinearExpr(axis.base * (axis.size - 1) + 1);
@@ -172,7 +208,7 @@ void WindowReads::enter(unsigned dim, const TapRange &taps, LinearExpr variable)
   current.clear();
   for (int64_t shift : axis.shifts) {
     LinearExpr at = axis.base == 1 ? axis.position + LinearExpr(shift) + variable * axis.step
-                                   : firstElements[dim] + variable;
+                                   : firstElements[dim] + LinearExpr(shift / axis.base) + variable;
     auto [place, isNew] = current.insert({shift, {at, Value()}});
     if (!taps.isPartial || !isNew)
       continue;

@@ -71,6 +71,14 @@ private:
                               llvm::ArrayRef<llvm::SmallVector<LinearExpr>> domains);
   const Axis *axisOf(unsigned reduced) const;
   llvm::SmallVector<TapRange> denseTaps(const Axis &axis, LinearExpr begin, LinearExpr end);
+  llvm::SmallVector<TapRange> spacedTaps(const Axis &axis, LinearExpr begin, LinearExpr end);
+  /// The first of the loop's values that fall on the operand at points shifted by a number, and the
+  /// value after the last.
+  using Bounds = llvm::function_ref<std::pair<LinearExpr, LinearExpr>(int64_t)>;
+  /// The ranges of the loop's values within [begin, end), with the taps of `like`: those that fall
+  /// on the operand at all points, between those at some points.
+  llvm::SmallVector<TapRange> rangesOf(const Axis &axis, LinearExpr begin, LinearExpr end,
+                                       const TapRange &like, Bounds bounds);
   /// The bounds of the taps that fall on the operand at points shifted by `shift`.
   std::pair<LinearExpr, LinearExpr> denseBounds(const Axis &axis, int64_t shift);
   TapRange sparseTaps(const Axis &axis, LinearExpr begin, LinearExpr end);

@@ -294,6 +294,30 @@ TEST(Convolution, RowsArePositions) {
   }
 }
 
+/// Over dilated pictures, the rows of a tile are positions that see the same taps.
+TEST(Convolution, RowsThatAreApart) {
+  for (const char *tile : {"[1, 3, 1, 16]", "[1, 2, 2, 8]"}) {
+    std::string schedule = formatv("tile = {0}, order = [0, 1, 3, 2]", tile);
+    auto expectApart = [&](const char *spacing, const char *lhs, const char *rhs, const char *dims,
+                           const char *window, const char *result) {
+      expectRight(convolution(lhs, rhs, dims, window, result, schedule.c_str(), "", spacing));
+    };
+    const char *two = ", spacing = [1, 2, 1, 1]", *three = ", spacing = [1, 3, 1, 1]";
+    expectApart(two, "5x4x3x8xf32", "3x3x10x8xf32", "no,co->nc",
+                "[3, 3] low [1, 1] high [1, 2] base [2, 2] reversed", "9x8x3x10xf32");
+    expectApart(two, "4x4x3x8xf32", "2x2x10x8xf32", "no,co->nc",
+                "[2, 2] low [1, 1] high [3, 1] base [3, 2] reversed", "13x8x3x10xf32");
+    expectApart(three, "5x3x2x5xf32", "3x4x5x20xf32", "nc,co->no",
+                "[3, 4] low [1, 2] high [1, 2] base [1, 3]", "5x8x2x20xf32");
+    // Most windows are partly outside the picture.
+    expectApart(two, "2x1x3x8xf32", "4x5x8x6xf32", "nc,co->no",
+                "[4, 5] low [2, 3] high [2, 3] base [2, 2]", "4x3x3x6xf32");
+  }
+  expectRight(convolution("4x2x8xf32", "4x8x20xf32", "nc,co->no", "[4] low [1] high [2] base [2]",
+                          "7x2x20xf32", "tile = [3, 1, 16], order = [2, 1, 0]", "",
+                          ", spacing = [2, 1, 1]"));
+}
+
 TEST(Convolution, RowsThatArePositionsSkipPadding) {
   // Filter values at taps outside the picture have no effect.
   KernelRunner runner(convolution("4x4x1x8xf32", "3x3x8x16xf32", "nc,co->no",
