@@ -153,6 +153,17 @@ def good():
     model.output(model.node("MatMul", [flat, weight], ["logits"], "fc"), FLOAT, ["N", 3])
     yield "view", model
 
+    # A 3-D convolution without a bias as PyTorch exports it: zeros of shape [2, 2] are its bias.
+    model = Model("no-bias")
+    weight = model.initializer("weight", FLOAT, [2, 3, 1, 1, 1], [0.5] * 6)
+    outputs = model.node("Shape", [weight], ["outputs"], "shape", start=0, end=1)
+    two = model.initializer("two", INT64, [1], [2])
+    shape = model.node("Concat", [outputs, two], ["shape"], "join", axis=0)
+    zeros = model.node("Expand", [model.initializer("zero", FLOAT, [], [0.0]), shape], ["zeros"], "zeros")
+    y = model.node("Conv", [model.input("x", FLOAT, ["N", 3, 4, 4, 4]), weight, zeros], ["y"], "conv3d")
+    model.output(y, FLOAT, ["N", 2, 4, 4, 4])
+    yield "no-bias", model
+
     # Every kind of initializer.
     model = Model("kinds")
     x = model.input("x", FLOAT, ["N", 2])

@@ -49,14 +49,29 @@ static FailureOr<Channels> readChannels(Node &n, bool transposed, unsigned weigh
                     : Channels{groups, inner, outer / groups};
 }
 
-static LogicalResult expectBias(Node &n, const Channels &channels) {
+/// Whether the bias is the zeros of shape [O, 2] that PyTorch 2.15 writes, unless it optimizes the
+/// model, for a 3-D convolution without a bias.
+static bool areZerosOfNoBias(Node &n, int64_t results) {
+  if (n.rank(1) != 5 || n.shape(2) != ArrayRef<int64_t>{results, 2})
+    return false;
+  std::optional<HostTensor> bias = n.tryKnown(2);
+  for (int64_t i = 0; bias && i < bias->size(); ++i)
+    if (bias->getFloat(i) != 0)
+      return false;
+  return bias.has_value();
+}
+
+/// The bias of a convolution; null if it has none.
+static FailureOr<Value> readBias(Node &n, const Channels &channels) {
   int64_t results = channels.results();
   if (!n.operand(2))
-    return success();
+    return Value();
   if (failed(n.expectSameElement(0, 2)))
     return failure();
   if (n.rank(2) == 1 && n.shape(2)[0] == results)
-    return success();
+    return n.operand(2);
+  if (areZerosOfNoBias(n, results))
+    return Value();
   return n.error() << "expected a bias of " << results << " elements, found "
                    << n.describeOperand(2);
 }
@@ -133,9 +148,12 @@ static LogicalResult importConv(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
     return failure();
   auto read = readConvolution(n);
-  if (failed(read) || failed(expectBias(n, read->first)))
+  if (failed(read))
     return failure();
-  return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), read->first, read->second));
+  FailureOr<Value> bias = readBias(n, read->first);
+  if (failed(bias))
+    return failure();
+  return n.set(convolve(n, n.expr(0u), n.expr(1u), *bias, read->first, read->second));
 }
 
 /// Computes padding and output_padding from output_shape, or from auto_pad SAME, for which the
@@ -166,7 +184,10 @@ static LogicalResult importConvTranspose(Node &n) {
     return failure();
   FailureOr<Window> window = readWindow(n, n.shape(1).drop_front(2));
   auto given = n.integers("output_padding");
-  if (failed(channels) || failed(window) || failed(expectBias(n, *channels)))
+  if (failed(channels) || failed(window))
+    return failure();
+  FailureOr<Value> bias = readBias(n, *channels);
+  if (failed(bias))
     return failure();
   Window &w = *window;
   SmallVector<int64_t> extra = given ? *given : SmallVector<int64_t>(w.rank(), 0);
@@ -188,7 +209,7 @@ static LogicalResult importConvTranspose(Node &n) {
                                    w.dilations, /*reversed=*/true);
   if (failed(expectSensibleResult(n, *channels, attribute)))
     return failure();
-  return n.set(convolve(n, n.expr(0u), n.expr(1u), n.operand(2), *channels, attribute, true));
+  return n.set(convolve(n, n.expr(0u), n.expr(1u), *bias, *channels, attribute, true));
 }
 
 /// A depthwise convolution over the preceding elements, `past` or zeros, followed by the operand.
@@ -209,7 +230,8 @@ static LogicalResult importCausalConvWithState(Node &n) {
     return n.error() << "expected [N, C, L] and a weight [C, 1, K] with elements, found "
                      << n.describeOperand(0) << " and " << n.describeOperand(1);
   Channels depthwise{channels, 1, 1};
-  if (failed(expectBias(n, depthwise)))
+  FailureOr<Value> bias = readBias(n, depthwise);
+  if (failed(bias))
     return failure();
   SmallVector<int64_t> past{rows, channels, before}, none{0, 0, 0}, ones{1, 1, 1};
   if (n.operand(3) && n.shape(3) != ArrayRef(past))
@@ -221,7 +243,7 @@ static LogicalResult importCausalConvWithState(Node &n) {
                                 n.loc(), ValueRange{n.operand(3), n.operand(0)}, 2))
                           : padAround(x, {0, 0, before}, none);
   auto window = WindowAttr::get(b.getContext(), {taps}, {1}, {0}, {0}, {1}, {1}, false);
-  Expr y = convolve(n, all, n.expr(1u), n.operand(2), depthwise, window);
+  Expr y = convolve(n, all, n.expr(1u), *bias, depthwise, window);
   SmallVector<int64_t> starts{0, 0, size};
   (void)n.set(1, b.createOrFold<SliceOp>(n.loc(), all, starts, past, ones));
   return n.set(activation == "none" ? y : y.apply<SiluOp>());

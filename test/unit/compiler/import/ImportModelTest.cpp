@@ -72,6 +72,14 @@ TEST_F(ImportModelTest, FoldsShapeArithmetic) {
     EXPECT_EQ(verdict.trains, verdict.initializer == "weight") << verdict.reason;
 }
 
+TEST_F(ImportModelTest, DropsTheZerosOfAConvolutionWithoutBias) {
+  auto imported = model("no-bias.onnx", {.dims = {{"N", 2}}});
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  int adds = 0;
+  imported->module->walk([&](AddOp) { ++adds; });
+  EXPECT_EQ(adds, 0);
+}
+
 TEST_F(ImportModelTest, LocatesOpsAtTheirNodes) {
   auto imported = model("mlp.onnx", {.dims = {{"N", 2}}});
   ASSERT_TRUE(succeeded(imported)) << everything();
