@@ -152,9 +152,9 @@ void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
   bool isRow =
       dim + 1 == int64_t(shape.size()) && size <= nest.level.rowVectors * nest.lanes &&
       llvm::any_of(outputs, [](const Output &o) { return TileEmitter::hasRowReduction(o.value); });
-  int64_t first = 0;
+  LinearExpr first;
   auto tileAt = [&](LinearExpr i, ValueRange) {
-    coordinates[dim] = i * (step * apart(dim)) + LinearExpr(first);
+    coordinates[dim] = i * (step * apart(dim)) + first;
     extents[dim] = step;
     inside();
     return SmallVector<Value>();
@@ -168,15 +168,24 @@ void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
       forLastRows(dim, extent, tiles, inside);
     return;
   }
-  for (; first < std::min(apart(dim), size); ++first) {
-    int64_t count = llvm::divideCeil(size - first, apart(dim)), full = count / step;
-    nest.loop(0, full, isRow, {}, tileAt);
-    if (count % step == 0)
-      continue;
-    coordinates[dim] = LinearExpr(full * step * apart(dim) + first);
-    extents[dim] = count % step;
-    inside();
-  }
+  // `count` elements lie behind each first one in [from, to), which share their code.
+  auto tilesFrom = [&](int64_t from, int64_t to, int64_t count) {
+    nest.loop(from, to, /*unroll=*/false, {}, [&](LinearExpr at, ValueRange) {
+      int64_t full = count / step;
+      first = at;
+      nest.loop(0, full, isRow, {}, tileAt);
+      if (count % step != 0) {
+        coordinates[dim] = LinearExpr(full * step * apart(dim)) + first;
+        extents[dim] = count % step;
+        inside();
+      }
+      return SmallVector<Value>();
+    });
+  };
+  int64_t least = size / apart(dim), longer = size % apart(dim);
+  tilesFrom(0, longer, least + 1);
+  if (least > 0)
+    tilesFrom(longer, apart(dim), least);
 }
 
 /// The remainder of the largest run is one smaller tile, as for a constant size; other remainders

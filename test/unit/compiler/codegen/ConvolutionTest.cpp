@@ -316,6 +316,13 @@ TEST(Convolution, RowsThatAreApart) {
   expectRight(convolution("4x2x8xf32", "4x8x20xf32", "nc,co->no", "[4] low [1] high [2] base [2]",
                           "7x2x20xf32", "tile = [3, 1, 16], order = [2, 1, 0]", "",
                           ", spacing = [2, 1, 1]"));
+  // More positions from some of the first ones on than from others, and fewer positions than gaps.
+  expectRight(convolution("4x2x8xf32", "3x8x20xf32", "nc,co->no", "[3] low [1] high [1] base [5]",
+                          "16x2x20xf32", "tile = [3, 1, 16], order = [2, 1, 0]", "",
+                          ", spacing = [5, 1, 1]"));
+  expectRight(convolution("1x2x8xf32", "2x8x20xf32", "nc,co->no", "[2] low [2] high [3] base [7]",
+                          "5x2x20xf32", "tile = [3, 1, 16], order = [2, 1, 0]", "",
+                          ", spacing = [7, 1, 1]"));
 }
 
 TEST(Convolution, RowsThatArePositionsSkipPadding) {
