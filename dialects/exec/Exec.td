@@ -104,7 +104,7 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     result of a tile has vectors of partial sums, whose lanes are added up at the end. `scatter` adds the updates of a scatter, in order of
     their positions, to its targets in scratch memory, for `block` units at a time, then computes their tiles. `spacing`: how far apart the
     elements of a tile are along each dim; empty: next to each other. A convolution whose picture is dilated has tiles of
-    positions that see the same taps. The outermost dim has none.
+    positions that see the same taps. The outermost dim and dims of rows of a run have none.
   }];
   let parameters = (ins "int64_t":$lanes, ArrayRefParameter<"int64_t">:$tile,
                         ArrayRefParameter<"int64_t">:$order, "int64_t":$grain,

@@ -33,17 +33,21 @@ static LogicalResult verifyTurned(KernelOp kernel, ScheduleAttr schedule) {
   return success();
 }
 
-/// Whether tiles have spacing inside the outermost dim, and not along their vectors.
+/// Whether tiles have spacing inside the outermost dim, and not along their vectors or the rows of
+/// a run, whose last tiles are computed row by row.
 static LogicalResult verifySpacing(KernelOp kernel, ScheduleAttr schedule) {
   ArrayRef<int64_t> spacing = schedule.getSpacing(), order = schedule.getOrder();
+  auto isSpaced = [&](int64_t d) { return spacing[d] > 1; };
+  auto holdsRows = [&](int64_t d) { return kernel.getRowsOf(d) > 0; };
   if (spacing.size() == order.size() && !order.empty() && isPermutationVector(order) &&
       llvm::all_of(spacing, [](int64_t n) { return n >= 1; }) && spacing[order.front()] == 1 &&
+      llvm::none_of(order, [&](int64_t d) { return isSpaced(d) && holdsRows(d); }) &&
       spacing[laneDim(schedule.getTile(), schedule.getLanes())] == 1 &&
       schedule.getBlock().empty() && schedule.getPanels().empty() &&
       schedule.getAlgorithm() == Algorithm::direct && kernel.getThreads() == 0)
     return success();
-  return kernel.emitOpError("expected a spacing of direct sums on a CPU, 1 along the outermost dim "
-                            "and along vectors, found ")
+  return kernel.emitOpError("expected a spacing of direct sums on a CPU, 1 along the outermost "
+                            "dim, vectors and rows of a run, found ")
          << schedule;
 }
 

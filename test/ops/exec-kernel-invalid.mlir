@@ -317,7 +317,7 @@ exec.kernel @turns_by_rows(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) attributes 
 
 // -----
 
-// expected-error @+1 {{expected a spacing of direct sums on a CPU, 1 along the outermost dim and along vectors}}
+// expected-error @+1 {{expected a spacing of direct sums on a CPU, 1 along the outermost dim, vectors and rows of a run}}
 exec.kernel @spacing_of_units(%x: tensor<4x2x8xf32>) attributes {
     schedule = #exec.schedule<lanes = 8, tile = [3, 1, 8], order = [0, 1, 2], grain = 1, spacing = [2, 1, 1]>} {
   exec.yield %x : tensor<4x2x8xf32>
@@ -325,8 +325,17 @@ exec.kernel @spacing_of_units(%x: tensor<4x2x8xf32>) attributes {
 
 // -----
 
-// expected-error @+1 {{expected a spacing of direct sums on a CPU, 1 along the outermost dim and along vectors}}
+// expected-error @+1 {{expected a spacing of direct sums on a CPU, 1 along the outermost dim, vectors and rows of a run}}
 exec.kernel @spacing_of_another_rank(%x: tensor<4x2x8xf32>) attributes {
     schedule = #exec.schedule<lanes = 8, tile = [3, 1, 8], order = [2, 1, 0], grain = 1, spacing = [2, 1]>} {
+  exec.yield %x : tensor<4x2x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a spacing of direct sums on a CPU, 1 along the outermost dim, vectors and rows of a run}}
+exec.kernel @spacing_of_rows(%x: tensor<4x2x8xf32>) attributes {
+    extents = [array<i64: 1, 0, 0>], rows = array<i64: 1, 0, 0>,
+    schedule = #exec.schedule<lanes = 8, tile = [3, 1, 8], order = [2, 1, 0], grain = 1, spacing = [2, 1, 1]>} {
   exec.yield %x : tensor<4x2x8xf32>
 }
