@@ -282,7 +282,10 @@ private:
   SmallVector<int64_t> pictureRows(ContractionOpInterface op) {
     ContractionLetters letters = op.getLetters();
     SmallVector<int64_t> dims;
-    if (op->getResult(0).getType() != root || letters.result.empty())
+    // In 16 bits, the sum is rounded to the root's type.
+    bool byAmx = level.amxRows && kernel.readsPairs();
+    if (shapeOf(op->getResult(0)) != root.getShape() || letters.result.empty() ||
+        (byAmx && op->getResult(0).getType() != root))
       return dims;
     for (char letter : llvm::reverse(StringRef(letters.result).drop_back()))
       if (letters.isRow(letter))

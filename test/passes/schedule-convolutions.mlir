@@ -52,6 +52,15 @@ exec.kernel @few_filters(%x: tensor<100x1x64xf32>, %w: tensor<4x64x32xf32>) attr
   exec.yield %0 : tensor<200x1x32xf32>
 }
 
+// So are those of a sum of 16-bit numbers that is rounded to 16 bits.
+// V4-LABEL: exec.kernel @rounded(
+// V4-SAME: #exec.schedule<lanes = 16, tile = [1, 8, 1, 32],
+exec.kernel @rounded(%x: tensor<16x16x1x64xbf16>, %w: tensor<3x3x64x64xbf16>) attributes {flops = 17989632 : i64, bytes = 139264 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> wide : tensor<16x16x1x64xbf16>, tensor<3x3x64x64xbf16>
+  %1 = grad.cast %0 : tensor<16x16x1x64xf32> -> tensor<16x16x1x64xbf16>
+  exec.yield %1 : tensor<16x16x1x64xbf16>
+}
+
 // For pictures of odd size, a filter gradient walks the pictures in blocks of a sum that is long enough to pay for its accumulators.
 // Units are tiles of filters or, if there are few, of channels, or the taps of the longest dim.
 
