@@ -15,8 +15,8 @@ namespace gradc {
 
 namespace {
 
-/// Makes one dim of those dims of a scatter's target along which an index chooses, or which the
-/// indices run along: an update's coordinates in them follow from the indices.
+/// Merges the outermost dims of a scatter's target: those along which an index chooses, and those
+/// that the indices run along. An update's coordinates in them follow from the indices.
 class Flattening {
 public:
   explicit Flattening(ScatterOp op)
@@ -50,16 +50,15 @@ public:
   }
 
   void rewrite(OpBuilder &b) {
-    SmallVector<int64_t> shape(init.getShape()), to(op.getDims());
-    for (int64_t d : ArrayRef(dims).drop_front())
-      shape[dims.front()] *= shape[d];
-    to[dims.front()] = -1;
-    for (SmallVector<int64_t> *list : {&shape, &to})
-      list->erase(list->begin() + dims.front() + 1, list->begin() + dims.back() + 1);
+    size_t count = dims.size();
+    int64_t targets = llvm::product_of(init.getShape().take_front(count));
+    SmallVector<int64_t> shape{targets}, to{-1};
+    llvm::append_range(shape, init.getShape().drop_front(count));
+    llvm::append_range(to, op.getDims().drop_front(count));
     Expr target = Expr(b, op.getLoc(), op.getInit()).reshape(shape);
-    Expr sums = target.with(ScatterOp::create(
-        b, op.getLoc(), target.type(), target, rowIndex(b, shape[dims.front()]).get(),
-        op.getUpdates(), op.getReduction(), to, op.getIndexDims()));
+    Expr sums = target.with(ScatterOp::create(b, op.getLoc(), target.type(), target,
+                                              rowIndex(b, targets).get(), op.getUpdates(),
+                                              op.getReduction(), to, op.getIndexDims()));
     op.getResult().replaceAllUsesWith(sums.reshape(init.getShape()));
   }
 

@@ -66,6 +66,9 @@ private:
     return cast<RankedTensorType>(v.getType()).getShape();
   }
 
+  /// Whether tile registers multiply the pairs of 16-bit numbers that the kernel reads.
+  bool multipliesByAmx() { return level.amxRows && kernel.readsPairs(); }
+
   /// Sets the level's register tile, rows by columns. Rows are taken from the leading `rowDims`
   /// until there are enough. All rows of the tile share the rhs' columns. `positions`: the root's
   /// leading dims that are positions in a picture.
@@ -73,7 +76,7 @@ private:
     auto rowsAlong = [&](int64_t d) {
       return spacing.empty() ? size(d) : int64_t(llvm::divideCeil(size(d), spacing[d]));
     };
-    bool byAmx = level.amxRows && kernel.readsPairs();
+    bool byAmx = multipliesByAmx();
     int64_t n = root.getRank() - 1, rows = 1, tileRows = byAmx ? level.amxRows : level.tileRows;
     for (int64_t d : rowDims)
       rows = std::min(rows * rowsAlong(d), tileRows);
@@ -108,7 +111,7 @@ private:
     }
   }
 
-  /// With at least so many column tiles, threads may share these.
+  /// From this number of column tiles on, each thread may take its own.
   static constexpr int64_t enoughColumnTiles = 4;
 
   /// Column tiles are the outer loop, so that a panel stays in cache while rows stream by, unless
@@ -120,7 +123,7 @@ private:
     // instruction, so the bits of a row do not depend on the number of rows.
     ContractionLetters letters = op.getLetters();
     bool isInOrder = StringRef(letters.lhs).starts_with(StringRef(letters.result).drop_back());
-    if (level.amxRows && kernel.readsPairs() && !isInOrder)
+    if (multipliesByAmx() && !isInOrder)
       rows.clear();
     if (rows.size() > 1) {
       registerTile(rows);
@@ -283,9 +286,8 @@ private:
     ContractionLetters letters = op.getLetters();
     SmallVector<int64_t> dims;
     // In 16 bits, the sum is rounded to the root's type.
-    bool byAmx = level.amxRows && kernel.readsPairs();
     if (shapeOf(op->getResult(0)) != root.getShape() || letters.result.empty() ||
-        (byAmx && op->getResult(0).getType() != root))
+        (multipliesByAmx() && op->getResult(0).getType() != root))
       return dims;
     for (char letter : llvm::reverse(StringRef(letters.result).drop_back()))
       if (letters.isRow(letter))
@@ -313,7 +315,7 @@ private:
   /// to each other, or taps are dilated, too.
   bool spacesPositions(const ContractionLetters &letters) {
     WindowAttr window = letters.window;
-    if ((level.amxRows && kernel.readsPairs()) || isDepthwise(letters) ||
+    if (multipliesByAmx() || isDepthwise(letters) ||
         llvm::any_of(window.getDilation(), [](int64_t dilation) { return dilation > 1; }))
       return false;
     // Threads share columns then, which have to be enough.

@@ -1,4 +1,4 @@
-// What the turns of a pipeline's stage forbid while kernels form.
+// Keeps kernels from mixing ops of different turns of a pipeline's stage.
 #ifndef PASSES_KERNEL_TURNEDGES_H
 #define PASSES_KERNEL_TURNEDGES_H
 
