@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/schedule/AttentionKernel.h"
+#include "passes/schedule/SortKernel.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_DECOMPOSECOMPOSITES
@@ -29,10 +30,11 @@ struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeCompo
     SmallVector<grad::DecomposeOpInterface> composites;
     const exec::Level *level = gradc::namedLevel(getOperation());
     bool forCpu = keepForKernels && !(level && level->isCuda());
+    const exec::KernelLimits &limits = exec::kernelLimits(/*isCuda=*/false);
     auto isKept = [&](Operation *op) {
       return (keepForLibraries && isOfLibrary(op)) ||
-             (forCpu && (grad::writesRows(op) ||
-                         gradc::isAttentionKernel(op, exec::kernelLimits(/*isCuda=*/false))));
+             (forCpu && (grad::writesRows(op) || gradc::isAttentionKernel(op, limits) ||
+                         gradc::isSortKernel(op, limits)));
     };
     auto collect = [&] {
       composites.clear();

@@ -13,6 +13,7 @@
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
+#include "passes/schedule/SortKernel.h"
 #include "passes/schedule/Tuning.h"
 #include "passes/schedule/WinogradSchedule.h"
 
@@ -32,6 +33,8 @@ public:
   exec::ScheduleAttr run() {
     if (findAttention(kernel))
       return scheduleAttention(kernel, lanes, level);
+    if (findSort(kernel))
+      return scheduleSort(kernel, lanes, level);
     if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())

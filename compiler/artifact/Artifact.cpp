@@ -304,8 +304,8 @@ private:
       int64_t dim = op.getScheduleAttr().getOrder().front();
       kernel.rows = op.getRowsOf(dim);
       kernel.tile = op.getScheduleAttr().getTile()[dim];
-      if (op.getScheduleAttr().isAttention())
-        kernel.times = kernel.units / op.getRoot().getDimSize(dim);
+      if (op.getScheduleAttr().isOfOneOp())
+        kernel.times = kernel.units / exec::tilesAlong(op, dim);
     }
   }
 

@@ -14,7 +14,7 @@ static bool isWhole(exec::KernelOp kernel, Operation &op) {
   if (kernel.getPatchAttr())
     return true;
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  return schedule && schedule.isAttention() && isa<grad::AttentionOpInterface>(op);
+  return schedule && schedule.isOfOneOp() && op.hasTrait<grad::OwnKernel>();
 }
 
 static void decompose(exec::KernelOp kernel) {

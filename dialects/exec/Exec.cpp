@@ -133,6 +133,11 @@ int64_t exec::laneDim(ArrayRef<int64_t> tile, int64_t lanes) {
   return tile.size() - 1;
 }
 
+int64_t exec::tilesAlong(KernelOp kernel, int64_t dim) {
+  return llvm::divideCeil(kernel.getRoot().getDimSize(dim),
+                          kernel.getScheduleAttr().getTile()[dim]);
+}
+
 int64_t exec::kernelUnits(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   if (kernel.getThreads() > 0) {
@@ -151,7 +156,7 @@ int64_t exec::kernelUnits(KernelOp kernel) {
     return 1;
   int64_t units = 1;
   for (int64_t dim : schedule.getOrder().take_front(schedule.getUnitDims()))
-    units *= llvm::divideCeil(kernel.getRoot().getDimSize(dim), schedule.getTile()[dim]);
+    units *= tilesAlong(kernel, dim);
   return units;
 }
 

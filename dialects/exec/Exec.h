@@ -27,6 +27,8 @@ KernelOp createKernel(MLIRContext *context, StringRef name, TypeRange arguments)
 using KernelLaunches = DenseMap<StringAttr, SmallVector<LaunchOp>>;
 KernelLaunches launchesByKernel(ModuleOp module);
 
+/// The tiles of a scheduled kernel along one dim of its root.
+int64_t tilesAlong(KernelOp kernel, int64_t dim);
 /// Units of one launch of a scheduled kernel: iterations of its outermost tile loop, or thread
 /// blocks on a GPU.
 int64_t kernelUnits(KernelOp kernel);

@@ -96,6 +96,7 @@ public:
 };
 
 template <typename Op> class Pointwise : public OpTrait::TraitBase<Op, Pointwise> {};
+template <typename Op> class OwnKernel : public OpTrait::TraitBase<Op, OwnKernel> {};
 
 class Expr;
 class Scalar;

@@ -91,6 +91,8 @@ def Grad_FoldsByEvaluation : NativeOpTrait<"FoldsByEvaluation"> {
 class Grad_HighPrecision { code declaration = "Precision getPrecision() { return Precision::high; }"; }
 /// Each element of the result depends on the operands at the same index only.
 def Grad_Pointwise : NativeOpTrait<"Pointwise"> { let cppNamespace = "::mlir::grad"; }
+/// A CPU kernel that computes the op whole holds no other op: its code is not made of loops.
+def Grad_OwnKernel : NativeOpTrait<"OwnKernel"> { let cppNamespace = "::mlir::grad"; }
 
 class Grad_PureOp<string mnemonic, list<Trait> traits = []>
     : Op<Grad_Dialect, mnemonic, !listconcat(traits, [Pure, Grad_FoldsByEvaluation,

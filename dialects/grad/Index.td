@@ -76,4 +76,21 @@ def Grad_SetRowsOp : Grad_CompositeOp<"set_rows", [AllTypesMatch<["table", "resu
   let hasVerifier = 1;
 }
 
+def Grad_ArgsortOp : Grad_CompositeOp<"argsort", [Grad_OwnKernel, DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
+  let summary = "positions along `dim` of the elements in order";
+  let description = [{
+    result[.., i, ..] is the position of the element that has i elements before it: smaller ones, or larger ones if `descending`, and
+    equal ones at smaller positions. NaN counts as the largest number. The result may have only the first positions. A CPU kernel sorts; the
+    decomposition compares all pairs.
+
+    C1: dim is in range. C2: the result is i64 and has the operand's shape but, along dim, at most as many elements.
+
+    Example, the largest 5 of each row: `%i = grad.argsort %x dim 1 descending : tensor<2x100xf32> -> tensor<2x5xi64>`
+  }];
+  let arguments = (ins Grad_NumberTensor:$operand, I64Attr:$dim, UnitAttr:$descending);
+  let results = (outs Grad_IntTensor:$result);
+  let assemblyFormat = "$operand `dim` $dim (`descending` $descending^)? attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif

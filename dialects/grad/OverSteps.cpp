@@ -153,6 +153,13 @@ template <typename Op> struct AlongDimModel : Model<AlongDimModel<Op>, Op> {
   }
 };
 
+struct ArgsortModel : Model<ArgsortModel, ArgsortOp> {
+  static Value build(OpBuilder &b, ArgsortOp op, ValueRange operands, int64_t steps) {
+    return ArgsortOp::create(b, op.getLoc(), stackType(op.getResult().getType(), steps),
+                             operands[0], op.getDim() + 1, op.getDescending());
+  }
+};
+
 } // namespace
 
 void grad::attachOverSteps(MLIRContext *context) {
@@ -168,6 +175,7 @@ void grad::attachOverSteps(MLIRContext *context) {
   ReduceMinOp::attachInterface<ReductionModel<ReduceMinOp>>(*context);
   ReduceMeanOp::attachInterface<ReductionModel<ReduceMeanOp>>(*context);
   ArgmaxOp::attachInterface<AlongDimModel<ArgmaxOp>>(*context);
+  ArgsortOp::attachInterface<ArgsortModel>(*context);
   SoftmaxOp::attachInterface<AlongDimModel<SoftmaxOp>>(*context);
   LogSoftmaxOp::attachInterface<AlongDimModel<LogSoftmaxOp>>(*context);
 }

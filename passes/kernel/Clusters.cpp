@@ -17,7 +17,7 @@ LoopKind loopKind(Operation *op) {
     return loops.getLoopKind();
   if (isa<AttentionOpInterface>(op))
     return LoopKind::contraction;
-  if (writesRows(op))
+  if (writesRows(op) || op->hasTrait<grad::OwnKernel>())
     return LoopKind::assembly;
   // A composite that was kept whole for a library has its loops once it is decomposed.
   return op->hasTrait<grad::Pointwise>() ? LoopKind::elementwise : LoopKind::view;
@@ -56,7 +56,7 @@ bool isFree(Operation *op) {
 bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
   auto contraction = dyn_cast<ContractionOpInterface>(op);
   if (!contraction || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
-    return isa<AttentionOpInterface>(op);
+    return op->hasTrait<grad::OwnKernel>();
   ContractionLetters letters = contraction.getLetters();
   auto isSummed = [&](char letter) { return letters.isSummed(letter); };
   int64_t terms = cast<CostOpInterface>(op).getFlops() / 2, elements = typeOf(op).getNumElements();

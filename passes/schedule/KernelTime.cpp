@@ -6,6 +6,7 @@
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/schedule/AttentionKernel.h"
+#include "passes/schedule/SortKernel.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -54,6 +55,8 @@ private:
       return productSeconds(product);
     if (auto attention = dyn_cast<AttentionOpInterface>(op))
       return attentionSeconds(attention);
+    if (schedule.isSort())
+      return gradc::sortSeconds(kernel);
     switch (gradc::loopKind(op)) {
     case LoopKind::elementwise:
       if (op->getNumOperands() == 0)

@@ -28,7 +28,7 @@ public:
 
   SmallVector<exec::ScheduleAttr> list() {
     exec::PanelAttr stored = kernel.getLayout(kernel.getBlock().getNumArguments());
-    if (tile.empty() || standard.hasLaneSums() || standard.getScatterUnits() ||
+    if (tile.empty() || standard.isSort() || standard.hasLaneSums() || standard.getScatterUnits() ||
         (stored && stored.isWinograd())) // transforms whole filters
       return {};
     if (standard.isAttention())

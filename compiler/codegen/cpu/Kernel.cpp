@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/BlockWalk.h"
 #include "compiler/codegen/cpu/Patch.h"
 #include "compiler/codegen/cpu/ScatterSums.h"
+#include "compiler/codegen/cpu/Sort.h"
 #include "compiler/codegen/cpu/SpaceEmitter.h"
 #include "compiler/codegen/cpu/TurnedCopies.h"
 #include "compiler/codegen/cpu/Winograd.h"
@@ -160,6 +161,12 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   for (BlockArgument argument : kernel.getBlock().getArguments()) {
     operands.push_back(slice(slot++, argument));
     tiles.bind(argument, operands.back());
+  }
+  if (schedule.isSort()) {
+    LogicalResult emitted = emitSort(kernel, nest, tiles, operands.front(),
+                                     slice(slot, kernel.getYielded().front()), begin, end, scratch);
+    LLVM::ReturnOp::create(b, location, ValueRange());
+    return emitted;
   }
   tiles.sumAlongLanes(gradc::laneSumChains(schedule, level));
   if (level.amxRows && kernel.readsPairs()) // their products are summed in tile registers

@@ -26,10 +26,11 @@ struct IndexTuples {
 mlir::FailureOr<IndexTuples> expectTuples(Node &node, int64_t batchDims);
 
 /// For longer lists, comparing all pairs takes minutes.
-constexpr int64_t mostSorted = 1 << 17;
-/// For each element along `dim`, the number (i32) of elements that precede it in order. NaN counts
-/// as the largest number; equal elements keep their order.
-mlir::grad::Expr placeInOrder(mlir::grad::Expr x, int64_t dim, bool largestFirst);
+constexpr int64_t mostCompared = 1 << 17;
+/// A CPU sorts as many in a second.
+constexpr int64_t mostSorted = 1 << 24;
+/// grad.argsort: the positions of the first `count` elements along `dim` in order.
+mlir::Value argsort(mlir::grad::Expr x, int64_t dim, int64_t count, bool descending);
 
 /// For each element, the sum of the elements before it along `dim`, which must not be empty.
 mlir::grad::Expr sumBefore(mlir::grad::Expr x, int64_t dim);

@@ -49,8 +49,8 @@ LogicalResult Suppression::read() {
     if (n.operand(i) && n.type(i).getNumElements() != 1)
       return n.error() << "expected a scalar, found " << n.describeOperand(i);
   images = n.shape(1)[0], classes = n.shape(1)[1], count = n.shape(1)[2];
-  if (n.type(1).getNumElements() == 0 || count > mostSorted)
-    return n.error() << "expected from 1 to " << mostSorted << " boxes, found "
+  if (n.type(1).getNumElements() == 0 || count > mostCompared)
+    return n.error() << "expected from 1 to " << mostCompared << " boxes, found "
                      << n.describeOperand(1);
   most = n.operand(2) ? count : 0;
   if (auto known = n.operand(2) ? n.tryKnown(2) : std::nullopt)
@@ -153,17 +153,12 @@ LogicalResult Suppression::import() {
     n.ignore("center_point_box");
     return n.set(splat(b, n.loc(), RankedTensorType::get({0, 3}, b.getI64Type()), 0));
   }
-  Expr place = placeInOrder(n.expr(1), 2, /*largestFirst=*/true);
-  auto numbers = n.type(1).clone(b.getI64Type());
-  Expr order =
-      n.expr(b.createOrFold<ScatterOp>(n.loc(), numbers, splat(b, n.loc(), numbers, 0), place.get(),
-                                       IotaOp::create(b, n.loc(), numbers, 2),
-                                       ScatterReduction::replace, elementDims(3, 2), allDims(3)));
+  Expr order = n.expr(argsort(n.expr(1), 2, count, /*descending=*/true));
   Expr scores = byScore(n.expr(1), order, /*ofClass=*/true);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Expr isCandidate = n.operand(4)
                          ? scores.compare(ComparePredicate::gt, scalar(4, scores.type(), -infinity))
-                         : n.expr(splat(b, n.loc(), numbers.clone(b.getI1Type()), 1));
+                         : n.expr(splat(b, n.loc(), n.type(1).clone(b.getI1Type()), 1));
   Expr isKept = keep(sortedBoxes(order), isCandidate).transpose({1, 2, 0});
   Kept kept = keepWhere(isKept.reshape({images * classes * count}), images * classes * most);
   Expr position = kept.positions;

@@ -1,6 +1,4 @@
-// TopK: an element's place in the order is the number of elements before it. Counting them compares
-// all pairs, in one kernel that does not depend on the data, so all results have the same bits on
-// every device.
+// TopK.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Indices.h"
@@ -41,28 +39,16 @@ static FailureOr<TopK> readTopK(Node &n) {
   return read;
 }
 
-Expr gradc::placeInOrder(Expr x, int64_t dim, bool largestFirst) {
+Value gradc::argsort(Expr x, int64_t dim, int64_t count, bool descending) {
   OpBuilder &b = x.getBuilder();
-  int64_t rank = x.type().getRank(), beside = dim + 1; // the dim of the elements to compare with
+  // Kernels sort floats and signed integers. No signed integer is wider than 64 unsigned bits.
+  unsigned width = x.element().getIntOrFloatBitWidth();
+  if (x.element().isUnsignedInteger() && width < 64)
+    x = x.cast(b.getIntegerType(2 * width));
   SmallVector<int64_t> shape(x.shape());
-  shape.insert(shape.begin() + beside, x.shape()[dim]);
-  auto type = x.type().clone(shape);
-  Expr own = x.broadcast(type, otherDims(rank + 1, {beside}));
-  Expr other = x.broadcast(type, otherDims(rank + 1, {dim}));
-  auto numbers = type.clone(b.getI32Type());
-  Expr isEarlier = x.with(IotaOp::create(b, x.getLoc(), numbers, beside))
-                       .compare(ComparePredicate::lt, IotaOp::create(b, x.getLoc(), numbers, dim));
-  Expr more = other.compare(largestFirst ? ComparePredicate::gt : ComparePredicate::lt, own);
-  Expr equal = other.compare(ComparePredicate::eq, own);
-  if (isa<FloatType>(type.getElementType())) {
-    Expr ownNan = own.compare(ComparePredicate::ne, own);
-    Expr otherNan = other.compare(ComparePredicate::ne, other);
-    Expr nanFirst = largestFirst ? otherNan.apply<AndOp>(ownNan.apply<NotOp>())
-                                 : ownNan.apply<AndOp>(otherNan.apply<NotOp>());
-    more = more.apply<OrOp>(nanFirst);
-    equal = equal.apply<OrOp>(ownNan.apply<AndOp>(otherNan));
-  }
-  return more.apply<OrOp>(equal.apply<AndOp>(isEarlier)).cast(b.getI32Type()).sum({beside});
+  shape[dim] = count;
+  return b.createOrFold<ArgsortOp>(x.getLoc(), RankedTensorType::get(shape, b.getI64Type()), x, dim,
+                                   descending);
 }
 
 static LogicalResult importTopK(Node &n) {
@@ -70,17 +56,9 @@ static LogicalResult importTopK(Node &n) {
   if (failed(read))
     return failure();
   OpBuilder &b = n.builder();
-  Expr place = placeInOrder(n.expr(0u), read->dim, read->largest);
-  SmallVector<int64_t> shape(n.shape(0));
-  shape[read->dim] = read->count;
-  auto type = RankedTensorType::get(shape, b.getI64Type());
-  auto dims = elementDims(n.rank(0), read->dim), all = allDims(n.rank(0));
-  // Elements placed after the last result are updates out of range, which have no effect.
-  Expr number = n.expr(IotaOp::create(b, n.loc(), place.type().clone(b.getI64Type()), read->dim));
-  Value none = splat(b, n.loc(), type, 0);
-  Value indices = b.createOrFold<ScatterOp>(n.loc(), type, none, place.get(), number,
-                                            ScatterReduction::replace, dims, all);
-  Value values = b.createOrFold<GatherOp>(n.loc(), n.operand(0), indices, dims, all);
+  Value indices = argsort(n.expr(0u), read->dim, read->count, read->largest);
+  Value values = b.createOrFold<GatherOp>(n.loc(), n.operand(0), indices,
+                                          elementDims(n.rank(0), read->dim), allDims(n.rank(0)));
   return success(succeeded(n.set(0, values)) && (!n.wants(1) || succeeded(n.set(1, indices))));
 }
 

@@ -70,9 +70,9 @@ static LogicalResult importUnique(Node &n) {
   int64_t rank = x.type().getRank(), count = x.shape()[dim];
   int64_t width = count ? x.type().getNumElements() / count : 1;
   // More comparisons would take minutes.
-  if (count > mostSorted || width > (int64_t(1) << 34) / std::max<int64_t>(count * count, 1))
+  if (count > mostCompared || width > (int64_t(1) << 34) / std::max<int64_t>(count * count, 1))
     return n.error() << "among " << count << " slices of " << width
-                     << " elements is not supported: expected at most " << mostSorted
+                     << " elements is not supported: expected at most " << mostCompared
                      << " slices, and 2^34 comparisons";
   if (count == 0 || width == 0)
     return n.error() << "expected elements, found " << n.describeOperand(0);

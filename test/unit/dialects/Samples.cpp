@@ -261,6 +261,8 @@ static const std::vector<Sample> table = {
     {"grad.set_rows %0[%1], %2 : tensor<5xT>, tensor<3xT>, tensor<3xi32>",
      {{"tensor<5xT>"}, {"tensor<3xi32>", Domain::indices}, {"tensor<3xT>"}},
      floats},
+    unary("grad.argsort %0 dim 1 : tensor<2x5xT> -> tensor<2x5xi64>", numbers),
+    unary("grad.argsort %0 dim 0 descending : tensor<2x5xT> -> tensor<1x5xi64>", numbers),
     scatter("replace", elements),
     scatter("add", numbers),
     scatter("mul", numbers),

@@ -59,7 +59,7 @@ int64_t KernelRunner::units(int64_t rows) {
   if (!op.getRows() || op.getScheduleAttr().getOrder().empty())
     return exec::kernelUnits(op);
   int64_t dim = op.getScheduleAttr().getOrder().front(), each = op.getRowsOf(dim);
-  if (each && op.getScheduleAttr().isAttention())
+  if (each && op.getScheduleAttr().isOfOneOp())
     return exec::kernelUnits(op) / op.getRoot().getDimSize(dim) * each * rows;
   return each ? std::max<int64_t>(
                     llvm::divideCeil(each * rows, op.getScheduleAttr().getTile()[dim]), 1)

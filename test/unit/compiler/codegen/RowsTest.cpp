@@ -378,4 +378,22 @@ TEST(Rows, WinogradOfBlocksOfPictures) {
                both + pictures + "], rows = array<i64: 0, 0, 0, 0>", 6, {1, 2, 3, 5, 6}, 1e-3);
 }
 
+TEST(Rows, Sorts) {
+  auto sort = [](const char *from, const char *to, int64_t dim, const char *walk) {
+    return llvm::formatv(R"(exec.kernel @k(%x: tensor<{0}>) attributes {{
+        schedule = #exec.schedule<lanes = 8, {3}, grain = 1, sort> @rows@} {{
+        %i = grad.argsort %x dim {2} : tensor<{0}> -> tensor<{1}xi64>
+        exec.yield %i : tensor<{1}xi64> })",
+                         from, to, dim, walk)
+        .str();
+  };
+  expectRows(sort("@3@x170xf32", "@3@x120", 1, "tile = [1, 120], order = [0, 1]"),
+             ", extents = [array<i64: 3, 0>], rows = array<i64: 3, 0>", 5, {1, 2, 5}, 0);
+  expectRows(sort("2x@1@x170xf32", "2x@1@x170", 2, "tile = [1, 1, 170], order = [1, 0, 2]"),
+             ", extents = [array<i64: 0, 1, 0>], rows = array<i64: 0, 1, 0>", 5, {1, 2, 5}, 0);
+  // Fewer positions than the rows have elements are chosen without a sort.
+  expectRows(sort("@3@x70xf32", "@3@x5", 1, "tile = [1, 5], order = [0, 1]"),
+             ", extents = [array<i64: 3, 0>], rows = array<i64: 3, 0>", 5, {1, 2, 5}, 0);
+}
+
 } // namespace

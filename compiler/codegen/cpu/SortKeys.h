@@ -1,0 +1,75 @@
+// The row of a tensor that a kernel sorts, and the keys of its elements.
+#ifndef COMPILER_CODEGEN_CPU_SORTKEYS_H
+#define COMPILER_CODEGEN_CPU_SORTKEYS_H
+
+#include "compiler/codegen/tile/TileEmitter.h"
+#include "passes/schedule/SortKernel.h"
+
+namespace gradc::cpu {
+
+/// Integers and their arithmetic. A constant beside a vector is in each of its lanes.
+class SortArithmetic {
+public:
+  explicit SortArithmetic(tile::LoopNest &nest) : nest(nest), b(nest.builder) {}
+
+  mlir::Value constant(int64_t value, mlir::Type type);
+  mlir::Value constant(const llvm::APInt &value, mlir::Type type);
+  template <typename Op> mlir::Value apply(mlir::Value x, mlir::Value y) {
+    return Op::create(b, nest.location, x, y);
+  }
+  template <typename Op> mlir::Value apply(mlir::Value x, int64_t y) {
+    return apply<Op>(x, constant(y, x.getType()));
+  }
+  mlir::Value compare(mlir::arith::CmpIPredicate how, mlir::Value x, mlir::Value y);
+  mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y);
+  /// Zero-extends to elements of that type.
+  mlir::Value extend(mlir::Value x, mlir::Type element);
+  mlir::Value toI64(mlir::Value x) { return extend(x, b.getI64Type()); }
+
+  tile::LoopNest &nest;
+  mlir::OpBuilder &b;
+};
+
+/// One row along the sorted dim of the operand, whose positions the result's row gets.
+class SortRow : public SortArithmetic {
+public:
+  SortRow(mlir::exec::KernelOp kernel, tile::LoopNest &nest, const tile::TileEmitter &tiles,
+          const tile::Memory &operand, const tile::Memory &result, mlir::Value scratch);
+
+  /// Goes to the row at these coordinates, of which that along the sorted dim is not used.
+  void moveTo(llvm::ArrayRef<tile::LinearExpr> coordinates) {
+    row.assign(coordinates.begin(), coordinates.end());
+  }
+  /// The key of element `i`: an unsigned number in the order of the elements, in which NaN is the
+  /// largest number and -0 equals 0.
+  mlir::Value keyAt(const tile::LinearExpr &i);
+  /// The keys of a vector of elements from `i` on; only if the row's elements are adjacent.
+  mlir::Value keysAt(const tile::LinearExpr &i);
+  bool isAdjacent() const;
+  /// Stores a position (i64) at place `i` of the result.
+  void store(const tile::LinearExpr &i, mlir::Value position);
+
+  mlir::grad::ArgsortOp op;
+  SortPlan plan;
+  mlir::Value size, count; ///< of this run
+  /// Whether a run may have fewer elements than wanted positions: those behind are 0.
+  bool mayLack;
+  mlir::Type keyType;
+  mlir::Value scratch;
+
+private:
+  tile::Point at(const tile::LinearExpr &i) const;
+  mlir::Value keyOf(mlir::Value bits);
+
+  int64_t dim;
+  const tile::Memory &operand, &result;
+  std::vector<tile::LinearExpr> row;
+};
+
+/// Emits the selection of a row's first positions, or their sort by digits.
+void emitSelection(SortRow &row);
+void emitRadixSort(SortRow &row);
+
+} // namespace gradc::cpu
+
+#endif

@@ -1,0 +1,97 @@
+// Schedule, scratch and time of kernels that compute an argsort.
+#include "passes/schedule/SortKernel.h"
+
+#include "passes/kernel/CostModel.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+bool gradc::isSortKernel(Operation *op, const exec::KernelLimits &limits) {
+  auto sort = dyn_cast<ArgsortOp>(op);
+  if (!sort || sort.getResult().getType().getNumElements() == 0)
+    return false;
+  if (getElementTypeOrSelf(sort.getOperand().getType()).isUnsignedInteger())
+    return false;
+  SortPlan plan(sort);
+  bool selectsFew = plan.selects && plan.count <= plan.size / 4;
+  return plan.size >= (selectsFew ? limits.minSelected : limits.minSorted);
+}
+
+ArgsortOp gradc::findSort(exec::KernelOp kernel) {
+  auto sorts = kernel.getBlock().getOps<ArgsortOp>();
+  return sorts.empty() ? ArgsortOp() : *sorts.begin();
+}
+
+exec::ScheduleAttr gradc::scheduleSort(exec::KernelOp kernel, int64_t lanes,
+                                       const exec::Level &level) {
+  ArrayRef<int64_t> root = kernel.getRoot().getShape();
+  int64_t sorted = findSort(kernel).getDim();
+  SmallVector<int64_t> tile(root.size(), 1), order;
+  tile[sorted] = root[sorted];
+  for (int64_t dim = 0; dim < int64_t(root.size()); ++dim)
+    if (dim != sorted)
+      order.push_back(dim);
+  llvm::stable_sort(order, [&](int64_t a, int64_t b) {
+    return kernel.getRowsOf(a) > 0 && kernel.getRowsOf(b) == 0;
+  });
+  order.push_back(sorted);
+  int64_t units = kernel.getRoot().getNumElements() / root[sorted];
+  return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order,
+                                 CostModel(level).grain(kernel, units), /*block=*/{},
+                                 /*panels=*/{}, exec::Algorithm::sort);
+}
+
+SortPlan::SortPlan(ArgsortOp op) {
+  RankedTensorType type = op.getOperand().getType();
+  size = type.getDimSize(op.getDim());
+  count = cast<RankedTensorType>(op.getResult().getType()).getDimSize(op.getDim());
+  elementBits = type.getElementTypeBitWidth();
+  keyBits = std::max<int64_t>(elementBits, 32);
+  // A selected number is compared with all that are kept.
+  selects = elementBits <= 32 && count <= 64;
+  digits = elementBits / digitBits;
+  // Clearing the counts of all leading bits costs as much as sorting some thousand elements.
+  bool hasFewCandidates = elementBits >= 32 && size >= 4096 && count <= size / 4;
+  leadingBits = hasFewCandidates ? 12 : 0;
+}
+
+int64_t SortPlan::elementsOf(Piece piece) const {
+  return piece == counts ? std::max(digits * digitValues, int64_t(1) << leadingBits) : size;
+}
+
+int64_t SortPlan::offsetOf(Piece piece) const {
+  int64_t offset = 0;
+  for (int before = keys; before < piece; ++before) {
+    bool holdsKeys = before == keys || before == nextKeys;
+    offset += llvm::alignTo(elementsOf(Piece(before)) * (holdsKeys ? keyBits / 8 : 4), 64);
+  }
+  return offset;
+}
+
+int64_t gradc::sortScratchBytes(exec::KernelOp kernel) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule || !schedule.isSort())
+    return 0;
+  SortPlan plan(findSort(kernel));
+  return plan.selects ? plan.selectedElements() * 8 : plan.offsetOf(SortPlan::pieces);
+}
+
+double gradc::sortSeconds(exec::KernelOp kernel) {
+  ArgsortOp op = findSort(kernel);
+  SortPlan plan(op);
+  double size = double(plan.size), count = double(plan.count),
+         rows = double(op.getOperand().getType().getNumElements()) / size;
+  if (plan.selects) {
+    constexpr double perElement = 0.3e-9, perKept = 1e-9, perSelected = 8e-9; // estimates
+    double selected = count * (1 + std::log(size / count));
+    return rows * (perElement * size + selected * (perSelected + perKept * count / 8));
+  }
+  constexpr double perDigit = 2e-9, perValue = 1e-9; // estimates, for an element and a count
+  double sorted = plan.leadingBits ? std::min(size, 2 * count) : size;
+  double read = size * (plan.leadingBits ? 2 : 1);
+  return rows * (perDigit * (read + sorted * double(plan.digits)) +
+                 perValue * 2 * double(plan.elementsOf(SortPlan::counts)));
+}

@@ -1,0 +1,50 @@
+// Argsorts that one CPU kernel computes: how, its schedule, and its scratch memory.
+#ifndef PASSES_SCHEDULE_SORTKERNEL_H
+#define PASSES_SCHEDULE_SORTKERNEL_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
+#include "dialects/grad/Grad.h"
+
+namespace gradc {
+
+/// Whether one kernel computes the op: an argsort of floats or signed integers, of enough elements.
+bool isSortKernel(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
+/// The argsort of a kernel that computes one; null for other kernels.
+mlir::grad::ArgsortOp findSort(mlir::exec::KernelOp kernel);
+
+/// A unit is one row along the sorted dim. The rows of a run are the outermost loop.
+mlir::exec::ScheduleAttr scheduleSort(mlir::exec::KernelOp kernel, int64_t lanes,
+                                      const mlir::exec::Level &level);
+
+/// Elements are sorted by keys: unsigned numbers in the order of the elements. Few positions are
+/// selected: each element that belongs to the first ones so far replaces the last of these. Others
+/// are sorted from the last digit of the keys to the first.
+struct SortPlan {
+  explicit SortPlan(mlir::grad::ArgsortOp op);
+
+  int64_t size, count; ///< elements of a row, and how many positions of it are wanted
+  int64_t elementBits, keyBits;
+  bool selects;
+  int64_t digits;      ///< of `digitBits` each
+  int64_t leadingBits; ///< of keys that choose candidates before they are sorted; 0: sorts all
+
+  static constexpr int64_t digitBits = 8, digitValues = 1 << digitBits;
+
+  /// The tensors in a thread's scratch memory, each aligned to a cache line. Of a sort: keys and
+  /// i32 positions, the same again for the next digit, and i32 counts by digit and its value, or by
+  /// the leading bits. Of a selection: i64 numbers, with a key in the high half and a position in
+  /// the low one.
+  enum Piece { keys, positions, nextKeys, nextPositions, counts, pieces };
+  int64_t elementsOf(Piece piece) const;
+  int64_t offsetOf(Piece piece) const;
+  int64_t selectedElements() const { return llvm::alignTo(count, 8); } // whole vectors
+};
+/// Scratch bytes per thread; 0 for other kernels.
+int64_t sortScratchBytes(mlir::exec::KernelOp kernel);
+/// The seconds that the kernel takes on one core.
+double sortSeconds(mlir::exec::KernelOp kernel);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,34 @@
+// RUN: sed s/LEVEL/x86-64-v4/ %s | gradc-opt -gradc-decompose=keep-for-kernels -gradc-form-kernels -gradc-schedule | FileCheck %s
+// RUN: sed s/LEVEL/cuda:sm_90/ %s | gradc-opt -gradc-decompose=keep-for-kernels | FileCheck %s --check-prefix=PAIRS
+// RUN: sed s/LEVEL/x86-64-v4/ %s | gradc-opt -gradc-decompose | FileCheck %s --check-prefix=PAIRS
+// PAIRS-NOT: grad.argsort
+module attributes {exec.level = "LEVEL"} {
+
+// Of few elements, or of the widest unsigned ones, all pairs are compared.
+// CHECK-LABEL: func.func @pairs
+// CHECK-NOT: sort>
+// CHECK: return
+func.func @pairs(%x: tensor<32x64xf32>, %y: tensor<256xui64>, %z: tensor<32x8xf32>) -> (tensor<32x20xi64>, tensor<256xi64>, tensor<32x2xi64>) {
+  %0 = grad.argsort %x dim 1 descending : tensor<32x64xf32> -> tensor<32x20xi64>
+  %1 = grad.argsort %y dim 0 : tensor<256xui64> -> tensor<256xi64>
+  %2 = grad.argsort %z dim 1 descending : tensor<32x8xf32> -> tensor<32x2xi64>
+  return %0, %1, %2 : tensor<32x20xi64>, tensor<256xi64>, tensor<32x2xi64>
+}
+
+// More are a kernel of their own, whose units are the rows along the sorted dim.
+// CHECK-LABEL: exec.kernel @argsort(
+// CHECK: schedule = #exec.schedule<lanes = 16, tile = [1, 1, 8], order = [0, 1, 2], grain = {{[0-9]+}}, sort>
+// CHECK-NEXT: grad.argsort %{{.*}} dim 2 descending
+// CHECK-NEXT: exec.yield
+// CHECK-LABEL: exec.kernel @argsort_0(
+// CHECK: tile = [1, 4, 1], order = [0, 2, 1], grain = {{[0-9]+}}, sort>
+// CHECK-LABEL: exec.kernel @argsort_1(
+// CHECK: tile = [1, 2], order = [0, 1], grain = {{[0-9]+}}, sort>
+func.func @rows(%x: tensor<4x3x1000xf32>, %y: tensor<4x300x2xbf16>, %z: tensor<32x64xf32>) -> (tensor<4x3x8xi64>, tensor<4x4x2xi64>, tensor<32x2xi64>) {
+  %e = grad.exp %x : tensor<4x3x1000xf32>
+  %0 = grad.argsort %e dim 2 descending : tensor<4x3x1000xf32> -> tensor<4x3x8xi64>
+  %1 = grad.argsort %y dim 1 : tensor<4x300x2xbf16> -> tensor<4x4x2xi64>
+  %2 = grad.argsort %z dim 1 descending : tensor<32x64xf32> -> tensor<32x2xi64>
+  return %0, %1, %2 : tensor<4x3x8xi64>, tensor<4x4x2xi64>, tensor<32x2xi64>
+}
+}
