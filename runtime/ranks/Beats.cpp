@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <utility>
 
@@ -76,7 +77,8 @@ bool Beats::hasEnded(Messages::Requests &requests) {
 }
 
 void Beats::say() {
-  Beat beat = {mine.step.load(std::memory_order_relaxed), mine.failure.load(), mine.lost.load()};
+  Beat beat = {mine.step.load(std::memory_order_relaxed), mine.failure.load(), mine.lost.load(),
+               mine.silence.load()};
   for (size_t rank = 0; rank < states.size(); ++rank) {
     State &state = states[rank];
     bool wasSaying = !state.saying.empty();
@@ -109,10 +111,20 @@ void Beats::hear(Clock::time_point now) {
   }
 }
 
+/// Seconds since this rank last heard the other one. If another rank has reported the loss, its
+/// last beat from the lost rank may be older, and then counts.
+double Beats::silenceOf(size_t rank, Clock::time_point now) const {
+  double silence = std::chrono::duration<double>(now - states[rank].heardAt).count();
+  for (const State &state : states)
+    if (state.heard.failure && state.heard.lost == int64_t(rank))
+      silence = std::max(silence, state.heard.silence);
+  return silence;
+}
+
 std::string Beats::describeLoss(size_t rank, Clock::time_point now) const {
-  auto silent = std::chrono::duration_cast<std::chrono::seconds>(now - states[rank].heardAt);
+  double seconds = std::floor(silenceOf(rank, now) * 1000) / 1000;
   std::string how = isGone(rank) ? std::string(" has ended unexpectedly")
-                                 : text(" has given no sign of life for ", silent.count(), " s");
+                                 : text(" has given no sign of life for ", seconds, " s");
   // A beat may be as old as many steps, but if all ranks sum in each step, this rank's last whole
   // step was one of the lost rank, too.
   int64_t step = std::max(states[rank].heard.step, stepsApart ? 0 : mine.step.load());
@@ -139,8 +151,8 @@ void Beats::judge(Clock::time_point now) {
   int64_t failure = 0;
   for (size_t rank = 0; rank < count; ++rank) {
     const State &state = states[rank];
-    double silent = std::chrono::duration<double>(now - state.heardAt).count();
-    bool isSilent = rank != own && !isSilenceExpected && silent > 0.9 * stall;
+    double silence = std::chrono::duration<double>(now - state.heardAt).count();
+    bool isSilent = rank != own && !isSilenceExpected && silence >= stall;
     isMissing[rank] = isMissing[rank] || isSilent;
     if (!state.heard.failure)
       continue;
@@ -154,6 +166,7 @@ void Beats::judge(Clock::time_point now) {
   for (size_t rank = count; rank-- > 0;)
     if (isMissing[rank]) {
       mine.lost = int64_t(rank);
+      mine.silence = silenceOf(rank, now);
       lost = text(describeLoss(rank, now), lost.empty() ? "" : ", ", lost);
     }
   auto speaker = std::ranges::find(isMissing, false) - isMissing.begin();

@@ -61,6 +61,7 @@ private:
     int64_t step = 0;
     int64_t failure = 0; ///< an exit code; 0: none
     int64_t lost = -1;   ///< the missing rank, if that is the failure
+    double silence = 0;  ///< for how many seconds that rank had been silent
   };
   /// This rank's knowledge of another rank, and the messages from and to it.
   struct State {
@@ -76,6 +77,7 @@ private:
   void say();
   void hear(Clock::time_point now);
   void judge(Clock::time_point now);
+  double silenceOf(size_t rank, Clock::time_point now) const;
   std::string describeLoss(size_t rank, Clock::time_point now) const;
   bool hasEnded(Messages::Requests &requests);
   bool isGone(size_t rank) const;
@@ -83,6 +85,7 @@ private:
   Messages &messages;
   struct {
     std::atomic<int64_t> step{0}, failure{0}, lost{-1};
+    std::atomic<double> silence{0};
   } mine;
   std::atomic<bool> isLost{false};
   std::atomic<int> missing{0};
