@@ -199,7 +199,8 @@ Value JobImport::bindInput(EntryImport &entry, SpecValues &values,
   if (type->getRank() == 0 || type->getDimSize(0) != entry.batchSize()) {
     emitError(where) << "expected graph input \"" << input.name() << "\" to have a first dim of "
                      << entry.batchSize() << ", the batch, found " << describe(*type)
-                     << "; export the model with a dynamic batch, or set batch.size";
+                     << "; export the model with a dynamic batch, or set batch.size"
+                     << suggestMicroBatches(spec, entry, *type);
     return nullptr;
   }
   FailureOr<Value> argument = values.field(field, *type, input.name(), where);

@@ -96,6 +96,21 @@ int64_t gradc::countMicroBatches(const SpecFile &spec, int64_t batch, int64_t ro
   return parts;
 }
 
+std::string gradc::suggestMicroBatches(const SpecFile &spec, const EntryImport &entry,
+                                       RankedTensorType type) {
+  const spec::Batch &batch = SpecFile::batchOf(spec.get().data());
+  int64_t rows = type.getRank() ? type.getDimSize(0) : 0;
+  // Batches by length have several sizes, and most distributions restrict micro-batches.
+  if (!entry.isTraining() || spec.get().has_distribution() || batch.bucket_size() || rows < 1 ||
+      batch.size() % rows)
+    return "";
+  // Parts of a smaller last batch may have another size all the same.
+  int64_t parts = batch.size() / rows;
+  if (parts == spec.get().micro_batches())
+    return "";
+  return ", or micro_batches: " + std::to_string(parts) + " for parts of that size";
+}
+
 /// The largest number of parts of any step, over data of `rows` rows (negative if unknown). The
 /// last batch may have more parts than the others, because all parts of a step have one size.
 static int64_t mostMicroBatches(const SpecFile &spec, int64_t rows) {

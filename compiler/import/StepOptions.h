@@ -22,6 +22,12 @@ mlir::LogicalResult checkStepOptions(const SpecFile &spec, const OnnxModel &mode
 /// have the same size, and none is larger than a part of a whole batch.
 int64_t countMicroBatches(const SpecFile &spec, int64_t batch, int64_t rows);
 
+/// The end of an error about a graph input of `type`, whose first dim is not that of the entry:
+/// the number of micro-batches which divides a training step into parts of this size. "" if there
+/// is none.
+std::string suggestMicroBatches(const SpecFile &spec, const EntryImport &entry,
+                                mlir::RankedTensorType type);
+
 /// Passes the options to the passes. `entry` is one micro-batch of a training step, `rows` the
 /// number of rows in an epoch, negative if unknown.
 void setStepOptions(EntryImport &entry, const SpecFile &spec, int64_t rows, int64_t microBatches);

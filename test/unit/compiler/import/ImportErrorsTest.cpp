@@ -47,6 +47,26 @@ TEST_F(ImportErrorsTest, ReportsValuesOutOfRange) {
               "expected epochs above 0, found 0", "expected keep above 0, found 0"});
 }
 
+/// Such a model trains in parts of its own batch size. Evaluations have no parts.
+TEST_F(ImportErrorsTest, SuggestsMicroBatchesForAModelOfOneBatchSize) {
+  Parts parts;
+  parts.model = "model: \"mlp-fixed.onnx\"";
+  parts.rest = "micro_batches: 2";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"first dim of 2, the batch, found f32 [1, 4]; export the model with a dynamic batch, "
+              "or set batch.size, or micro_batches: 4 for parts of that size"});
+  said.clear();
+  parts.rest = "micro_batches: 4";
+  EXPECT_TRUE(succeeded(training(parts))) << everything();
+
+  said.clear();
+  parts.rest += " evaluation { data { source { npz { path: \"data.npz\" } } "
+                "stage { batch { size: 5 } } } }";
+  EXPECT_TRUE(failed(training(parts)));
+  EXPECT_NE(everything().find("first dim of 5, the batch, found f32 [1, 4]"), std::string::npos);
+  EXPECT_EQ(everything().find("micro_batches"), std::string::npos) << everything();
+}
+
 struct BadJob {
   const char *name;
   void (*change)(Parts &);
@@ -214,7 +234,9 @@ const BadJob badJobs[] = {
      {"found field \"labels\", i64 [4, 2]"}},
     {"batch",
      [](Parts &p) { p.model = "model: \"mlp-fixed.onnx\""; },
-     {"expected graph input \"x\" to have a first dim of 4, the batch, found f32 [1, 4]"}},
+     {"expected graph input \"x\" to have a first dim of 4, the batch, found f32 [1, 4]; export "
+      "the model with a dynamic batch, or set batch.size, or micro_batches: 4 for parts of that "
+      "size"}},
     {"frozen",
      [](Parts &p) { p.rest = "freeze: \"*\""; },
      {"nothing trains: no initializer is a parameter"}},
