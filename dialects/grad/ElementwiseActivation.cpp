@@ -96,9 +96,28 @@ SmallVector<Value> GeluGradOp::decompose(OpBuilder &builder) {
   return {dy * (cumulative + x * density)};
 }
 
+/// The second derivative of GELU's tanh form. From geluEnd on its first factor is 0, so the others
+/// take x limited to that: the powers of x could overflow, and infinity times 0 would be NaN.
+static Expr geluBend(Expr x) {
+  Expr limited = x.with(
+      x.getBuilder().createOrFold<ClampOp>(x.getLoc(), x, APFloat(-geluEnd), APFloat(geluEnd)));
+  Expr square = limited * limited;
+  Expr t = (geluScale * (limited + geluCubic * (square * limited))).apply<TanhOp>();
+  Expr inner = geluScale * (1 + 3 * geluCubic * square);
+  return (1 - t * t) *
+         (inner + limited * (3 * geluScale * geluCubic * limited - t * (inner * inner)));
+}
+
 LogicalResult GeluGradOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                         SmallVectorImpl<Value> &operandGradients) {
-  return gradientByDecomposition(*this, builder, resultGradients, operandGradients);
+  if (!getApproximate())
+    return gradientByDecomposition(*this, builder, resultGradients, operandGradients);
+  Expr x(builder, getLoc(), getOperand());
+  // The bend comes first: the product of both gradients could overflow where the bend is 0.
+  operandGradients[0] = geluBend(x) * x.with(getGradient()) * x.with(resultGradients[0]);
+  operandGradients[1] =
+      builder.createOrFold<GeluGradOp>(getLoc(), x, resultGradients[0], getApproximate());
+  return success();
 }
 
 // SiLU --------------------------------------------------------------------------------------------

@@ -147,3 +147,16 @@ func.func @slopes() -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tens
   %g5 = grad.gradient %5 wrt %x : tensor<f64>, tensor<f64>
   return %g0, %g1, %g2, %g3, %g4, %g5 : tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>
 }
+
+// Far out the slope of the tanh form no longer changes; at 0 it changes by sqrt(2 / pi). No power overflows.
+// GRAD-LABEL: @gelu_bend_far
+// GRAD: %[[BEND:.*]] = grad.constant dense<[{{-?}}0.000000e+00, {{-?}}0.000000e+00, {{7.97[0-9]+}}e-01, {{-?}}0.000000e+00, {{-?}}0.000000e+00, {{0x[7F]E00}}]> : tensor<6xf16>
+// GRAD: return %[[BEND]]
+func.func @gelu_bend_far() -> tensor<6xf16> {
+  %x = grad.constant dense<[-60000.0, -300.0, 0.0, 40.0, 0x7C00, 0x7E00]> : tensor<6xf16>
+  %g = grad.constant dense<1.0> : tensor<6xf16>
+  %0 = grad.gelu_grad %x, %g {approximate} : tensor<6xf16>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<6xf16>
+  %2 = grad.gradient %1 wrt %x : tensor<f16>, tensor<6xf16>
+  return %2 : tensor<6xf16>
+}
