@@ -211,8 +211,8 @@ def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
   let description = [{
     Factors of contractions are rounded to the 16-bit type; sums are f32. Results of contractions, and values computed only
     from such results (PrecisionOpInterface), are stored in 16 bits: storage casts round and widen them. All
-    other arithmetic is f32. Losses, reductions, powers and states stay in f32; a parameter is rounded
-    where a contraction reads it. Gradients follow the same rules. `high` names nodes that stay in f32.
+    other arithmetic is f32. Losses, reductions and the squares that only these read, powers and states stay in f32; a parameter
+    is rounded where a contraction reads it. Gradients follow the same rules. `high` names nodes that stay in f32.
     If the loss itself asks for a gradient, Differentiate runs within this pass, first: a request would not find the readers of a
     target that is stored in 16 bits.
 

@@ -31,6 +31,20 @@ bool isMovement(Operation *op) {
           loops.getLoopKind() == LoopKind::assembly);
 }
 
+/// Whether the op combines a value with itself, as in squares, and only reductions read the result,
+/// as for a norm. f16 has no square of 300. A reduction's kernel computes the squares itself, so
+/// storing them would save nothing.
+bool isSquareToReduce(Operation *op) {
+  auto loops = dyn_cast<LoopsOpInterface>(op);
+  return loops && loops.getLoopKind() == LoopKind::elementwise && op->getNumOperands() == 2 &&
+         op->getOperand(0) == op->getOperand(1) &&
+         llvm::all_of(op->getUsers(), [](Operation *reader) {
+           auto read = dyn_cast<LoopsOpInterface>(reader);
+           return isa<ReductionOpInterface>(reader) ||
+                  (read && read.getLoopKind() == LoopKind::reduction);
+         });
+}
+
 /// One function's ops, in program order.
 class Mixer {
 public:
@@ -52,7 +66,7 @@ private:
     auto answering = dyn_cast<PrecisionOpInterface>(op);
     if (!answering || op->getNumRegions())
       return;
-    if (isHigh(op))
+    if (isHigh(op) || isSquareToReduce(op))
       return;
     if (answering.getPrecision() == Precision::low)
       multiply(op);

@@ -76,3 +76,26 @@ func.func @viewed(%x: tensor<2x4x8xf32>) -> tensor<8x2xf32> attributes {grad.pre
   %2 = grad.matmul %1, %w : tensor<8x8xf32>, tensor<8x2xf32>
   return %2 : tensor<8x2xf32>
 }
+
+// Squares stay in f32 if only reductions read them, since f16 has no square of 300; sums of windows, which are stored otherwise, follow them.
+// CHECK-LABEL: @squares
+// CHECK: %[[Y:.*]] = grad.cast %{{.*}} storage : tensor<4x2xbf16> -> tensor<4x2xf32>
+// CHECK-NEXT: %[[SQUARE:.*]] = grad.mul %[[Y]], %[[Y]] : tensor<4x2xf32>
+// CHECK-NEXT: grad.reduce_sum %[[SQUARE]] dims [1]
+// CHECK-NEXT: grad.window_sum %[[SQUARE]]
+// CHECK-NEXT: grad.window_sum %[[Y]]
+// CHECK-NEXT: grad.cast %{{.*}} storage : tensor<2x2xf32> -> tensor<2x2xbf16>
+// Other readers load 16 bits.
+// CHECK: %[[READ:.*]] = grad.mul %[[Y]], %[[Y]] : tensor<4x2xf32>
+// CHECK-NEXT: grad.cast %[[READ]] storage : tensor<4x2xf32> -> tensor<4x2xbf16>
+func.func @squares(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<4x2xf32>, tensor<4xf32>) attributes {grad.precision = {type = bf16}} {
+  %y = grad.matmul %x, %w : tensor<4x8xf32>, tensor<8x2xf32>
+  %0 = grad.mul %y, %y : tensor<4x2xf32>
+  %1 = grad.reduce_sum %0 dims [1] : tensor<4x2xf32>
+  %2 = grad.window_sum %0 window <[2] stride [2]> : tensor<4x2xf32>
+  %3 = grad.window_sum %y window <[2] stride [2]> : tensor<4x2xf32>
+  %4 = grad.mul %y, %y : tensor<4x2xf32>
+  %5 = grad.relu %4 : tensor<4x2xf32>
+  %6 = grad.reduce_sum %4 dims [1] : tensor<4x2xf32>
+  return %1, %2, %3, %5, %6 : tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<4x2xf32>, tensor<4xf32>
+}
