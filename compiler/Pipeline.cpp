@@ -63,8 +63,9 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCSEPass());
   pm.addPass(createOrderStates());
   // Before gradients exist, so that they get the same types. After the layout of states is decided,
-  // which depends on the contractions that read them.
-  pm.addPass(createMixPrecision());
+  // which depends on the contractions that read them. Gradients to check wait for RetypeF64, as
+  // those of a step do.
+  pm.addPass(createMixPrecision({/*lateRequests=*/options.retypeF64}));
   // A gradient is a request, an op: the step is built on its results before they exist.
   pm.addPass(createBuildStep({isForCuda(options)}));
   // Gradients have constants of their own, such as 1 / n of a mean, which must be computed in f64.

@@ -214,7 +214,7 @@ def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
     other arithmetic is f32. Losses, reductions and the squares that only these read, powers and states stay in f32; a parameter
     is rounded where a contraction reads it. Gradients follow the same rules. `high` names nodes that stay in f32.
     If the loss itself asks for a gradient, Differentiate runs within this pass, first: a request would not find the readers of a
-    target that is stored in 16 bits.
+    target that is stored in 16 bits. States are never replaced by what is stored, so requests for their gradients can wait.
 
     ```mlir
     func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) attributes {grad.precision = {type = bf16}}
@@ -229,6 +229,8 @@ def MixPrecision : Pass<"gradc-mix-precision", "::mlir::ModuleOp"> {
     %y = grad.cast %t storage : tensor<4x2xbf16> -> tensor<4x2xf32>
     ```
   }];
+  let options = [Option<"lateRequests", "late-requests", "bool", "false",
+                        "leave requests for gradients of states alone to a later Differentiate">];
 }
 
 def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {

@@ -165,12 +165,23 @@ private:
   DenseSet<Value> weak; ///< computed from states and constants only
 };
 
+/// Whether all targets are states: mixing replaces none of them.
+bool isForStates(GradientOp request) {
+  return llvm::all_of(request.getTargets(),
+                      [](Value target) { return isa_and_nonnull<ReadOp>(target.getDefiningOp()); });
+}
+
 struct MixPrecision : gradc::impl::MixPrecisionBase<MixPrecision> {
+  using MixPrecisionBase::MixPrecisionBase;
+
   void runOnOperation() override {
     // Replace gradient requests in the loss first: once a target is stored in 16 bits, a request
     // would not find its readers.
-    bool asks = llvm::any_of(gradc::functionsOf(getOperation()), [](func::FuncOp function) {
-      return function->hasAttr(precisionName) && !function.getOps<GradientOp>().empty();
+    bool asks = llvm::any_of(gradc::functionsOf(getOperation()), [&](func::FuncOp function) {
+      return function->hasAttr(precisionName) &&
+             llvm::any_of(function.getOps<GradientOp>(), [&](GradientOp request) {
+               return !lateRequests || !isForStates(request);
+             });
     });
     OpPassManager differentiate(ModuleOp::getOperationName());
     differentiate.addPass(gradc::createDifferentiate());
