@@ -30,6 +30,9 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
 /// Called by other ranks while the first one writes a checkpoint: sends it the parts that they own.
 Status joinCheckpoint(Session &session);
 
+/// For example "f32[4, 3]".
+std::string typeText(uint32_t dtype, std::span<const int64_t> shape);
+
 /// The name of the model's tensor that a state of that name and kind holds or averages.
 std::string_view modelName(std::string_view name, uint32_t kind);
 
@@ -46,6 +49,8 @@ public:
 
     /// The same values in a type that may differ if one is f32 and the other a 16-bit float.
     State as(gradc_dtype type) const;
+    /// Whether this is no state of the run or the data's stages.
+    bool isOfModel() const;
     /// Whether this is a tensor of the model or its average, not a state of the optimizer, the run,
     /// or the data's stages.
     bool isWeight() const;
