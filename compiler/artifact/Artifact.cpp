@@ -13,6 +13,7 @@
 #include "passes/schedule/KernelScratch.h"
 #include "passes/schedule/Tuning.h"
 #include "passes/training/Averages.h"
+#include "passes/training/TrainedStates.h"
 #include "runtime/include/gradc/entries.h"
 #include "runtime/include/gradc/hash.h"
 
@@ -120,6 +121,8 @@ private:
         state.runs = uint64_t(op.getShardRuns());
       }
       state.kind = stateKind(op.getKind());
+      if (auto rule = op->getAttrOfType<StringAttr>(slotRuleName))
+        state.rule = blob.intern(rule.getValue());
       writeInitial(op, state);
       std::vector<gradc_artifact_place> places;
       if (isExported(op))

@@ -58,7 +58,8 @@ struct AttentionForm {
 struct UpdateSlot {
   StringRef name;
   RankedTensorType type;
-  double initial = 0; ///< every element, before the first step
+  double initial = 0;   ///< every element, before the first step
+  bool isKeras = false; ///< Keras' variant of the rule keeps something else in it
 };
 
 /// Verifies that operands, results and their types are as UpdateOpInterface specifies.

@@ -103,7 +103,7 @@ SmallVector<UpdateSlot> RmspropOp::getUpdateSlots(RankedTensorType parameter,
     slots.push_back({"average", parameter});
   auto momentum = hyperparameters.getAs<FloatAttr>("momentum");
   if (momentum && momentum.getValueAsDouble() > 0)
-    slots.push_back({"velocity", parameter});
+    slots.push_back({"velocity", parameter, 0, hyperparameters.contains("keras")});
   return slots;
 }
 

@@ -23,8 +23,9 @@ SmallVector<Value> SgdOp::decompose(OpBuilder &b) {
 
 // Momentum ----------------------------------------------------------------------------------------
 
-SmallVector<UpdateSlot> MomentumOp::getUpdateSlots(RankedTensorType parameter, DictionaryAttr) {
-  return {{"velocity", parameter}};
+SmallVector<UpdateSlot> MomentumOp::getUpdateSlots(RankedTensorType parameter,
+                                                   DictionaryAttr hyperparameters) {
+  return {{"velocity", parameter, 0, hyperparameters.contains("keras")}};
 }
 
 void MomentumOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {

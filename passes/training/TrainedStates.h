@@ -19,6 +19,9 @@ inline constexpr llvm::StringLiteral lazyName = "grad.lazy";
 /// On a training function that updates nothing: the parameters whose gradients it returns.
 inline constexpr llvm::StringLiteral watchName = "grad.watch";
 
+/// On a slot: the kind of optimizer that keeps it, by which checkpoints tell slots of one name
+/// apart: "adam", "keras momentum".
+inline constexpr llvm::StringLiteral slotRuleName = "grad.slot_rule";
 /// On a slot that ranks divide like its parameter: the parameter's symbol.
 inline constexpr llvm::StringLiteral cutName = "grad.cut";
 /// On a parameter whose rule needs the whole tensor: one rank updates all of it.

@@ -58,10 +58,10 @@ FailureOr<SmallVector<Value>> Updates::findScalars(const UpdateRule &rule) {
   return scalars;
 }
 
-/// The slot's value; its state is made by the first function that needs it. `isOrdered`: one as
-/// large as its parameter is stored in the same order.
+/// The value of the rule's slot; its state is made by the first function that needs it.
+/// `isOrdered`: one as large as its parameter is stored in the same order.
 FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot &slot,
-                                bool isOrdered) {
+                                StringRef rule, bool isOrdered) {
   StringAttr symbol = b.getStringAttr(parameter.getState() + "." + slot.name);
   if (Operation *existing = symbols.lookup(symbol)) {
     auto state = dyn_cast<StateOp>(existing);
@@ -86,6 +86,7 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
         logical, cast<Attribute>(b.getFloatAttr(slot.type.getElementType(), slot.initial))));
     auto state =
         StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, slot.type, initial);
+    state->setAttr(slotRuleName, b.getStringAttr(Twine(slot.isKeras ? "keras " : "") + rule));
     if (isAlike) {
       state.setShapeAttr(owner.getShapeAttr());
       state.setPermutationAttr(owner.getPermutationAttr());
@@ -203,7 +204,7 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
   SmallVector<Value> tables = {value};
   auto type = value.type().clone(wide);
   for (const UpdateSlot &wanted : own->rule().getUpdateSlots(type, own->hyperparameters)) {
-    FailureOr<ReadOp> read = slot(b, parameter, wanted, !isLogical);
+    FailureOr<ReadOp> read = slot(b, parameter, wanted, own->op.stripDialect(), !isLogical);
     if (failed(read))
       return failure();
     tables.push_back(read->getResult());

@@ -51,7 +51,8 @@ private:
   mlir::FailureOr<mlir::Value> countStep(mlir::OpBuilder &b, mlir::FlatSymbolRefAttr counter,
                                          mlir::Value proceed);
   mlir::FailureOr<mlir::grad::ReadOp> slot(mlir::OpBuilder &b, mlir::grad::ReadOp parameter,
-                                           const mlir::grad::UpdateSlot &slot, bool isOrdered);
+                                           const mlir::grad::UpdateSlot &slot, llvm::StringRef rule,
+                                           bool isOrdered);
 
   mlir::func::FuncOp function;
   UpdateRule rule;

@@ -116,7 +116,7 @@ bool Checker::checkTensor(const gradc_artifact_tensor &tensor) {
 }
 
 bool Checker::checkState(const gradc_artifact_state &state) {
-  if (!checkTensor(state.tensor))
+  if (!checkTensor(state.tensor) || !checkString(state.rule, "rule"))
     return false;
   if (state.kind > GRADC_STATE_AVERAGE)
     return fail("unknown kind ", state.kind);

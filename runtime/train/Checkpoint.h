@@ -46,6 +46,8 @@ public:
     std::span<const int64_t> shape;
     std::span<const std::byte> bytes;                             ///< row-major
     std::shared_ptr<const std::vector<std::byte>> converted = {}; ///< `bytes`, if not the file's
+    /// Of a slot: the kind of optimizer that keeps it, as in the artifact; "" if it is not known.
+    std::string_view rule = {};
 
     /// The same values in a type that may differ if one is f32 and the other a 16-bit float.
     State as(gradc_dtype type) const;
@@ -87,8 +89,10 @@ public:
 
 private:
   Status parse();
+  bool takeRule(std::string_view rule, std::span<const double> states);
   const State *find(std::string_view name) const;
   std::string otherOptimizers(const Artifact &artifact) const;
+  bool lacksRules() const;
   std::string whyLacking(std::string_view slot) const;
 
   std::string path;

@@ -20,8 +20,8 @@ static std::set<std::string> kindsWithSlots(const std::vector<std::string> &kind
   return found;
 }
 
-/// How the optimizers of the checkpoint and the artifact differ, which the names of their slots
-/// need not show; "" if they are alike, or those of either are not known.
+/// How the kinds of the checkpoint's optimizers and the artifact's differ; "" if they are alike, or
+/// those of either are not known.
 std::string Checkpoint::otherOptimizers(const Artifact &artifact) const {
   std::vector<std::string> wanted = optimizersOf(Config::job(artifact));
   if (theOptimizers.empty() || wanted.empty() ||
@@ -29,6 +29,14 @@ std::string Checkpoint::otherOptimizers(const Artifact &artifact) const {
     return "";
   return text("it was trained with ", quotedList(theOptimizers), ", this artifact trains with ",
               quotedList(wanted));
+}
+
+/// Whether the file is of an earlier version, which does not say what keeps its slots.
+bool Checkpoint::lacksRules() const {
+  return std::ranges::any_of(theStates, [](const State &state) {
+    return state.kind == GRADC_STATE_SLOT && state.rule.empty() &&
+           !state.name.starts_with(GRADC_STEPS_PREFIX);
+  });
 }
 
 static constexpr std::string_view otherSteps =
@@ -101,6 +109,12 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
       return differs(state.kind, "",
                      text("its state '", name, "' is ", typeText(saved->dtype, saved->shape),
                           ", this artifact's is ", expected));
+    // Slots of several kinds have the same names and types.
+    std::string_view rule = artifact.string(state.rule);
+    if (saved->rule != rule && !saved->rule.empty() && !rule.empty())
+      return differs(state.kind, "",
+                     text("its state '", name, "' is of '", saved->rule,
+                          "', this artifact's is of '", rule, '\''));
     found[i] = saved;
   }
   for (const State &state : theStates)
@@ -109,7 +123,7 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
         std::ranges::find(found, &state) == found.end())
       return differs(state.kind, whyAbsent(artifact, state),
                      text("this artifact has no state '", state.name, "'"));
-  if (!optimizers.empty())
+  if (!optimizers.empty() && lacksRules())
     return isOther("optimizer", optimizers);
   return found;
 }

@@ -5,7 +5,7 @@
 
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 
-// CHECK: grad.state slot @w.velocity : tensor<3x4xf32> = dense<0.000000e+00> : tensor<3x4xf32> {grad.cut = @w}
+// CHECK: grad.state slot @w.velocity : tensor<3x4xf32> = dense<0.000000e+00> : tensor<3x4xf32> {grad.cut = @w, grad.slot_rule = "momentum"}
 // CHECK-LABEL: func.func @train(
 // CHECK: %[[W:.*]] = grad.read @w
 // CHECK: %[[PART:.*]] = grad.gradient %{{.*}} wrt %[[W]] :

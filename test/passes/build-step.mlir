@@ -3,8 +3,8 @@
 // Slots are created once for both entries, and each entry updates all parameters.
 
 // CHECK: grad.state {{ ?}}parameter @w :
-// CHECK-NEXT: grad.state {{ ?}}slot @w.first : tensor<3x4xf32> = dense<0.000000e+00>
-// CHECK-NEXT: grad.state {{ ?}}slot @w.second : tensor<3x4xf32> = dense<0.000000e+00>
+// CHECK-NEXT: grad.state {{ ?}}slot @w.first : tensor<3x4xf32> = dense<0.000000e+00> : tensor<3x4xf32> {grad.slot_rule = "adam"}
+// CHECK-NEXT: grad.state {{ ?}}slot @w.second : tensor<3x4xf32> = dense<0.000000e+00> : tensor<3x4xf32> {grad.slot_rule = "adam"}
 // CHECK-NOT: grad.state {{ ?}}slot
 grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
 // expected-remark @+1 {{the loss does not reach parameter "unused": it stays constant}}
@@ -473,5 +473,25 @@ func.func @clipped(%x: tensor<3x4xf16>, %lr: tensor<f32> {grad.role = "learning_
   // CHECK: %[[WIDE:.*]] = grad.cast %[[G]] : tensor<3x4xf16> -> tensor<3x4xf32>
   // CHECK: %[[ABOVE:.*]] = grad.maximum %[[WIDE]], %{{.*}} : tensor<3x4xf32>
   // CHECK: grad.minimum %[[ABOVE]], %{{.*}} : tensor<3x4xf32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// Slots of one name say what keeps them: Keras' momentum adds up steps, not gradients.
+
+// CHECK: grad.state {{ ?}}slot @w.velocity : {{.*}} {grad.slot_rule = "keras momentum"}
+// CHECK: grad.state {{ ?}}slot @b.velocity : {{.*}} {grad.slot_rule = "lars"}
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+grad.state parameter @b : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+    {grad.optimizer = {name = "lars", momentum = 0.9, trust_coefficient = 0.001}}
+
+func.func @kinds(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"})
+    -> tensor<f32> attributes {grad.optimizer = {name = "momentum", momentum = 0.9, keras}} {
+  %w = grad.read @w : tensor<4xf32>
+  %b = grad.read @b : tensor<4xf32>
+  %0 = grad.mul %x, %w : tensor<4xf32>
+  %1 = grad.add %0, %b : tensor<4xf32>
+  %2 = grad.reduce_mean %1 dims [0] : tensor<4xf32>
   return %2 : tensor<f32>
 }

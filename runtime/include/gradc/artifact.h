@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 20u
+#define GRADC_ARTIFACT_VERSION 21u
 #define GRADC_NONE 0xffffffffu
 
 /* The maximum number of ranks of a run, and so of the shards of a state. */
@@ -72,6 +72,8 @@ typedef struct gradc_artifact_state {
    * Buffers and the entries "pack" and "unpack" are then those of one shard; all other fields describe the whole state.
    * All sharded states of an artifact have the same number of shards. */
   uint64_t shards, runs;
+  gradc_string rule;        /* the kind of optimizer that keeps a slot, "adam" or "keras momentum"; "" for all other states and for counters */
+  uint32_t reserved;
 } gradc_artifact_state;
 
 /* The place of a state's value in the model (header.model). A state has one for its initializer and one for each

@@ -43,6 +43,39 @@ def resume_with_train_blocks(job):
     return job.train("--resume", newest)
 
 
+MOMENTUM, LARS = "momentum { learning_rate: 0.01 }", "lars { learning_rate: 0.01 }"
+
+
+@case(ERROR, "is of another optimizer: its state 'fc", ".velocity' is of '", "', this artifact's is of '")
+def resume_with_kinds_of_optimizers_that_swapped(job):
+    """Both jobs have the same kinds, and slots of the same names and types."""
+    group = 'group { pattern: "fc2.*"  optimizer { %s } }'
+    job.edit("optimizer { adam {} }", f"optimizer {{ {MOMENTUM} }}\n{group % LARS}")
+    newest = job.checkpoint()
+    job.edit(f"optimizer {{ {MOMENTUM} }}\n{group % LARS}", f"optimizer {{ {LARS} }}\n{group % MOMENTUM}")
+    return job.train("--resume", newest)
+
+
+@case(ERROR, "is of another optimizer: its state 'fc", ".velocity' is of 'momentum', this artifact's is of 'keras momentum'")
+def resume_with_the_momentum_of_keras(job):
+    job.edit("adam {}", MOMENTUM)
+    newest = job.checkpoint()
+    job.edit("momentum {", "momentum { keras: true ")
+    return job.train("--resume", newest)
+
+
+@case(OK, "trained to step 6")
+def resume_without_a_kind_that_kept_nothing(job):
+    """A checkpoint of a job whose group of another kind has no parameter that trains."""
+    group = f'freeze: "fc2.bias"\ngroup {{ pattern: "fc2.bias"  optimizer {{ {LARS} }} }}\n'
+    job.edit("model:", f"{group}model:")
+    newest = job.checkpoint()
+    job.edit(f"optimizer {{ {LARS} }}", f"optimizer {{ {MOMENTUM} }}")
+    command = job.train("--resume", newest)
+    command.remove("--quiet")
+    return command
+
+
 @case(OK, "batches of another size than 3", "the epochs end at step 23", "trained to step 23")
 def resume_with_another_batch(job):
     """24 rows: 3 of 6 steps in batches of 4, then the other 12 rows, and two epochs more, in batches of 3."""

@@ -99,7 +99,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   newer[offsetof(gradc_artifact_header, version)] = std::byte{GRADC_ARTIFACT_VERSION + 1};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 20, found 21: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 21, found 22: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
@@ -130,6 +130,7 @@ uint64_t touchEverything(const Artifact &artifact) {
   };
   for (const gradc_artifact_state &state : artifact.states()) {
     touchTensor(state.tensor);
+    touchText(state.rule);
     touchBytes(state.initial);
   }
   for (const auto &value : artifact.elements<gradc_artifact_value>(artifact.header().job)) {
@@ -289,6 +290,7 @@ TEST(Artifact, ChecksStates) {
             std::string::npos);
   EXPECT_EQ(error([](auto &s) { s.tensor.name = 1 << 30; }),
             prefix + "name lies outside the strings");
+  EXPECT_EQ(error([](auto &s) { s.rule = 1 << 30; }), prefix + "rule lies outside the strings");
   EXPECT_NE(error([](auto &s) {
               s.tensor.shape.count = uint64_t(1) << 62;
             }).find(prefix + "dims lie outside the artifact"),

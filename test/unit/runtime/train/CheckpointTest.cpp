@@ -74,6 +74,23 @@ TEST_F(CheckpointTest, HoldsStatesAndPosition) {
   EXPECT_EQ(std::memcmp(restored, value, sizeof value), 0);
 }
 
+TEST_F(CheckpointTest, SlotsNameTheirOptimizer) {
+  make({.ballast = 4, .rule = "momentum"});
+  session = std::move(*Session::create(artifact, {1, ""}));
+  write();
+  auto checkpoint = Checkpoint::open(path);
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+  EXPECT_EQ(checkpoint->states()[0].rule, "");
+  EXPECT_EQ(checkpoint->states()[1].rule, "momentum");
+  Bytes hostile = readFile(path);
+  double number = 2; // of a state
+  std::memcpy(hostile.data() + hostile.size() - 16, &number, sizeof number);
+  reseal(hostile);
+  writeFile(path, hostile);
+  EXPECT_EQ(openError(), "checkpoint '" + path +
+                             "' is damaged: 'run: slots momentum' names states that it lacks");
+}
+
 TEST_F(CheckpointTest, EveryTruncationIsNoticed) {
   write();
   Bytes whole = readFile(path);

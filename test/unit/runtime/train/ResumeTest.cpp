@@ -118,7 +118,8 @@ TEST_F(ResumeTest, ACheckpointFitsByItsStatesWhateverTheModelHash) {
   EXPECT_EQ(train(options).status().message(), who + "this artifact has no state 'ballast'");
 }
 
-/// Slots of several optimizers have the same names and types.
+/// Slots of several optimizers have the same names and types. Earlier versions named the kinds of
+/// all optimizers, but not which of them keeps a slot.
 TEST_F(ResumeTest, ACheckpointOfAnotherOptimizerIsRefused) {
   auto makeWith = [&](const std::string &blocks) {
     std::string job = digitsJob, own = "optimizer { sgd { learning_rate: 0.02 } }";
@@ -167,6 +168,33 @@ TEST_F(ResumeTest, ACheckpointOfAnotherOptimizerIsRefused) {
             "checkpoint '" + options.checkpoint +
                 "/step-3.ckpt' is of another optimizer: it was trained with 'adam' and 'sgd', this "
                 "artifact trains with 'lamb'");
+}
+
+TEST_F(ResumeTest, ASlotOfAnotherOptimizerIsRefused) {
+  TrainOptions options;
+  options.checkpoint = folder / "run";
+  auto trainTo = [&](int64_t steps, const std::string &blocks, const std::string &rule) {
+    std::string job = digitsJob, own = "optimizer { sgd { learning_rate: 0.02 } }";
+    job.replace(job.find(own), own.size(), blocks);
+    make({.job = job, .ballast = 5, .rule = rule});
+    options.steps = steps;
+    options.resume = steps == 1 ? "" : "latest";
+    return train(options).status().message();
+  };
+  const std::string momentum = "optimizer { momentum { learning_rate: 0.02 } }",
+                    larsOfNothing =
+                        R"( group { pattern: "v" optimizer { lars { learning_rate: 0.02 } } })";
+  EXPECT_EQ(trainTo(1, momentum, "momentum"), "");
+  // A kind that keeps no slot does not count.
+  EXPECT_EQ(trainTo(2, momentum + larsOfNothing, "momentum"), "");
+  std::string who = "checkpoint '" + options.checkpoint + "/step-2.ckpt' is of another optimizer: ";
+  std::string is = who + "its state 'ballast' is of 'momentum', this artifact's is of ";
+  // Two groups that swap their kinds, and another variant of one kind.
+  EXPECT_EQ(trainTo(3, momentum + larsOfNothing, "lars"), is + "'lars'");
+  EXPECT_EQ(trainTo(3, momentum + larsOfNothing, "keras momentum"), is + "'keras momentum'");
+  EXPECT_EQ(trainTo(3, "optimizer { lars { learning_rate: 0.02 } }", "lars"),
+            who + "it was trained with 'lars' and 'momentum', this artifact trains with 'lars'");
+  EXPECT_EQ(trainTo(3, momentum, "momentum"), "");
 }
 
 TEST_F(ResumeTest, ADamagedNewestCheckpointNamesTheOneBefore) {

@@ -70,6 +70,8 @@ private:
       ballast.tensor = tensor("ballast", GRADC_F32, {options.ballast});
       ballast.kind = GRADC_STATE_SLOT;
       ballast.splat = 1;
+      if (!options.rule.empty())
+        ballast.rule = text(options.rule);
       ballast.initial = put(Bytes(4));
       states.push_back(ballast);
     }

@@ -15,7 +15,8 @@ struct TrainModelOptions {
   uint64_t modelHash = 42;
   bool tails = true; ///< entries for smaller last batches
   bool carriesModel = true;
-  int64_t ballast = 0; ///< elements of a second state, which makes checkpoints large
+  int64_t ballast = 0;   ///< elements of a second state, a slot, which makes checkpoints large
+  std::string rule = {}; ///< of the slot
   std::vector<std::string> levels = {"x86-64-v3"};
 };
 
