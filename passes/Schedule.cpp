@@ -33,8 +33,8 @@ public:
   exec::ScheduleAttr run() {
     if (findAttention(kernel))
       return scheduleAttention(kernel, lanes, level);
-    if (findSort(kernel))
-      return scheduleSort(kernel, lanes, level);
+    if (std::optional<SortPlan> sort = SortPlan::of(kernel))
+      return scheduleSort(kernel, *sort, lanes, level);
     if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())

@@ -20,33 +20,29 @@ bool gradc::isSortKernel(Operation *op, const exec::KernelLimits &limits) {
   return plan.size >= (selectsFew ? limits.minSelected : limits.minSorted);
 }
 
-ArgsortOp gradc::findSort(exec::KernelOp kernel) {
-  auto sorts = kernel.getBlock().getOps<ArgsortOp>();
-  return sorts.empty() ? ArgsortOp() : *sorts.begin();
-}
-
-exec::ScheduleAttr gradc::scheduleSort(exec::KernelOp kernel, int64_t lanes,
+exec::ScheduleAttr gradc::scheduleSort(exec::KernelOp kernel, const SortPlan &plan, int64_t lanes,
                                        const exec::Level &level) {
   ArrayRef<int64_t> root = kernel.getRoot().getShape();
-  int64_t sorted = findSort(kernel).getDim();
   SmallVector<int64_t> tile(root.size(), 1), order;
-  tile[sorted] = root[sorted];
+  tile[plan.dim] = plan.count;
   for (int64_t dim = 0; dim < int64_t(root.size()); ++dim)
-    if (dim != sorted)
+    if (dim != plan.dim)
       order.push_back(dim);
   llvm::stable_sort(order, [&](int64_t a, int64_t b) {
     return kernel.getRowsOf(a) > 0 && kernel.getRowsOf(b) == 0;
   });
-  order.push_back(sorted);
-  int64_t units = kernel.getRoot().getNumElements() / root[sorted];
+  order.push_back(plan.dim);
   return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order,
-                                 CostModel(level).grain(kernel, units), /*block=*/{},
+                                 CostModel(level).grain(kernel, plan.rows), /*block=*/{},
                                  /*panels=*/{}, exec::Algorithm::sort);
 }
 
 SortPlan::SortPlan(ArgsortOp op) {
   RankedTensorType type = op.getOperand().getType();
+  dim = int64_t(op.getDim());
+  descending = op.getDescending();
   size = type.getDimSize(op.getDim());
+  rows = size ? type.getNumElements() / size : 0;
   count = cast<RankedTensorType>(op.getResult().getType()).getDimSize(op.getDim());
   elementBits = type.getElementTypeBitWidth();
   keyBits = std::max<int64_t>(elementBits, 32);
@@ -56,6 +52,11 @@ SortPlan::SortPlan(ArgsortOp op) {
   // Clearing the counts of all leading bits costs as much as sorting some thousand elements.
   bool hasFewCandidates = elementBits >= 32 && size >= 4096 && count <= size / 4;
   leadingBits = hasFewCandidates ? 12 : 0;
+}
+
+std::optional<SortPlan> SortPlan::of(exec::KernelOp kernel) {
+  auto sorts = kernel.getBlock().getOps<ArgsortOp>();
+  return sorts.empty() ? std::nullopt : std::optional(SortPlan(*sorts.begin()));
 }
 
 int64_t SortPlan::elementsOf(Piece piece) const {
@@ -72,18 +73,15 @@ int64_t SortPlan::offsetOf(Piece piece) const {
 }
 
 int64_t gradc::sortScratchBytes(exec::KernelOp kernel) {
-  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  if (!schedule || !schedule.isSort())
+  std::optional<SortPlan> plan = SortPlan::of(kernel);
+  if (!plan)
     return 0;
-  SortPlan plan(findSort(kernel));
-  return plan.selects ? plan.selectedElements() * 8 : plan.offsetOf(SortPlan::pieces);
+  return plan->selects ? plan->selectedElements() * 8 : plan->offsetOf(SortPlan::pieces);
 }
 
 double gradc::sortSeconds(exec::KernelOp kernel) {
-  ArgsortOp op = findSort(kernel);
-  SortPlan plan(op);
-  double size = double(plan.size), count = double(plan.count),
-         rows = double(op.getOperand().getType().getNumElements()) / size;
+  SortPlan plan = *SortPlan::of(kernel);
+  double size = double(plan.size), count = double(plan.count), rows = double(plan.rows);
   if (plan.selects) {
     constexpr double perElement = 0.3e-9, perKept = 1e-9, perSelected = 8e-9; // estimates
     double selected = count * (1 + std::log(size / count));

@@ -10,20 +10,17 @@ namespace gradc {
 
 /// Whether one kernel computes the op: an argsort of floats or signed integers, of enough elements.
 bool isSortKernel(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
-/// The argsort of a kernel that computes one; null for other kernels.
-mlir::grad::ArgsortOp findSort(mlir::exec::KernelOp kernel);
-
-/// A unit is one row along the sorted dim. The rows of a run are the outermost loop.
-mlir::exec::ScheduleAttr scheduleSort(mlir::exec::KernelOp kernel, int64_t lanes,
-                                      const mlir::exec::Level &level);
-
 /// Elements are sorted by keys: unsigned numbers in the order of the elements. Few positions are
 /// selected: each element that belongs to the first ones so far replaces the last of these. Others
 /// are sorted from the last digit of the keys to the first.
 struct SortPlan {
   explicit SortPlan(mlir::grad::ArgsortOp op);
+  /// Of a kernel that is one argsort; none for other kernels.
+  static std::optional<SortPlan> of(mlir::exec::KernelOp kernel);
 
-  int64_t size, count; ///< elements of a row, and how many positions of it are wanted
+  int64_t dim;
+  bool descending;
+  int64_t rows, size, count; ///< rows, elements of each, and how many positions of it are wanted
   int64_t elementBits, keyBits;
   bool selects;
   int64_t digits;      ///< of `digitBits` each
@@ -40,6 +37,9 @@ struct SortPlan {
   int64_t offsetOf(Piece piece) const;
   int64_t selectedElements() const { return llvm::alignTo(count, 8); } // whole vectors
 };
+/// A unit is one row along the sorted dim. The rows of a run are the outermost loop.
+mlir::exec::ScheduleAttr scheduleSort(mlir::exec::KernelOp kernel, const SortPlan &plan,
+                                      int64_t lanes, const mlir::exec::Level &level);
 /// Scratch bytes per thread; 0 for other kernels.
 int64_t sortScratchBytes(mlir::exec::KernelOp kernel);
 /// The seconds that the kernel takes on one core.

@@ -149,10 +149,12 @@ void Beats::judge(Clock::time_point now) {
     isMissing[rank] = std::exchange(states[rank].wasGone, isGoneNow) && isGoneNow;
   }
   int64_t failure = 0;
+  // Earlier than `stall`, so that the others stop within it.
+  const double longest = 0.9 * stall;
   for (size_t rank = 0; rank < count; ++rank) {
     const State &state = states[rank];
     double silence = std::chrono::duration<double>(now - state.heardAt).count();
-    bool isSilent = rank != own && !isSilenceExpected && silence >= stall;
+    bool isSilent = rank != own && !isSilenceExpected && silence >= longest;
     isMissing[rank] = isMissing[rank] || isSilent;
     if (!state.heard.failure)
       continue;

@@ -43,6 +43,18 @@ FailureOr<SmallVector<int64_t>> takeRows(exec::KernelOp kernel, LoopNest &nest, 
   return rootRows(kernel);
 }
 
+/// Emits a kernel that is one op with code of its own. `slices`: of its operands, then its results.
+LogicalResult emitOneOp(exec::KernelOp kernel, LoopNest &nest, ModuleOp module,
+                        ArrayRef<Memory> slices, Value begin, Value end, Value rows,
+                        Value scratch) {
+  if (kernel.getScheduleAttr().isAttention())
+    return emitAttention(kernel, nest, slices, begin, end, scratch);
+  TileEmitter tiles(nest, module);
+  if (failed(takeRows(kernel, nest, tiles, rows)))
+    return failure();
+  return emitSort(kernel, nest, tiles, slices.front(), slices.back(), begin, end, scratch);
+}
+
 /// Lets the first unit compute the results that have their own loops.
 void emitApart(LoopNest &nest, TileEmitter &tiles, ArrayRef<std::pair<Value, Memory>> apart,
                Value begin, Value end) {
@@ -131,8 +143,8 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   auto function = LLVM::LLVMFuncOp::create(b, location, symbol, type);
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
-  Value begin = entry->getArgument(1), end = entry->getArgument(2);
-  Value scratch = entry->getArgument(4);
+  Value begin = entry->getArgument(1), end = entry->getArgument(2), ofRun = entry->getArgument(3),
+        scratch = entry->getArgument(4);
 
   auto base = [&](unsigned i) -> Value {
     Value slot = LLVM::GEPOp::create(b, location, pointer, pointer, entry->getArgument(0),
@@ -143,17 +155,17 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     return Memory(base(i), cast<RankedTensorType>(tensor.getType()), kernel.getLayout(i));
   };
   LoopNest nest(b, location, level, schedule.getLanes());
-  if (schedule.isAttention()) {
+  if (schedule.isOfOneOp()) {
     SmallVector<Memory> slices;
     for (Value v : llvm::concat<Value>(llvm::to_vector_of<Value>(kernel.getBlock().getArguments()),
                                        llvm::to_vector_of<Value>(kernel.getYielded())))
       slices.push_back(slice(slices.size(), v));
-    LogicalResult emitted = emitAttention(kernel, nest, slices, begin, end, scratch);
+    LogicalResult emitted = emitOneOp(kernel, nest, module, slices, begin, end, ofRun, scratch);
     LLVM::ReturnOp::create(b, location, ValueRange());
     return emitted;
   }
   TileEmitter tiles(nest, module);
-  FailureOr<SmallVector<int64_t>> rows = takeRows(kernel, nest, tiles, entry->getArgument(3));
+  FailureOr<SmallVector<int64_t>> rows = takeRows(kernel, nest, tiles, ofRun);
   if (failed(rows))
     return failure();
   unsigned slot = 0;
@@ -161,12 +173,6 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   for (BlockArgument argument : kernel.getBlock().getArguments()) {
     operands.push_back(slice(slot++, argument));
     tiles.bind(argument, operands.back());
-  }
-  if (schedule.isSort()) {
-    LogicalResult emitted = emitSort(kernel, nest, tiles, operands.front(),
-                                     slice(slot, kernel.getYielded().front()), begin, end, scratch);
-    LLVM::ReturnOp::create(b, location, ValueRange());
-    return emitted;
   }
   tiles.sumAlongLanes(gradc::laneSumChains(schedule, level));
   if (level.amxRows && kernel.readsPairs()) // their products are summed in tile registers

@@ -41,22 +41,25 @@ Value SortArithmetic::extend(Value x, Type element) {
 
 SortRow::SortRow(exec::KernelOp kernel, LoopNest &nest, const TileEmitter &tiles,
                  const Memory &operand, const Memory &result, Value scratch)
-    : SortArithmetic(nest), op(gradc::findSort(kernel)), plan(op),
-      size(nest.extent(plan.size, tiles.perRow(op.getOperand(), int64_t(op.getDim())))),
-      count(nest.extent(plan.count, tiles.perRow(op.getResult(), int64_t(op.getDim())))),
-      mayLack(tiles.perRow(op.getOperand(), int64_t(op.getDim())) > 0),
+    : SortArithmetic(nest), plan(*SortPlan::of(kernel)),
       keyType(b.getIntegerType(unsigned(plan.keyBits))), scratch(scratch),
-      dim(int64_t(op.getDim())), operand(operand), result(result) {}
+      element(getElementTypeOrSelf(kernel.getBlock().getArgument(0))), operand(operand),
+      result(result) {
+  int64_t perRow = tiles.perRow(kernel.getBlock().getArgument(0), plan.dim);
+  size = nest.extent(plan.size, perRow);
+  count = nest.extent(plan.count, tiles.perRow(kernel.getYielded().front(), plan.dim));
+  mayLack = perRow > 0;
+}
 
 Point SortRow::at(const LinearExpr &i) const {
   Point point{row, /*valid=*/0};
-  point.coordinates[size_t(dim)] = i;
+  point.coordinates[size_t(plan.dim)] = i;
   return point;
 }
 
 bool SortRow::isAdjacent() const {
   Point point = at(LinearExpr(0));
-  point.coordinates[size_t(dim)].lane = 1;
+  point.coordinates[size_t(plan.dim)].lane = 1;
   point.valid = nest.lanes;
   return !operand.isStrided(nest, point);
 }
@@ -65,7 +68,7 @@ Value SortRow::keyOf(Value bits) {
   auto width = unsigned(plan.elementBits);
   auto number = [&](const APInt &value) { return constant(value, bits.getType()); };
   Value sign = number(APInt::getSignMask(width)), key;
-  if (auto type = dyn_cast<FloatType>(getElementTypeOrSelf(op.getOperand().getType()))) {
+  if (auto type = dyn_cast<FloatType>(element)) {
     Value magnitude = apply<arith::AndIOp>(bits, number(APInt::getSignedMaxValue(width)));
     Value infinity = number(APFloat::getInf(type.getFloatSemantics()).bitcastToAPInt());
     Value negative = apply<arith::ShRSIOp>(bits, number(APInt(width, width - 1)));
@@ -77,7 +80,7 @@ Value SortRow::keyOf(Value bits) {
   } else {
     key = apply<arith::XOrIOp>(bits, sign);
   }
-  if (op.getDescending())
+  if (plan.descending)
     key = apply<arith::XOrIOp>(key, number(APInt::getAllOnes(width)));
   return extend(key, keyType);
 }

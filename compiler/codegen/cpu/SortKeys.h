@@ -49,8 +49,7 @@ public:
   /// Stores a position (i64) at place `i` of the result.
   void store(const tile::LinearExpr &i, mlir::Value position);
 
-  mlir::grad::ArgsortOp op;
-  SortPlan plan;
+  const SortPlan plan;
   mlir::Value size, count; ///< of this run
   /// Whether a run may have fewer elements than wanted positions: those behind are 0.
   bool mayLack;
@@ -61,7 +60,7 @@ private:
   tile::Point at(const tile::LinearExpr &i) const;
   mlir::Value keyOf(mlir::Value bits);
 
-  int64_t dim;
+  mlir::Type element;
   const tile::Memory &operand, &result;
   std::vector<tile::LinearExpr> row;
 };
