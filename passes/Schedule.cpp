@@ -12,6 +12,7 @@
 #include "passes/layout/ScatterSums.h"
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/AttentionKernel.h"
+#include "passes/schedule/RowKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
 #include "passes/schedule/SortKernel.h"
 #include "passes/schedule/Tuning.h"
@@ -34,7 +35,7 @@ public:
     if (findAttention(kernel))
       return scheduleAttention(kernel, lanes, level);
     if (std::optional<SortPlan> sort = SortPlan::of(kernel))
-      return scheduleSort(kernel, *sort, lanes, level);
+      return scheduleRows(kernel, sort->dim, exec::Algorithm::sort, lanes, level);
     if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())

@@ -1,8 +1,6 @@
 // Schedule, scratch and time of kernels that compute an argsort.
 #include "passes/schedule/SortKernel.h"
 
-#include "passes/kernel/CostModel.h"
-
 #include <cmath>
 
 using namespace mlir;
@@ -18,23 +16,6 @@ bool gradc::isSortKernel(Operation *op, const exec::KernelLimits &limits) {
   SortPlan plan(sort);
   bool selectsFew = plan.selects && plan.count <= plan.size / 4;
   return plan.size >= (selectsFew ? limits.minSelected : limits.minSorted);
-}
-
-exec::ScheduleAttr gradc::scheduleSort(exec::KernelOp kernel, const SortPlan &plan, int64_t lanes,
-                                       const exec::Level &level) {
-  ArrayRef<int64_t> root = kernel.getRoot().getShape();
-  SmallVector<int64_t> tile(root.size(), 1), order;
-  tile[plan.dim] = plan.count;
-  for (int64_t dim = 0; dim < int64_t(root.size()); ++dim)
-    if (dim != plan.dim)
-      order.push_back(dim);
-  llvm::stable_sort(order, [&](int64_t a, int64_t b) {
-    return kernel.getRowsOf(a) > 0 && kernel.getRowsOf(b) == 0;
-  });
-  order.push_back(plan.dim);
-  return exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order,
-                                 CostModel(level).grain(kernel, plan.rows), /*block=*/{},
-                                 /*panels=*/{}, exec::Algorithm::sort);
 }
 
 SortPlan::SortPlan(ArgsortOp op) {

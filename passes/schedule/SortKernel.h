@@ -37,9 +37,6 @@ struct SortPlan {
   int64_t offsetOf(Piece piece) const;
   int64_t selectedElements() const { return llvm::alignTo(count, 8); } // whole vectors
 };
-/// A unit is one row along the sorted dim. The rows of a run are the outermost loop.
-mlir::exec::ScheduleAttr scheduleSort(mlir::exec::KernelOp kernel, const SortPlan &plan,
-                                      int64_t lanes, const mlir::exec::Level &level);
 /// Scratch bytes per thread; 0 for other kernels.
 int64_t sortScratchBytes(mlir::exec::KernelOp kernel);
 /// The seconds that the kernel takes on one core.

@@ -1,0 +1,27 @@
+// The last dim in the order runs along a row, the first one may have the rows of a run.
+#include "compiler/codegen/cpu/RowWalk.h"
+
+using namespace mlir;
+using namespace gradc::cpu;
+using namespace gradc::tile;
+
+LogicalResult
+gradc::cpu::forEachRow(exec::KernelOp kernel, LoopNest &nest, Value begin, Value end,
+                       llvm::function_ref<void(ArrayRef<LinearExpr> coordinates)> body) {
+  ArrayRef<int64_t> order = kernel.getScheduleAttr().getOrder();
+  for (int64_t inner : order.drop_front())
+    if (kernel.getRowsOf(inner) && inner != order.back())
+      return kernel.emitOpError("expected rows of a run along the outermost dim of a kernel that "
+                                "walks rows");
+  nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
+    SmallVector<LinearExpr> coordinates(order.size(), LinearExpr(0));
+    for (size_t i = order.size(); i-- > 1;)
+      if (i + 1 < order.size())
+        std::tie(unit, coordinates[order[i]]) =
+            nest.divide(unit, kernel.getRoot().getDimSize(order[i]));
+    coordinates[order.front()] = unit;
+    body(coordinates);
+    return SmallVector<Value>();
+  });
+  return success();
+}

@@ -1,0 +1,17 @@
+// CPU kernels whose units are whole rows along one dim of the root.
+#ifndef PASSES_SCHEDULE_ROWKERNEL_H
+#define PASSES_SCHEDULE_ROWKERNEL_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/exec/Level.h"
+
+namespace gradc {
+
+/// The rows of a run are the outermost loop, `dim` is the innermost one.
+mlir::exec::ScheduleAttr scheduleRows(mlir::exec::KernelOp kernel, int64_t dim,
+                                      mlir::exec::Algorithm algorithm, int64_t lanes,
+                                      const mlir::exec::Level &level);
+
+} // namespace gradc
+
+#endif
