@@ -5,6 +5,7 @@
 #include "passes/entry/ModuleLevel.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/SortKernel.h"
+#include "passes/schedule/SuppressionKernel.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_DECOMPOSECOMPOSITES
@@ -34,7 +35,7 @@ struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeCompo
     auto isKept = [&](Operation *op) {
       return (keepForLibraries && isOfLibrary(op)) ||
              (forCpu && (grad::writesRows(op) || gradc::isAttentionKernel(op, limits) ||
-                         gradc::isSortKernel(op, limits)));
+                         gradc::isSortKernel(op, limits) || gradc::isSuppressionKernel(op)));
     };
     auto collect = [&] {
       composites.clear();

@@ -15,6 +15,7 @@
 #include "passes/schedule/RowKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
 #include "passes/schedule/SortKernel.h"
+#include "passes/schedule/SuppressionKernel.h"
 #include "passes/schedule/Tuning.h"
 #include "passes/schedule/WinogradSchedule.h"
 
@@ -36,6 +37,8 @@ public:
       return scheduleAttention(kernel, lanes, level);
     if (std::optional<SortPlan> sort = SortPlan::of(kernel))
       return scheduleRows(kernel, sort->dim, exec::Algorithm::sort, lanes, level);
+    if (isSuppressionKernel(kernel))
+      return scheduleRows(kernel, root.getRank() - 1, exec::Algorithm::suppression, lanes, level);
     if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())

@@ -93,4 +93,30 @@ def Grad_ArgsortOp : Grad_CompositeOp<"argsort", [Grad_OwnKernel, DeclareOpInter
   let hasVerifier = 1;
 }
 
+def Grad_NonMaxSuppressionOp : Grad_CompositeOp<"non_max_suppression", [Grad_OwnKernel,
+    AllTypesMatch<["top", "left", "bottom", "right", "area"]>, AllTypesMatch<["candidates", "result"]>], ["getFlops", "costDependsOnIndices"]> {
+  let summary = "which boxes are kept, if those that overlap a better one are dropped";
+  let description = [{
+    Visits the boxes of an image, for each class, in the given order. A box is kept if it is a candidate, fewer than `limit` have been
+    kept, and it overlaps none of them by more than `threshold` of their union. result[b, c, i] is for the i-th box in order, which is
+    box order[b, c, i]; candidates[b, c, n] is for box n. A CPU kernel compares a box with those that were kept; the decomposition is a
+    scan in which each kept box marks what it suppresses.
+
+    C1: the boxes' sides and areas have one type [images, boxes]. C2: the order is i64 [images, classes, boxes], without repetition, and
+    the candidates have its shape. C3: the threshold is a scalar of the sides' element type, the limit one of i64.
+
+    Example: `%keep = grad.non_max_suppression %t, %l, %b, %r, %a order %o candidates %c threshold %x limit %n :
+        tensor<1x9xf32>, tensor<1x2x9xi64>, tensor<1x2x9xi1>, tensor<f32>, tensor<i64>`
+  }];
+  let arguments = (ins Grad_FloatTensor:$top, Grad_FloatTensor:$left, Grad_FloatTensor:$bottom, Grad_FloatTensor:$right,
+                       Grad_FloatTensor:$area, Grad_IntTensor:$order, Grad_BoolTensor:$candidates,
+                       Grad_FloatScalar:$threshold, Grad_IntTensor:$limit);
+  let results = (outs Grad_BoolTensor:$result);
+  let assemblyFormat = [{
+    $top `,` $left `,` $bottom `,` $right `,` $area `order` $order `candidates` $candidates `threshold` $threshold `limit` $limit attr-dict
+    `:` type($top) `,` type($order) `,` type($candidates) `,` type($threshold) `,` type($limit)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif

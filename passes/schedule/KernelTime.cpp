@@ -7,6 +7,7 @@
 #include "passes/layout/FactorPanels.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/SortKernel.h"
+#include "passes/schedule/SuppressionKernel.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -57,6 +58,8 @@ private:
       return attentionSeconds(attention);
     if (schedule.isSort())
       return gradc::sortSeconds(kernel);
+    if (schedule.isSuppression())
+      return gradc::suppressionSeconds(kernel);
     switch (gradc::loopKind(op)) {
     case LoopKind::elementwise:
       if (op->getNumOperands() == 0)

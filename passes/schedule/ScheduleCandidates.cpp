@@ -28,8 +28,8 @@ public:
 
   SmallVector<exec::ScheduleAttr> list() {
     exec::PanelAttr stored = kernel.getLayout(kernel.getBlock().getNumArguments());
-    if (tile.empty() || standard.isSort() || standard.hasLaneSums() || standard.getScatterUnits() ||
-        (stored && stored.isWinograd())) // transforms whole filters
+    if (tile.empty() || standard.isSort() || standard.isSuppression() || standard.hasLaneSums() ||
+        standard.getScatterUnits() || (stored && stored.isWinograd())) // transforms whole filters
       return {};
     if (standard.isAttention())
       varyAttention();

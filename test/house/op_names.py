@@ -42,6 +42,7 @@ REASONS = {
     "passes/layout/ScatterSums.cpp": "the one op whose updates have to be found for their targets",
     "passes/FlattenIndices.cpp": "the one op whose updates have to be found for their targets",
     "passes/schedule/SortKernel.cpp": "the one op whose kernel sorts",
+    "passes/schedule/SuppressionKernel.cpp": "the one op whose kernel suppresses boxes",
     "passes/SplitRows.cpp": "a matrix product is the form in which rows come merged",
     "passes/kernel/MergedDims.cpp": "a broadcast repeats along dims, and bits are drawn by position",
     "passes/DecomposeComposites.cpp": "what a target takes whole",

@@ -7,6 +7,7 @@
 #include "compiler/codegen/cpu/ScatterSums.h"
 #include "compiler/codegen/cpu/Sort.h"
 #include "compiler/codegen/cpu/SpaceEmitter.h"
+#include "compiler/codegen/cpu/Suppression.h"
 #include "compiler/codegen/cpu/TurnedCopies.h"
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -49,6 +50,8 @@ LogicalResult emitOneOp(exec::KernelOp kernel, LoopNest &nest, ModuleOp module,
                         Value scratch) {
   if (kernel.getScheduleAttr().isAttention())
     return emitAttention(kernel, nest, slices, begin, end, scratch);
+  if (kernel.getScheduleAttr().isSuppression())
+    return emitSuppression(kernel, nest, slices, begin, end, scratch);
   TileEmitter tiles(nest, module);
   if (failed(takeRows(kernel, nest, tiles, rows)))
     return failure();

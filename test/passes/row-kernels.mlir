@@ -2,6 +2,7 @@
 // RUN: sed s/LEVEL/cuda:sm_90/ %s | gradc-opt -gradc-decompose=keep-for-kernels | FileCheck %s --check-prefix=PAIRS
 // RUN: sed s/LEVEL/x86-64-v4/ %s | gradc-opt -gradc-decompose | FileCheck %s --check-prefix=PAIRS
 // PAIRS-NOT: grad.argsort
+// PAIRS-NOT: grad.non_max_suppression
 module attributes {exec.level = "LEVEL"} {
 
 // Of few elements, or of the widest unsigned ones, all pairs are compared.
@@ -20,9 +21,9 @@ func.func @pairs(%x: tensor<32x64xf32>, %y: tensor<256xui64>, %z: tensor<32x8xf3
 // CHECK: schedule = #exec.schedule<lanes = 16, tile = [1, 1, 8], order = [0, 1, 2], grain = {{[0-9]+}}, sort>
 // CHECK-NEXT: grad.argsort %{{.*}} dim 2 descending
 // CHECK-NEXT: exec.yield
-// CHECK-LABEL: exec.kernel @argsort_0(
+// CHECK-LABEL: exec.kernel @argsort_{{[0-9]+}}(
 // CHECK: tile = [1, 4, 1], order = [0, 2, 1], grain = {{[0-9]+}}, sort>
-// CHECK-LABEL: exec.kernel @argsort_1(
+// CHECK-LABEL: exec.kernel @argsort_{{[0-9]+}}(
 // CHECK: tile = [1, 2], order = [0, 1], grain = {{[0-9]+}}, sort>
 func.func @rows(%x: tensor<4x3x1000xf32>, %y: tensor<4x300x2xbf16>, %z: tensor<32x64xf32>) -> (tensor<4x3x8xi64>, tensor<4x4x2xi64>, tensor<32x2xi64>) {
   %e = grad.exp %x : tensor<4x3x1000xf32>
@@ -30,5 +31,16 @@ func.func @rows(%x: tensor<4x3x1000xf32>, %y: tensor<4x300x2xbf16>, %z: tensor<3
   %1 = grad.argsort %y dim 1 : tensor<4x300x2xbf16> -> tensor<4x4x2xi64>
   %2 = grad.argsort %z dim 1 descending : tensor<32x64xf32> -> tensor<32x2xi64>
   return %0, %1, %2 : tensor<4x3x8xi64>, tensor<4x4x2xi64>, tensor<32x2xi64>
+}
+
+// A suppression of boxes in f32 or f64 is a kernel, whose units are the classes of an image.
+// CHECK-LABEL: exec.kernel @non_max_suppression(
+// CHECK: tile = [1, 1, 100], order = [0, 1, 2], grain = {{[0-9]+}}, suppression>
+// CHECK-NEXT: grad.non_max_suppression
+// CHECK-NEXT: exec.yield
+func.func @boxes(%t: tensor<2x100xf32>, %o: tensor<2x5x100xi64>, %c: tensor<2x5x100xi1>, %x: tensor<f32>, %n: tensor<i64>) -> tensor<2x5x100xi1> {
+  %e = grad.exp %t : tensor<2x100xf32>
+  %0 = grad.non_max_suppression %t, %t, %e, %e, %e order %o candidates %c threshold %x limit %n : tensor<2x100xf32>, tensor<2x5x100xi64>, tensor<2x5x100xi1>, tensor<f32>, tensor<i64>
+  return %0 : tensor<2x5x100xi1>
 }
 }
