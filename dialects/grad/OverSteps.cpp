@@ -160,6 +160,13 @@ struct ArgsortModel : Model<ArgsortModel, ArgsortOp> {
   }
 };
 
+struct CumulativeModel : Model<CumulativeModel, CumulativeOp> {
+  static Value build(OpBuilder &b, CumulativeOp op, ValueRange operands, int64_t) {
+    return CumulativeOp::create(b, op.getLoc(), operands[0], op.getKind(), op.getDim() + 1,
+                                op.getExclusive(), op.getReverse());
+  }
+};
+
 } // namespace
 
 void grad::attachOverSteps(MLIRContext *context) {
@@ -176,6 +183,7 @@ void grad::attachOverSteps(MLIRContext *context) {
   ReduceMeanOp::attachInterface<ReductionModel<ReduceMeanOp>>(*context);
   ArgmaxOp::attachInterface<AlongDimModel<ArgmaxOp>>(*context);
   ArgsortOp::attachInterface<ArgsortModel>(*context);
+  CumulativeOp::attachInterface<CumulativeModel>(*context);
   SoftmaxOp::attachInterface<AlongDimModel<SoftmaxOp>>(*context);
   LogSoftmaxOp::attachInterface<AlongDimModel<LogSoftmaxOp>>(*context);
 }

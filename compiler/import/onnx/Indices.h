@@ -32,7 +32,7 @@ constexpr int64_t mostSorted = 1 << 24;
 /// grad.argsort: the positions of the first `count` elements along `dim` in order.
 mlir::Value argsort(mlir::grad::Expr x, int64_t dim, int64_t count, bool descending);
 
-/// For each element, the sum of the elements before it along `dim`, which must not be empty.
+/// For each element, the sum of the elements before it along `dim`.
 mlir::grad::Expr sumBefore(mlir::grad::Expr x, int64_t dim);
 
 /// Operand 0 as slices along attribute `axis` or, without the attribute, as a list of all elements.

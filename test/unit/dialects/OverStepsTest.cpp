@@ -16,11 +16,11 @@ namespace {
 constexpr int64_t steps = 3;
 
 /// Ops that are neither pointwise nor contractions.
-const std::set<std::string> withModel = {"grad.argmax",      "grad.argsort",     "grad.broadcast",
-                                         "grad.concatenate", "grad.log_softmax", "grad.pad",
-                                         "grad.reduce_max",  "grad.reduce_mean", "grad.reduce_min",
-                                         "grad.reduce_prod", "grad.reduce_sum",  "grad.reshape",
-                                         "grad.slice",       "grad.softmax",     "grad.transpose"};
+const std::set<std::string> withModel = {
+    "grad.argmax",      "grad.argsort",     "grad.broadcast",   "grad.concatenate",
+    "grad.cumulative",  "grad.log_softmax", "grad.pad",         "grad.reduce_max",
+    "grad.reduce_mean", "grad.reduce_min",  "grad.reduce_prod", "grad.reduce_sum",
+    "grad.reshape",     "grad.slice",       "grad.softmax",     "grad.transpose"};
 
 /// The concatenated tensors.
 HostTensor stackOf(ArrayRef<HostTensor> tensors) {

@@ -217,6 +217,10 @@ static const std::vector<Sample> table = {
     unary("grad.reduce_min %0 dims [0] : tensor<2x5xT>", numbers),
     unary("grad.reduce_mean %0 dims [1] : tensor<2x5xT>", floats),
     unary("grad.count %0 dims [1] : tensor<2x5xT>", {"f64", "f32", "i1"}),
+    unary("grad.cumulative sum %0 dim 1 : tensor<2x5xT>", numbers),
+    unary("grad.cumulative sum %0 dim 0 exclusive reverse : tensor<2x5xT>", floats),
+    unary("grad.cumulative prod %0 dim 1 exclusive : tensor<2x5xT>", numbers),
+    unary("grad.cumulative prod %0 dim 1 reverse : tensor<2x5xT>", {"f64"}, Domain::zero),
     unary("grad.argmax %0 dim 0 : tensor<2x5xT>", numbers),
     unary("grad.argmax %0 dim 1 : tensor<2x5xT>", numbers),
 
