@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/schedule/AttentionKernel.h"
+#include "passes/schedule/CumulativeKernel.h"
 #include "passes/schedule/SortKernel.h"
 #include "passes/schedule/SuppressionKernel.h"
 
@@ -35,7 +36,8 @@ struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeCompo
     auto isKept = [&](Operation *op) {
       return (keepForLibraries && isOfLibrary(op)) ||
              (forCpu && (grad::writesRows(op) || gradc::isAttentionKernel(op, limits) ||
-                         gradc::isSortKernel(op, limits) || gradc::isSuppressionKernel(op)));
+                         gradc::isSortKernel(op, limits) || gradc::isSuppressionKernel(op) ||
+                         gradc::isCumulativeKernel(op, limits)));
     };
     auto collect = [&] {
       composites.clear();

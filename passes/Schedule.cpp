@@ -12,6 +12,7 @@
 #include "passes/layout/ScatterSums.h"
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/AttentionKernel.h"
+#include "passes/schedule/CumulativeKernel.h"
 #include "passes/schedule/RowKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
 #include "passes/schedule/SortKernel.h"
@@ -39,6 +40,8 @@ public:
       return scheduleRows(kernel, sort->dim, exec::Algorithm::sort, lanes, level);
     if (isSuppressionKernel(kernel))
       return scheduleRows(kernel, root.getRank() - 1, exec::Algorithm::suppression, lanes, level);
+    if (std::optional<CumulativePlan> cumulative = CumulativePlan::of(kernel))
+      return scheduleCumulative(kernel, *cumulative, lanes, level);
     if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())

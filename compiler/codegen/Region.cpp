@@ -48,7 +48,9 @@ FailureOr<OwningOpRef<exec::KernelOp>> gradc::lowerRegion(exec::KernelOp kernel)
     if (!loops && isa<grad::GradDialect>(op.getDialect()) && !isWhole(kernel, op))
       return op.emitOpError("has no loops, so a kernel cannot hold it");
     if (!loops) {
-      builder.clone(op, map);
+      Operation *copy = builder.clone(op, map);
+      for (Value result : copy->getResults())
+        result.setType(grad::signlessType(result.getType()));
       continue;
     }
     auto operands = llvm::map_to_vector(op.getOperands(), [&](Value v) { return map.lookup(v); });

@@ -6,6 +6,7 @@
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/schedule/AttentionKernel.h"
+#include "passes/schedule/CumulativeKernel.h"
 #include "passes/schedule/SortKernel.h"
 #include "passes/schedule/SuppressionKernel.h"
 
@@ -60,6 +61,8 @@ private:
       return gradc::sortSeconds(kernel);
     if (schedule.isSuppression())
       return gradc::suppressionSeconds(kernel);
+    if (schedule.isCumulative())
+      return gradc::cumulativeSeconds(kernel);
     switch (gradc::loopKind(op)) {
     case LoopKind::elementwise:
       if (op->getNumOperands() == 0)

@@ -28,7 +28,7 @@ public:
 
   SmallVector<exec::ScheduleAttr> list() {
     exec::PanelAttr stored = kernel.getLayout(kernel.getBlock().getNumArguments());
-    if (tile.empty() || standard.isSort() || standard.isSuppression() || standard.hasLaneSums() ||
+    if (tile.empty() || standard.walksRows() || standard.hasLaneSums() ||
         standard.getScatterUnits() || (stored && stored.isWinograd())) // transforms whole filters
       return {};
     if (standard.isAttention())

@@ -43,6 +43,7 @@ REASONS = {
     "passes/FlattenIndices.cpp": "the one op whose updates have to be found for their targets",
     "passes/schedule/SortKernel.cpp": "the one op whose kernel sorts",
     "passes/schedule/SuppressionKernel.cpp": "the one op whose kernel suppresses boxes",
+    "passes/schedule/CumulativeKernel.cpp": "the one op whose kernel accumulates",
     "passes/SplitRows.cpp": "a matrix product is the form in which rows come merged",
     "passes/kernel/MergedDims.cpp": "a broadcast repeats along dims, and bits are drawn by position",
     "passes/DecomposeComposites.cpp": "what a target takes whole",

@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/BlockWalk.h"
+#include "compiler/codegen/cpu/Cumulative.h"
 #include "compiler/codegen/cpu/Patch.h"
 #include "compiler/codegen/cpu/ScatterSums.h"
 #include "compiler/codegen/cpu/Sort.h"
@@ -52,6 +53,8 @@ LogicalResult emitOneOp(exec::KernelOp kernel, LoopNest &nest, ModuleOp module,
     return emitAttention(kernel, nest, slices, begin, end, scratch);
   if (kernel.getScheduleAttr().isSuppression())
     return emitSuppression(kernel, nest, slices, begin, end, scratch);
+  if (kernel.getScheduleAttr().isCumulative())
+    return emitCumulative(kernel, nest, slices.front(), slices.back(), begin, end);
   TileEmitter tiles(nest, module);
   if (failed(takeRows(kernel, nest, tiles, rows)))
     return failure();

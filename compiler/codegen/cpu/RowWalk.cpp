@@ -1,4 +1,5 @@
-// The last dim in the order runs along a row, the first one may have the rows of a run.
+// The last dim in the order runs along a row, the first one may have the rows of a run. Where a
+// tile is several rows along a dim, coordinates there are multiples of its rows.
 #include "compiler/codegen/cpu/RowWalk.h"
 
 using namespace mlir;
@@ -8,7 +9,8 @@ using namespace gradc::tile;
 LogicalResult
 gradc::cpu::forEachRow(exec::KernelOp kernel, LoopNest &nest, Value begin, Value end,
                        llvm::function_ref<void(ArrayRef<LinearExpr> coordinates)> body) {
-  ArrayRef<int64_t> order = kernel.getScheduleAttr().getOrder();
+  ArrayRef<int64_t> order = kernel.getScheduleAttr().getOrder(),
+                    tile = kernel.getScheduleAttr().getTile();
   for (int64_t inner : order.drop_front())
     if (kernel.getRowsOf(inner) && inner != order.back())
       return kernel.emitOpError("expected rows of a run along the outermost dim of a kernel that "
@@ -16,10 +18,12 @@ gradc::cpu::forEachRow(exec::KernelOp kernel, LoopNest &nest, Value begin, Value
   nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
     SmallVector<LinearExpr> coordinates(order.size(), LinearExpr(0));
     for (size_t i = order.size(); i-- > 1;)
-      if (i + 1 < order.size())
-        std::tie(unit, coordinates[order[i]]) =
-            nest.divide(unit, kernel.getRoot().getDimSize(order[i]));
-    coordinates[order.front()] = unit;
+      if (i + 1 < order.size()) {
+        auto [outer, inner] = nest.divide(unit, exec::tilesAlong(kernel, order[i]));
+        coordinates[order[i]] = inner * tile[order[i]];
+        unit = outer;
+      }
+    coordinates[order.front()] = unit * tile[order.front()];
     body(coordinates);
     return SmallVector<Value>();
   });

@@ -1,4 +1,4 @@
-// Kernels whose units are whole rows along one dim of the root.
+// Kernels whose units are tiles of whole rows along one dim of the root.
 #ifndef COMPILER_CODEGEN_CPU_ROWWALK_H
 #define COMPILER_CODEGEN_CPU_ROWWALK_H
 
@@ -6,7 +6,8 @@
 
 namespace gradc::cpu {
 
-/// Calls `body` with the coordinates of each of the rows [begin, end); that along the row is 0.
+/// Calls `body` with the first coordinates of each of the tiles [begin, end), which are whole rows;
+/// the coordinate along the row is 0.
 mlir::LogicalResult
 forEachRow(mlir::exec::KernelOp kernel, tile::LoopNest &nest, mlir::Value begin, mlir::Value end,
            llvm::function_ref<void(llvm::ArrayRef<tile::LinearExpr> coordinates)> body);

@@ -40,6 +40,9 @@ static Sample pool(const std::string &op, const char *type, const std::string &w
   return {keep("grad." + op + " %0 window " + window + " : " + type), {{type}}, types};
 }
 
+static const SampleOperand indices = {"tensor<2x4xi64>", Domain::indices};
+static const SampleOperand side = {"tensor<2x6xT>", Domain::positive}; // of boxes
+
 /// A scatter with duplicates among its indices: there are more updates than targets.
 static Sample scatter(const std::string &how, std::vector<const char *> types) {
   return {keep("grad.scatter %0[%1] " + how +
@@ -252,9 +255,7 @@ static const std::vector<Sample> table = {
      floats},
     {"grad.gather %0[%1, %2] dims [0, -2, 2, -1] index_dims [0, 1] : tensor<2x5x3x6xT>, "
      "tensor<2x4xi64>, tensor<2x4xi64>",
-     {{"tensor<2x5x3x6xT>"},
-      {"tensor<2x4xi64>", Domain::indices},
-      {"tensor<2x4xi64>", Domain::indices}},
+     {{"tensor<2x5x3x6xT>"}, indices, indices},
      floats},
     {"grad.gather %0[%1] dims [0, -1] index_dims [] : tensor<3x5xT>, tensor<i64>",
      {{"tensor<3x5xT>"}, {"tensor<i64>", Domain::indices}},
@@ -271,9 +272,9 @@ static const std::vector<Sample> table = {
      "tensor<2x6xT>, tensor<2x3x6xi64>, tensor<2x3x6xi1>, tensor<T>, tensor<i64>",
      {{"tensor<2x6xT>"},
       {"tensor<2x6xT>"},
-      {"tensor<2x6xT>", Domain::positive},
-      {"tensor<2x6xT>", Domain::positive},
-      {"tensor<2x6xT>", Domain::positive},
+      side,
+      side,
+      side,
       {"tensor<2x3x6xi64>", Domain::labels},
       {"tensor<2x3x6xi1>"},
       {"tensor<T>", Domain::unit},
@@ -290,10 +291,7 @@ static const std::vector<Sample> table = {
      floats},
     {"grad.scatter %0[%1, %2] replace %3 dims [0, -2, 2, -1] index_dims [0, 1] : "
      "tensor<2x5x3x6xT>, tensor<2x4x3xT>, tensor<2x4xi64>, tensor<2x4xi64>",
-     {{"tensor<2x5x3x6xT>"},
-      {"tensor<2x4xi64>", Domain::indices},
-      {"tensor<2x4xi64>", Domain::indices},
-      {"tensor<2x4x3xT>"}},
+     {{"tensor<2x5x3x6xT>"}, indices, indices, {"tensor<2x4x3xT>"}},
      floats},
     {"grad.scatter %0[%1] mul %2 dims [0, -1] index_dims [] : tensor<3x5xT>, tensor<3xT>, "
      "tensor<i64>",

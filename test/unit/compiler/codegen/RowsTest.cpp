@@ -396,4 +396,22 @@ TEST(Rows, Sorts) {
              ", extents = [array<i64: 3, 0>], rows = array<i64: 3, 0>", 5, {1, 2, 5}, 0);
 }
 
+TEST(Rows, CumulativeSums) {
+  auto sum = [](const char *type, int64_t dim, const char *walk) {
+    return llvm::formatv(R"(exec.kernel @k(%x: tensor<{0}>) attributes {{
+        schedule = #exec.schedule<lanes = 8, {2}, grain = 1, cumulative> @rows@} {{
+        %y = grad.cumulative sum %x dim {1} exclusive : tensor<{0}>
+        exec.yield %y : tensor<{0}> })",
+                         type, dim, walk)
+        .str();
+  };
+  expectRows(sum("@3@x40xf32", 1, "tile = [1, 40], order = [0, 1]"),
+             ", extents = [array<i64: 3, 0>], rows = array<i64: 3, 0>", 5, {1, 2, 5}, 0);
+  expectRows(sum("@3@x40x11xf32", 1, "tile = [1, 40, 8], order = [0, 2, 1]"),
+             ", extents = [array<i64: 3, 0, 0>], rows = array<i64: 3, 0, 0>", 5, {1, 2, 5}, 0);
+  // Vectors along the rows of a run would be of a length that only the run knows.
+  expectRows(sum("40x@3@xf32", 0, "tile = [40, 1], order = [1, 0]"),
+             ", extents = [array<i64: 0, 3>], rows = array<i64: 0, 3>", 5, {1, 2, 5}, 0);
+}
+
 } // namespace
