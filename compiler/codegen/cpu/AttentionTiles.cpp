@@ -5,7 +5,6 @@
 #include "dialects/grad/HostTensor.h"
 #include "dialects/grad/Philox.h"
 #include "dialects/grad/Random.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace gradc::cpu;
@@ -62,10 +61,8 @@ Tiles::Tiles(LoopNest &nest, exec::KernelOp kernel, grad::AttentionOpInterface o
     results[cast<OpResult>(yielded).getResultNumber()] = tensor(yielded, slices[slot++]);
 
   int64_t offset = 0, bytes = grad::elementBytes(element);
-  auto pointer = LLVM::LLVMPointerType::get(nest.builder.getContext());
   for (auto [piece, shape] : llvm::zip(pieces, attentionScratch(form, block, nest.lanes))) {
-    Value base = LLVM::GEPOp::create(nest.builder, nest.location, pointer, nest.builder.getI8Type(),
-                                     scratch, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    Value base = nest.addressBehind(scratch, nest.builder.getI8Type(), offset);
     piece = Memory(base, RankedTensorType::get(shape, element), {});
     offset += scratchBytes(shape, bytes, nest.level);
   }

@@ -1,7 +1,6 @@
 // A factor's rows are copied step by step, a panel at a time, and prefetched some steps ahead.
 #include "compiler/codegen/cpu/PanelCopies.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/layout/FactorPanels.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -114,9 +113,7 @@ Memory PanelCopies::panelsAt(unsigned factor, const LinearExpr &column,
   OpBuilder &b = nest.builder;
   int64_t offset = gradc::panelsOffset(kernel, factor, nest.level);
   int64_t width = schedule.getTile()[factor];
-  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  Value base = LLVM::GEPOp::create(b, nest.location, pointer, b.getI8Type(), scratch,
-                                   ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  Value base = nest.addressBehind(scratch, b.getI8Type(), offset);
   return Memory(base, gradc::panelsType(kernel, factor),
                 exec::PanelAttr::get(b.getContext(), 1, width), {firstStep, column});
 }

@@ -1,8 +1,6 @@
 // A radix sort by counting, from the last digit to the first, which keeps the order of equal keys.
 #include "compiler/codegen/cpu/SortKeys.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-
 using namespace mlir;
 using namespace gradc::cpu;
 using namespace gradc::tile;
@@ -54,9 +52,7 @@ private:
   };
 
   Value baseOf(SortPlan::Piece piece) {
-    return LLVM::GEPOp::create(b, nest.location, LLVM::LLVMPointerType::get(b.getContext()),
-                               b.getI8Type(), row.scratch,
-                               ArrayRef<LLVM::GEPArg>{int32_t(plan.offsetOf(piece))});
+    return nest.addressBehind(row.scratch, b.getI8Type(), plan.offsetOf(piece));
   }
   Memory memoryOf(SortPlan::Piece piece, Value base) {
     bool holdsKeys = piece == SortPlan::keys || piece == SortPlan::nextKeys;

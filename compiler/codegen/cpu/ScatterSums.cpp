@@ -2,7 +2,6 @@
 #include "compiler/codegen/cpu/ScatterSums.h"
 
 #include "compiler/codegen/cpu/PanelCopies.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/layout/ScatterSums.h"
 
 using namespace mlir;
@@ -61,10 +60,8 @@ private:
                                  nest.constant(schedule.getTile()[dim]));
   }
   Value base(size_t scatter) {
-    OpBuilder &b = nest.builder;
-    return LLVM::GEPOp::create(
-        b, nest.location, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), scratch,
-        ArrayRef<LLVM::GEPArg>{int32_t(gradc::scatterOffset(kernel, scatter))});
+    return nest.addressBehind(scratch, nest.builder.getI8Type(),
+                              gradc::scatterOffset(kernel, scatter));
   }
 
   exec::KernelOp kernel;

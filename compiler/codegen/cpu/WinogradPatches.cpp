@@ -3,8 +3,6 @@
 
 #include "passes/layout/Winograd.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-
 using namespace mlir;
 using namespace gradc::cpu;
 using namespace gradc::tile;
@@ -91,8 +89,7 @@ Scratch::Scratch(LoopNest &nest, ScratchMemory &from, int64_t slots, int64_t row
   OpBuilder &b = nest.builder;
   auto type = RankedTensorType::get({slots, winogradSlotElements(rows, channels, nest.level)},
                                     b.getF32Type());
-  Value base = LLVM::GEPOp::create(b, nest.location, from.base.getType(), b.getI8Type(), from.base,
-                                   ArrayRef<LLVM::GEPArg>{int32_t(from.used)});
+  Value base = nest.addressBehind(from.base, b.getI8Type(), from.used);
   from.used += type.getNumElements() * int64_t(sizeof(float));
   memory = Memory(base, type, {});
 }

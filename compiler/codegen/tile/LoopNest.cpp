@@ -1,6 +1,7 @@
 // Builds scf loops on i64 and records the values known at each depth.
 #include "compiler/codegen/tile/LoopNest.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -160,6 +161,14 @@ std::pair<LinearExpr, LinearExpr> LoopNest::divide(const LinearExpr &e, int64_t 
 
 Value LoopNest::constant(int64_t value) {
   return arith::ConstantIntOp::create(builder, location, value, 64);
+}
+
+Value LoopNest::addressBehind(Value base, Type element, int64_t count) {
+  LLVM::GEPArg index = llvm::isInt<LLVM::kGEPConstantBitWidth>(count)
+                           ? LLVM::GEPArg(int32_t(count))
+                           : LLVM::GEPArg(constant(count));
+  return LLVM::GEPOp::create(builder, location, base.getType(), element, base,
+                             ArrayRef<LLVM::GEPArg>{index}, LLVM::GEPNoWrapFlags::inbounds);
 }
 
 Value LoopNest::extent(int64_t size, int64_t perRow) {

@@ -61,6 +61,9 @@ public:
   std::pair<LinearExpr, LinearExpr> divide(const LinearExpr &e, int64_t divisor);
 
   mlir::Value constant(int64_t value);
+  /// The address `count` elements of a type behind `base`; any count, unlike a constant index of
+  /// llvm.getelementptr.
+  mlir::Value addressBehind(mlir::Value base, mlir::Type element, int64_t count);
   /// The number of a dim's elements in this run: `perRow` per row or, if that is 0, `size`.
   mlir::Value extent(int64_t size, int64_t perRow);
   mlir::VectorType vectorOf(mlir::Type element) const;

@@ -329,26 +329,19 @@ Type Memory::storageType() const {
   return element;
 }
 
+// Computes the address in two steps, so that addresses of one tile differ only by constants.
 Value Memory::address(LoopNest &nest, const LinearExpr &at) const {
-  auto pointer = LLVM::LLVMPointerType::get(nest.builder.getContext());
   Value result = base;
   unsigned depth = nest.depthOf(at);
-  LinearExpr varying = at.variables();
-  auto step = [&](LLVM::GEPArg by) {
+  if (LinearExpr varying = at.variables(); !varying.terms.empty()) {
+    LLVM::GEPArg index = nest.index(varying);
     nest.atDepth(depth, [&] {
-      result = LLVM::GEPOp::create(nest.builder, nest.location, pointer, storageType(), result,
-                                   ArrayRef<LLVM::GEPArg>{by}, LLVM::GEPNoWrapFlags::inbounds);
+      result = LLVM::GEPOp::create(nest.builder, nest.location, base.getType(), storageType(), base,
+                                   ArrayRef<LLVM::GEPArg>{index}, LLVM::GEPNoWrapFlags::inbounds);
     });
-  };
-  if (!varying.terms.empty())
-    step(nest.index(varying));
-  if (at.constant != 0) {
-    // Computes the address in two steps, so that addresses of one tile differ only by constants.
-    if (llvm::isInt<31>(at.constant))
-      step(int32_t(at.constant));
-    else
-      step(nest.constant(at.constant));
   }
+  if (at.constant != 0)
+    nest.atDepth(depth, [&] { result = nest.addressBehind(result, storageType(), at.constant); });
   return result;
 }
 
@@ -407,9 +400,7 @@ void Memory::storePieces(LoopNest &nest, Value value, Value to, int64_t valid,
   for (int64_t from = 0; from < valid;) {
     int64_t size = int64_t(llvm::bit_floor(uint64_t(valid - from)));
     Value piece = vector::ExtractStridedSliceOp::create(b, nest.location, value, from, size, 1);
-    Value at = LLVM::GEPOp::create(b, nest.location, to.getType(), b.getI8Type(), to,
-                                   ArrayRef<LLVM::GEPArg>{int32_t(from * element)},
-                                   LLVM::GEPNoWrapFlags::inbounds);
+    Value at = nest.addressBehind(to, b.getI8Type(), from * element);
     LLVM::StoreOp::create(b, nest.location, piece, at,
                           unsigned(std::gcd(alignment, from * element)));
     from += size;
