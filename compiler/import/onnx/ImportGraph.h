@@ -48,6 +48,8 @@ public:
   States &getStates() { return states; }
   mlir::OpBuilder &getBuilder() { return builder; }
   bool isTraining() const { return training; }
+  /// Whether derivatives of the graph's values may be asked for.
+  bool isDifferentiated();
   int64_t batchSize() const { return batch; }
   mlir::func::FuncOp getFunction() { return function; }
 

@@ -77,6 +77,138 @@ OneNode resize(const OneNode::Shape &shape, const OneNode::Shape &sizes, const c
       .set("mode", mode);
 }
 
+/// With a request for the derivative of the result.
+OneNode differentiated(OneNode one) {
+  onnx::OperatorSetIdProto &opset = *one.model.add_opset_import();
+  opset.set_domain("ai.onnx.preview.training");
+  opset.set_version(1);
+  onnx::GraphProto &graph = *one.model.mutable_graph();
+  onnx::NodeProto &node = *graph.add_node();
+  node.set_op_type("Gradient");
+  node.set_domain("ai.onnx.preview.training");
+  node.add_input("x0");
+  onnx::AttributeProto &xs = *node.add_attribute(), &y = *node.add_attribute();
+  xs.set_name("xs");
+  xs.set_type(/*STRINGS*/ 8);
+  xs.add_strings("x0");
+  y.set_name("y");
+  y.set_type(/*STRING*/ 3);
+  y.set_s("y0");
+  node.add_output("slope");
+  graph.add_output()->set_name("slope");
+  return one;
+}
+
+/// Result `i` of a list resized to `count` numbers, by ONNX's formula for half_pixel and a kernel:
+/// linear, or cubic with coefficient -0.75.
+double resized(const Floats &x, int64_t count, int64_t i, bool cubic, bool antialias = false) {
+  double scale = double(count) / double(x.size()), shrink = antialias ? std::min(scale, 1.0) : 1;
+  double at = (double(i) + 0.5) / scale - 0.5, sum = 0, weights = 0;
+  for (int64_t k = -64; k < int64_t(x.size()) + 64; ++k) {
+    double d = std::abs(double(k) - at) * shrink, a = -0.75;
+    double weight = !cubic  ? std::max(1 - d, 0.0)
+                    : d < 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1
+                    : d < 2 ? a * (d * d * d - 5 * d * d + 8 * d - 4)
+                            : 0;
+    sum += weight * x[size_t(std::clamp<int64_t>(k, 0, int64_t(x.size()) - 1))];
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+/// Numbers whose neighbours differ.
+Floats uneven(int64_t count) {
+  Floats values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(float(i * i % 17) / 8);
+  return values;
+}
+
+TEST_F(ResampleTest, ReadsTheElementsNearResultsOfLongDims) {
+  struct {
+    int64_t size, result;
+    const char *mode;
+    int64_t antialias;
+    int reads;
+  } cases[] = {{120, 200, "linear", 0, 2}, {120, 50, "linear", 0, 2}, {301, 200, "cubic", 0, 4},
+               {600, 200, "linear", 1, 6}, {640, 320, "cubic", 1, 8}, {90, 200, "linear", 0, 0},
+               {190, 200, "cubic", 0, 0}};
+  for (auto c : cases) {
+    SCOPED_TRACE(std::to_string(c.size) + " " + c.mode);
+    OneNode one = OneNode("Resize", 19)
+                      .input({c.size}, uneven(c.size))
+                      .nothing()
+                      .nothing()
+                      .ints({c.result})
+                      .set("mode", c.mode)
+                      .set("antialias", c.antialias);
+    EXPECT_EQ(count<GatherOp>(one), c.reads);
+    EXPECT_EQ(count<MatmulOp>(one), c.reads ? 0 : 1);
+    EXPECT_EQ(count<GatherOp>(differentiated(one)), 0);
+    Floats expected;
+    for (int64_t i = 0; i < c.result; ++i)
+      expected.push_back(
+          float(resized(one.data[0], c.result, i, StringRef(c.mode) == "cubic", c.antialias)));
+    expect(one, {c.result}, expected);
+  }
+}
+
+/// Rows are cheaper to read than single elements, so that shorter lists of rows are read, too.
+/// Those that shrink come first.
+TEST_F(ResampleTest, ReadsRowsBeforeTheirElements) {
+  Floats column = uneven(40), row = uneven(120), all, expected;
+  for (float a : column)
+    for (float b : row)
+      all.push_back(a + b);
+  for (int64_t i = 0; i < 30; ++i)
+    for (int64_t j = 0; j < 50; ++j)
+      expected.push_back(float(resized(column, 30, i, false) + resized(row, 50, j, false)));
+  OneNode one = resize({40, 120}, {30, 50}, "half_pixel");
+  one.data[0] = all;
+  EXPECT_EQ(count<GatherOp>(one), 4);
+  EXPECT_EQ(count<MatmulOp>(one), 0);
+  expect(one, {30, 50}, expected);
+  auto firstRead = [&](const OneNode &node) {
+    auto imported = import(node);
+    OneNode::Shape shape;
+    if (succeeded(imported))
+      imported->module.get()->walk([&](GatherOp op) {
+        if (shape.empty())
+          shape.assign(op.getType().getShape().begin(), op.getType().getShape().end());
+      });
+    return shape;
+  };
+  EXPECT_EQ(firstRead(one), OneNode::Shape({30, 120}));
+  EXPECT_EQ(firstRead(resize({40, 120}, {60, 50}, "half_pixel")), OneNode::Shape({40, 50}));
+}
+
+TEST_F(ResampleTest, ReadsInsideARegionAlone) {
+  OneNode one = OneNode("Resize", 19)
+                    .input({201})
+                    .floats({2}, {0.5, 1.5})
+                    .nothing()
+                    .ints({101})
+                    .set("mode", "linear")
+                    .set("coordinate_transformation_mode", "tf_crop_and_resize")
+                    .set("extrapolation_value", -1.0);
+  EXPECT_EQ(count<GatherOp>(one), 2);
+  Floats expected;
+  for (int i = 0; i < 101; ++i)
+    expected.push_back(i <= 50 ? 100.0f + 2 * float(i) : -1.0f);
+  expect(one, {101}, expected);
+}
+
+TEST_F(ResampleTest, ReadsAnInfinityOnlyNearby) {
+  Floats x(120, 1.0f);
+  x[60] = std::numeric_limits<float>::infinity();
+  OneNode one = resize({120}, {240}, "half_pixel");
+  one.data[0] = x;
+  auto results = run(one);
+  ASSERT_EQ(results.size(), 1u);
+  for (int i = 0; i < 240; ++i)
+    EXPECT_EQ(std::isfinite(results[0].getFloat(i)), i < 119 || i > 122) << i;
+}
+
 TEST_F(ResampleTest, ResizesInEveryCoordinateMode) {
   expect(resize({3}, {6}, "half_pixel"), {6}, {0, 0.25, 0.75, 1.25, 1.75, 2});
   expect(resize({3}, {5}, "align_corners"), {5}, {0, 0.5, 1, 1.5, 2});
@@ -107,7 +239,10 @@ TEST_F(ResampleTest, ResizesToTheNearestByMoving) {
   EXPECT_EQ(count<SliceOp>(uneven), 3);
   EXPECT_EQ(count<MatmulOp>(uneven), 0);
   OneNode odd = resize({211}, {307}, "half_pixel", "nearest");
-  EXPECT_EQ(count<MatmulOp>(odd), 1);
+  EXPECT_EQ(count<GatherOp>(odd), 1);
+  EXPECT_EQ(count<MatmulOp>(odd), 0);
+  EXPECT_EQ(count<GatherOp>(differentiated(odd)), 0);
+  EXPECT_EQ(count<MatmulOp>(differentiated(odd)), 1);
   auto results = run(odd);
   ASSERT_EQ(results.size(), 1u);
   for (int i = 0; i < 307; ++i)
