@@ -1,8 +1,8 @@
 // ONNX's own losses of class labels, with class weights and labels to ignore.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Indices.h"
 #include "compiler/import/onnx/Labels.h"
-#include "compiler/import/onnx/Node.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -38,6 +38,40 @@ Expr gradc::pickLabels(Expr x, Expr labels) {
   return isLabel(x, labels).select(x, x.splat(0)).sum({1});
 }
 
+/// The elements of x at the labels, which take the place of its `classes`; 0 for a label that is no
+/// class. `dims` as in grad.gather.
+static Expr gatherLabels(Expr x, Expr labels, ArrayRef<int64_t> dims, int64_t classes) {
+  OpBuilder &b = x.getBuilder();
+  labels = labels.cast(b.getI64Type());
+  Expr picked = x.with(b.createOrFold<GatherOp>(x.getLoc(), x.get(), labels.get(), dims,
+                                                allDims(labels.shape().size())));
+  Expr isBelow = labels.compare(ComparePredicate::lt, labels.splat(0));
+  Expr isAbove = labels.compare(ComparePredicate::ge, labels.splat(double(classes)));
+  Expr none = picked.splat(0);
+  return isBelow.select(none, isAbove.select(none, picked));
+}
+
+/// Whether operand 0 is in memory already. A gather would write scores that the graph computes,
+/// which pickLabels selects from as they are computed.
+static bool isStored(Node &n) {
+  Value scores = n.operand(0);
+  while (auto reshape = scores.getDefiningOp<ReshapeOp>())
+    scores = reshape->getOperand(0);
+  return isa<BlockArgument>(scores);
+}
+
+/// The score of each row's label. Where gradients flow, by comparing all classes: the gradient is
+/// that comparison, and needs no scatter.
+static Expr labelScores(Node &n, Expr scores, Expr labels) {
+  if (n.isDifferentiated() || !isStored(n))
+    return pickLabels(scores, labels);
+  SmallVector<int64_t> dims{0, -1};
+  for (int64_t d = 2; d < n.rank(0); ++d)
+    dims.push_back(d - 1);
+  return gatherLabels(n.expr(0u), labels.reshape(n.shape(1)), dims, n.shape(0)[1])
+      .reshape(labels.shape());
+}
+
 /// Labels to ignore become 0 and have weight 0. Other labels have weight 1, or the weight of their
 /// class.
 static FailureOr<Rows> readRows(Node &n) {
@@ -65,7 +99,7 @@ static FailureOr<Rows> readRows(Node &n) {
     if (n.rank(2) != 1 || n.shape(2)[0] != scores.shape()[1])
       return n.error() << "expected one weight for each of " << scores.shape()[1]
                        << " classes, found " << n.describeOperand(2);
-    rows.weights = pickLabels(n.expr(2u).broadcast(scores.type(), {1}), rows.labels);
+    rows.weights = gatherLabels(n.expr(2u), rows.labels, {-1}, scores.shape()[1]);
   }
   if (rows.ignored)
     rows.weights = rows.ignored->select(rows.weights->splat(0), *rows.weights);
@@ -82,7 +116,7 @@ template <bool normalizes> static LogicalResult crossEntropy(Node &n) {
   OpBuilder &b = n.builder();
   Expr x = rows->scores;
   Expr loss = normalizes ? x.with(b.createOrFold<SoftmaxCrossEntropyOp>(n.loc(), x, rows->labels))
-                         : -pickLabels(x, rows->labels);
+                         : -labelScores(n, x, rows->labels);
   if (rows->weights)
     loss = loss * *rows->weights;
   if (rows->ignored) // an infinite loss is ignored, too

@@ -304,6 +304,19 @@ TEST_F(CompositionTest, LossesWeighAndIgnore) {
               {"expected one weight for each of 3 classes, found operand 2"});
 }
 
+/// Scores in memory are gathered; gradients and scores that the graph computes compare all classes.
+TEST_F(CompositionTest, LossesReadOnlyTheScoresOfLabels) {
+  OneNode rows = OneNode("NegativeLogLikelihoodLoss", 13)
+                     .input({1, 3, 4}, {0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11})
+                     .input({1, 4}, {2, 0, -1, 3}, INT64) // the last two are no classes
+                     .set("reduction", "none");
+  expect(rows, {1, 4}, {8, 1, 0, 0});
+  EXPECT_EQ(count<grad::GatherOp>(rows), 1);
+  EXPECT_EQ(count<grad::IotaOp>(rows), 0);
+  EXPECT_EQ(count<grad::GatherOp>(differentiated(rows)), 0);
+  EXPECT_EQ(count<grad::IotaOp>(differentiated(rows)), 1);
+}
+
 /// 200 = 10 * 20: the transform of a wave has one line in its spectrum.
 TEST_F(CompositionTest, TransformsLongSignalsByTheirFactors) {
   Floats wave, spectrum(101 * 2, 0.0f);

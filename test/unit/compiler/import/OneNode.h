@@ -105,6 +105,28 @@ private:
   }
 };
 
+/// The node with a request for the derivative of its sum by its first operand.
+inline OneNode differentiated(OneNode one) {
+  onnx::OperatorSetIdProto &opset = *one.model.add_opset_import();
+  opset.set_domain("ai.onnx.preview.training");
+  opset.set_version(1);
+  onnx::GraphProto &graph = *one.model.mutable_graph();
+  onnx::NodeProto &node = *graph.add_node();
+  node.set_op_type("Gradient");
+  node.set_domain("ai.onnx.preview.training");
+  node.add_input("x0");
+  onnx::AttributeProto &xs = *node.add_attribute(), &y = *node.add_attribute();
+  xs.set_name("xs");
+  xs.set_type(/*STRINGS*/ 8);
+  xs.add_strings("x0");
+  y.set_name("y");
+  y.set_type(/*STRING*/ 3);
+  y.set_s("y0");
+  node.add_output("slope");
+  graph.add_output()->set_name("slope");
+  return one;
+}
+
 class OneNodeTest : public Importing {
 protected:
   mlir::FailureOr<Imported> import(const OneNode &one) {

@@ -77,28 +77,6 @@ OneNode resize(const OneNode::Shape &shape, const OneNode::Shape &sizes, const c
       .set("mode", mode);
 }
 
-/// With a request for the derivative of the result.
-OneNode differentiated(OneNode one) {
-  onnx::OperatorSetIdProto &opset = *one.model.add_opset_import();
-  opset.set_domain("ai.onnx.preview.training");
-  opset.set_version(1);
-  onnx::GraphProto &graph = *one.model.mutable_graph();
-  onnx::NodeProto &node = *graph.add_node();
-  node.set_op_type("Gradient");
-  node.set_domain("ai.onnx.preview.training");
-  node.add_input("x0");
-  onnx::AttributeProto &xs = *node.add_attribute(), &y = *node.add_attribute();
-  xs.set_name("xs");
-  xs.set_type(/*STRINGS*/ 8);
-  xs.add_strings("x0");
-  y.set_name("y");
-  y.set_type(/*STRING*/ 3);
-  y.set_s("y0");
-  node.add_output("slope");
-  graph.add_output()->set_name("slope");
-  return one;
-}
-
 /// Result `i` of a list resized to `count` numbers, by ONNX's formula for half_pixel and a kernel:
 /// linear, or cubic with coefficient -0.75.
 double resized(const Floats &x, int64_t count, int64_t i, bool cubic, bool antialias = false) {
