@@ -35,11 +35,10 @@ public:
   /// Whether a search takes longer than adding up the updates: an update is compared with all
   /// targets that its indices choose among.
   bool pays() {
-    constexpr int64_t manyTargets = 128;
     int64_t targets = 1;
     for (int64_t d : dims)
       targets *= isChosen(d) ? init.getDimSize(d) : 1;
-    return targets >= manyTargets && index.getNumElements() >= gradc::manyUpdates;
+    return targets >= gradc::manyTargets && index.getNumElements() >= gradc::manyUpdates;
   }
 
   /// Whether some of the rows of a run would be targets: with one dim for these and others, each

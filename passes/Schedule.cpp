@@ -9,7 +9,6 @@
 #include "passes/kernel/InPlace.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/OperandLayout.h"
-#include "passes/layout/ScatterSums.h"
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/CumulativeKernel.h"
@@ -62,7 +61,7 @@ public:
 private:
   void loops() {
     scheduleLoops();
-    if (int64_t units = scatterUnits(kernel, tile, order, level)) {
+    if (int64_t units = addUpUpdates()) {
       algorithm = exec::Algorithm::scatter;
       block = {units};
     }

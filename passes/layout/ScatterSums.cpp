@@ -1,5 +1,6 @@
 // Updates have to be found for each target. A search by every tile takes time with the number of
-// targets times that of updates; here, it takes time with the number of groups of targets.
+// targets times that of updates. Here, each group of targets along the dim that indices choose
+// along reads all indices once; along another dim, each index is read once for its own targets.
 #include "passes/layout/ScatterSums.h"
 
 #include "dialects/grad/Grad.h"
@@ -36,14 +37,31 @@ static bool isElementwiseFrom(Value value) {
   return true;
 }
 
-/// Whether the rows of `dim`, and no others, are chosen by an index that is the same for all
-/// elements of the row.
-static bool choosesRows(grad::ScatterOp op, int64_t dim) {
+/// The only dim along which an index chooses the targets; -1: there are several.
+static int64_t chosenDim(grad::ScatterOp op) {
+  auto isIndex = [](int64_t from) { return from < 0; };
   ArrayRef<int64_t> dims = op.getDims();
-  for (auto [d, from] : llvm::enumerate(dims))
-    if ((from < 0) != (int64_t(d) == dim))
+  const auto *at = llvm::find_if(dims, isIndex);
+  return llvm::count_if(dims, isIndex) == 1 ? at - dims.begin() : -1;
+}
+
+/// Whether each unit along `dim` of the root can add up the updates of its own targets.
+static bool hasSumsOfUnits(grad::ScatterOp op, int64_t dim, exec::KernelOp kernel) {
+  int64_t chosen = chosenDim(op);
+  if (chosen < 0)
+    return false;
+  auto isShared = [&](int64_t d) { return llvm::is_contained(op.getDims(), d); };
+  // A unit looks at all indices, which are then few: one for all elements of a row.
+  if (dim == chosen)
+    return !llvm::any_of(op.getIndexDims(), isShared) &&
+           llvm::none_of(llvm::seq<int64_t>(0, op.getDims().size()),
+                         [&](int64_t d) { return kernel.getRowsOf(d) != 0; });
+  // A unit has the targets of all indices. Vectors run along dims further inside, if any, so that
+  // these have a fixed size.
+  for (int64_t d = chosen; d < int64_t(op.getDims().size()); ++d)
+    if (d != dim && kernel.getRowsOf(d) != 0)
       return false;
-  return llvm::none_of(op.getIndexDims(), [&](int64_t d) { return llvm::is_contained(dims, d); });
+  return op.getInit().getType().getDimSize(chosen) >= gradc::manyTargets;
 }
 
 static Type sumOf(Operation *op) {
@@ -54,24 +72,29 @@ static Type sumOf(Operation *op) {
 int64_t gradc::scatterUnits(exec::KernelOp kernel, ArrayRef<int64_t> tile, ArrayRef<int64_t> order,
                             const exec::Level &level) {
   RankedTensorType root = kernel.getRoot();
-  int64_t rows = root.getDimSize(order.front()), row = rows ? root.getNumElements() / rows : 0;
-  if (level.isCuda() || row == 0 ||
-      (kernel.getRows() && llvm::any_of(*kernel.getRows(), [](int64_t n) { return n != 0; })))
+  int64_t dim = order.front(), elements = root.getNumElements();
+  if (level.isCuda() || elements == 0)
     return 0;
   int64_t bytes = 0, updates = 0;
+  bool seesUpdatesOfOthers = false;
   for (Operation *found : scattersOf(kernel)) {
     auto op = cast<grad::ScatterOp>(found);
-    if (op.getResult().getType().getShape() != root.getShape() || !choosesRows(op, order.front()) ||
-        !isElementwiseFrom(op.getResult()))
+    if (op.getResult().getType().getShape() != root.getShape() ||
+        !hasSumsOfUnits(op, dim, kernel) || !isElementwiseFrom(op.getResult()))
       return 0;
-    bytes += row * grad::elementBytes(sumOf(op));
-    updates += op.getUpdates().getType().getNumElements() / row;
+    int64_t chosen = chosenDim(op);
+    bytes += elements / root.getDimSize(dim) * tile[dim] * grad::elementBytes(sumOf(op));
+    updates += op.getUpdates().getType().getNumElements() / (elements / root.getDimSize(chosen));
+    seesUpdatesOfOthers |= chosen == dim;
   }
   if (updates < manyUpdates)
     return 0;
+  // Even sums that only a larger cache holds take less time than a search.
+  if (!seesUpdatesOfOthers)
+    return bytes <= level.sharedCacheBytes() ? 1 : 0;
   // The other half is for the updates, and for what the results are computed from.
-  int64_t units = llvm::divideCeil(rows, tile[order.front()]);
-  return std::min(units, level.cachedBytes() / 2 / (bytes * tile[order.front()]));
+  int64_t units = llvm::divideCeil(root.getDimSize(dim), tile[dim]);
+  return std::min(units, level.cachedBytes() / 2 / bytes);
 }
 
 SmallVector<RankedTensorType> gradc::scatterSums(exec::KernelOp kernel) {

@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
+#include "passes/layout/ScatterSums.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -189,6 +190,23 @@ void LoopSchedule::divideUnits() {
   std::rotate(order.begin(), most, most + 1);
   if (!keepsResults())
     order = before;
+}
+
+int64_t LoopSchedule::addUpUpdates() {
+  SmallVector<int64_t> before = order;
+  for (size_t i = 0; i < before.size(); ++i) {
+    // Lanes stay innermost.
+    if (i > 0 && (i + 1 == before.size() || isReduced(before[i])))
+      continue;
+    order = before;
+    std::rotate(order.begin(), order.begin() + i, order.begin() + i + 1);
+    if (i > 0 && !keepsResults())
+      continue;
+    if (int64_t units = scatterUnits(kernel, tile, order, level))
+      return units;
+  }
+  order = before;
+  return 0;
 }
 
 bool LoopSchedule::isPrefix(ArrayRef<int64_t> order, ArrayRef<int64_t> shape) const {

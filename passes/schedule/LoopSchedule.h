@@ -13,6 +13,9 @@ public:
   LoopSchedule(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
   void scheduleLoops();
+  /// Makes a dim outermost along which units add up the updates of their own targets, if there is
+  /// one. Returns how many units do so together; 0: none.
+  int64_t addUpUpdates();
 
 protected:
   int64_t size(int64_t d) const { return root.getDimSize(d); }

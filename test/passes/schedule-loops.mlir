@@ -189,6 +189,47 @@ exec.kernel @norm_of_sums(%at: tensor<4096xi64>, %u: tensor<4096x16xf32>) attrib
   %s = grad.reduce_sum %g dims [0, 1] : tensor<200x16xf32>
   exec.yield %g, %s : tensor<200x16xf32>, tensor<f32>
 }
+// Each row has updates of its own, which its unit adds up: also if runs differ in the number of rows.
+// V3-LABEL: exec.kernel @updates_of_each_row(
+// V3-SAME: order = [0, 1], grain = {{[0-9]+}}, block = [1], scatter>
+exec.kernel @updates_of_each_row(%x: tensor<8x50257xf32>, %i: tensor<8x1000xi64>, %u: tensor<8x1000xf32>) attributes {flops = 8000 : i64, bytes = 3312448 : i64} {
+  %0 = grad.scatter %x[%i] replace %u dims [0, -1] index_dims [0, 1] : tensor<8x50257xf32>, tensor<8x1000xf32>, tensor<8x1000xi64>
+  exec.yield %0 : tensor<8x50257xf32>
+}
+// V3-LABEL: exec.kernel @updates_of_rows_of_a_run(
+// V3-SAME: order = [0, 1], grain = {{[0-9]+}}, block = [1], scatter>
+exec.kernel @updates_of_rows_of_a_run(%x: tensor<8x50257xf32>, %i: tensor<8x1000xi64>, %u: tensor<8x1000xf32>) attributes {flops = 8000 : i64, bytes = 3312448 : i64, extents = [array<i64: 1, 0>, array<i64: 1, 0>, array<i64: 1, 0>], rows = array<i64: 1, 0>} {
+  %0 = grad.scatter %x[%i] replace %u dims [0, -1] index_dims [0, 1] : tensor<8x50257xf32>, tensor<8x1000xf32>, tensor<8x1000xi64>
+  exec.yield %0 : tensor<8x50257xf32>
+}
+// V3-LABEL: exec.kernel @points_of_each_channel(
+// V3-SAME: order = [1, 0, 2], grain = {{[0-9]+}}, block = [1], scatter>
+exec.kernel @points_of_each_channel(%x: tensor<1x32x32768xf32>, %i: tensor<20000xi64>, %u: tensor<1x32x20000xf32>) attributes {flops = 640000 : i64, bytes = 11108608 : i64} {
+  %0 = grad.scatter %x[%i] max %u dims [0, 1, -1] index_dims [2] : tensor<1x32x32768xf32>, tensor<1x32x20000xf32>, tensor<20000xi64>
+  exec.yield %0 : tensor<1x32x32768xf32>
+}
+// The rows are the units, although there are more targets: an index for each element chooses among these.
+// V3-LABEL: exec.kernel @elements_of_few_rows(
+// V3-SAME: order = [0, 1, 2], grain = {{[0-9]+}}, block = [1], scatter>
+exec.kernel @elements_of_few_rows(%x: tensor<2x256x64xf32>, %i: tensor<2x500x64xi64>, %u: tensor<2x500x64xf32>) attributes {flops = 64000 : i64, bytes = 1030144 : i64, extents = [array<i64: 1, 0, 0>, array<i64: 1, 0, 0>, array<i64: 1, 0, 0>], rows = array<i64: 1, 0, 0>} {
+  %0 = grad.scatter %x[%i] add %u dims [0, -1, 2] index_dims [0, 1, 2] : tensor<2x256x64xf32>, tensor<2x500x64xf32>, tensor<2x500x64xi64>
+  exec.yield %0 : tensor<2x256x64xf32>
+}
+// A search takes less time with few targets, and sums of a unit have to fit in a cache.
+// V3-LABEL: exec.kernel @few_targets(
+// V3-NOT: scatter>
+// V3: exec.yield
+exec.kernel @few_targets(%x: tensor<2048x64xf32>, %i: tensor<2048x100xi64>, %u: tensor<2048x100xf32>) attributes {flops = 204800 : i64, bytes = 3506176 : i64} {
+  %0 = grad.scatter %x[%i] add %u dims [0, -1] index_dims [0, 1] : tensor<2048x64xf32>, tensor<2048x100xf32>, tensor<2048x100xi64>
+  exec.yield %0 : tensor<2048x64xf32>
+}
+// V3-LABEL: exec.kernel @targets_beyond_caches(
+// V3-NOT: scatter>
+// V3: exec.yield
+exec.kernel @targets_beyond_caches(%x: tensor<8x4000000xf32>, %i: tensor<8x1000xi64>, %u: tensor<8x1000xf32>) attributes {flops = 8000 : i64, bytes = 256096000 : i64} {
+  %0 = grad.scatter %x[%i] replace %u dims [0, -1] index_dims [0, 1] : tensor<8x4000000xf32>, tensor<8x1000xf32>, tensor<8x1000xi64>
+  exec.yield %0 : tensor<8x4000000xf32>
+}
 // Threads share the matrices, although those are few: each row would compute the maximum anew.
 // V3-LABEL: exec.kernel @maxima_of_matrices(
 // V3-SAME: order = [1, 0, 2, 3]

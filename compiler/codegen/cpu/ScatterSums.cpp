@@ -2,6 +2,7 @@
 #include "compiler/codegen/cpu/ScatterSums.h"
 
 #include "compiler/codegen/cpu/PanelCopies.h"
+#include "dialects/grad/Index.h"
 #include "passes/layout/ScatterSums.h"
 
 using namespace mlir;
@@ -9,6 +10,12 @@ using namespace gradc::cpu;
 using namespace gradc::tile;
 
 namespace {
+
+/// The loops whose targets an index chooses.
+ArrayRef<int64_t> chosenLoops(linalg::GenericOp op) {
+  auto loops = op->getAttrOfType<DenseI64ArrayAttr>(grad::indexedLoops);
+  return loops ? loops.asArrayRef() : ArrayRef<int64_t>();
+}
 
 class ScatterSums {
 public:
@@ -24,9 +31,8 @@ public:
 
   bool areReadByTheirRows() const {
     return !ops.empty() && ops.size() == types.size() &&
-           llvm::all_of(rows, [](int64_t n) { return n == 0; }) &&
            llvm::all_of(ops, [](linalg::GenericOp op) {
-             return gradc::cpu::isReadAtItsIndex(op.getResult(0));
+             return chosenLoops(op).size() == 1 && gradc::cpu::isReadAtItsIndex(op.getResult(0));
            });
   }
 
@@ -34,7 +40,7 @@ public:
   /// has another form.
   bool add(Value from, Value to) {
     Value first = rowOf(from), last = rowOf(to);
-    Value size = nest.constant(kernel.getRoot().getDimSize(dim));
+    Value size = nest.extent(kernel.getRoot().getDimSize(dim), rows[dim]);
     last = arith::MinSIOp::create(nest.builder, nest.location, last, size);
     SmallVector<LinearExpr> origin(kernel.getRoot().getRank());
     origin[dim] = nest.variable(first);
@@ -46,7 +52,8 @@ public:
       if (!start.add(op.getDpsInits()[0], sums.back()))
         return false;
       start.emitUnits(from, to);
-      if (!tiles.addUpdates(op, unsigned(dim), sums.back(), first, last))
+      if (!tiles.addUpdates(op, unsigned(chosenLoops(op).front()), unsigned(dim), sums.back(),
+                            first, last))
         return false;
     }
     for (auto [op, memory] : llvm::zip_equal(ops, sums))

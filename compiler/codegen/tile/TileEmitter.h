@@ -81,10 +81,12 @@ public:
   void accumulate(mlir::linalg::GenericOp op, const Memory &memory,
                   llvm::ArrayRef<std::pair<LinearExpr, LinearExpr>> block, int64_t steps);
 
-  /// Adds to `sums`, which holds elements of the scatter's result, its updates of [first, last)
-  /// along loop `dim`. False, with nothing emitted, if no single index chooses these rows.
-  bool addUpdates(mlir::linalg::GenericOp op, unsigned dim, const Memory &sums, mlir::Value first,
-                  mlir::Value last);
+  /// Adds to `sums`, which holds elements of the scatter's result, its updates of targets at
+  /// [first, last) along loop `dim`. An index chooses the targets along loop `chosen`, which may be
+  /// another one. False, with nothing emitted, if the op's condition has another form, or if the
+  /// rows of the run change the number of targets along `chosen`, or of those that share an index.
+  bool addUpdates(mlir::linalg::GenericOp op, unsigned chosen, unsigned dim, const Memory &sums,
+                  mlir::Value first, mlir::Value last);
 
   /// From now on, a product is summed along the lanes: each result has `chains` vectors of partial
   /// sums, for any number of rows in a tile. 0: lanes run along results.

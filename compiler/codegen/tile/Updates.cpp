@@ -20,34 +20,49 @@ static Value wantedIndex(linalg::GenericOp op, unsigned dim) {
   return isOwn(equal.getRhs()) ? equal.getLhs() : isOwn(equal.getLhs()) ? equal.getRhs() : Value();
 }
 
-bool TileEmitter::addUpdates(linalg::GenericOp op, unsigned dim, const Memory &sums, Value first,
-                             Value last) {
-  std::optional<BodyPart> wanted = findPart(op, wantedIndex(op, dim));
-  SmallVector<unsigned> steps = reducedDims(op);
-  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
-    if (!wanted || (wanted->loops.test(loop) && !llvm::is_contained(steps, loop)))
-      return false;
-  auto across = llvm::to_vector(llvm::seq<unsigned>(0, op.getNumParallelLoops()));
-  across.erase(llvm::find(across, dim));
+bool TileEmitter::addUpdates(linalg::GenericOp op, unsigned chosen, unsigned dim,
+                             const Memory &sums, Value first, Value last) {
+  std::optional<BodyPart> wanted = findPart(op, wantedIndex(op, chosen));
+  if (!wanted || wanted->loops.test(chosen) || perRow(op, chosen) > 0)
+    return false;
+  // An index is read inside the loops that it depends on. Those outside of the chosen dim surround
+  // it, too, so that vectors run along adjacent targets.
+  unsigned parallel = op.getNumParallelLoops(), inner = chosen + 1;
+  for (unsigned loop = inner; loop < parallel; ++loop)
+    if (wanted->loops.test(loop))
+      inner = loop + 1;
+  SmallVector<unsigned> outer, across;
+  for (unsigned loop = 0; loop < parallel; ++loop)
+    if (loop != chosen)
+      (loop < inner || loop == dim ? outer : across).push_back(loop);
+  if (llvm::any_of(across, [&](unsigned loop) { return perRow(op, loop) > 0; }))
+    return false;
+  llvm::append_range(outer, reducedDims(op));
+
   OpBuilder &b = nest.builder;
   auto ranges = op.getStaticLoopRanges();
   SmallVector<LinearExpr> domain(op.getNumLoops());
-  Value count = arith::SubIOp::create(b, nest.location, last, first);
+  Value here = arith::SubIOp::create(b, nest.location, last, first);
+  Value start = chosen == dim ? first : nest.constant(0);
+  Value count = chosen == dim ? here : nest.constant(ranges[chosen]);
+  LinearExpr origin = nest.variable(first);
   auto add = [&] {
     Value at = emitPart(op, *wanted, domain);
-    Value row = arith::SubIOp::create(b, nest.location, at, first);
+    Value row = arith::SubIOp::create(b, nest.location, at, start);
     // Rows before the first are above all others without a sign.
     Value isHere = arith::CmpIOp::create(b, nest.location, arith::CmpIPredicate::ult, row, count);
     nest.when(isHere, [&] {
-      domain[dim] = nest.variable(at);
+      domain[chosen] = nest.variable(at);
       addUpdate(op, sums, domain, across);
     });
   };
   auto loops = [&](auto &&self, size_t depth) -> void {
-    if (depth == steps.size())
+    if (depth == outer.size())
       return add();
-    nest.again(nest.extent(ranges[steps[depth]], perRow(op, steps[depth])), [&](LinearExpr i) {
-      domain[steps[depth]] = i;
+    unsigned loop = outer[depth];
+    Value size = loop == dim ? here : nest.extent(ranges[loop], perRow(op, loop));
+    nest.again(size, [&](LinearExpr i) {
+      domain[loop] = loop == dim ? origin + i : i;
       self(self, depth + 1);
     });
   };

@@ -163,6 +163,74 @@ TEST(Index, SumsOfUpdatesOfManyTables) {
                 ", block = [2], scatter");
 }
 
+/// Units along a dim outside of the one that the indices choose along: each has updates of its own.
+TEST(Index, SumsOfUpdatesOfEachUnit) {
+  const char *walk = ", block = [1], scatter";
+  for (const char *how : {"replace", "add", "mul", "max", "min"})
+    for (const char *tile : {"1, 16", "3, 8"})
+      for (int n : {0, 1, 50}) {
+        // A list of indices for each row, and one for all of them.
+        expectIndexed(
+            formatv("%x: tensor<7x37xf32>, %i: tensor<7x{0}xi64>, %u: tensor<7x{0}xf32>", n),
+            formatv(
+                R"(%y = grad.scatter %x[%i] {1} %u dims [0, -1] index_dims [0, 1] : tensor<7x37xf32>, tensor<7x{0}xf32>, tensor<7x{0}xi64>
+      exec.yield %y : tensor<7x37xf32>)",
+                n, how),
+            tile, 1e-3, walk);
+        expectIndexed(
+            formatv("%x: tensor<7x5xf32>, %i: tensor<{0}xi64>, %u: tensor<7x{0}xf32>", n),
+            formatv(
+                R"(%y = grad.scatter %x[%i] {1} %u dims [0, -1] index_dims [1] : tensor<7x5xf32>, tensor<7x{0}xf32>, tensor<{0}xi64>
+      exec.yield %y : tensor<7x5xf32>)",
+                n, how),
+            tile, 1e-3, walk);
+      }
+}
+
+TEST(Index, SumsOfUpdatesOfEachUnitOfOtherShapes) {
+  const char *walk = ", block = [2], scatter";
+  // Vectors of a row that shares its index; an epilogue.
+  expectIndexed("%x: tensor<7x5x45xf32>, %i: tensor<7x40xi32>, %u: tensor<7x40x45xf32>", R"(
+      %y = grad.scatter %x[%i] add %u dims [0, -1, 2] index_dims [0, 1] : tensor<7x5x45xf32>, tensor<7x40x45xf32>, tensor<7x40xi32>
+      %d = grad.sub %x, %y : tensor<7x5x45xf32>
+      exec.yield %d, %y : tensor<7x5x45xf32>, tensor<7x5x45xf32>)",
+                "2, 1, 48", 1e-4, walk);
+  // An index for each element, and one for all along the units and the vectors.
+  for (const char *along : {"0, 1, 2", "1, 2", "0, 1", "1"}) {
+    std::string shape;
+    for (char dim : llvm::StringRef(along))
+      if (dim >= '0' && dim <= '2')
+        shape += dim == '0' ? "7x" : dim == '1' ? "40x" : "19x";
+    expectIndexed(
+        formatv("%x: tensor<7x5x19xf32>, %i: tensor<{0}i64>, %u: tensor<7x40x19xf32>", shape),
+        formatv(R"(
+      %y = grad.scatter %x[%i] add %u dims [0, -1, 2] index_dims [{0}] : tensor<7x5x19xf32>, tensor<7x40x19xf32>, tensor<{1}i64>
+      exec.yield %y : tensor<7x5x19xf32>)",
+                along, shape),
+        "1, 1, 16", 1e-4, walk);
+  }
+  // Dims between the units and the targets, and updates in several lists.
+  expectIndexed("%x: tensor<4x3x19xf32>, %i: tensor<6x8xi64>, %u: tensor<4x6x3x8xf32>", R"(
+      %y = grad.scatter %x[%i] replace %u dims [0, 2, -1] index_dims [1, 3] : tensor<4x3x19xf32>, tensor<4x6x3x8xf32>, tensor<6x8xi64>
+      exec.yield %y : tensor<4x3x19xf32>)",
+                "1, 1, 8", 1e-4, walk);
+  // 16 bits are added up in f32.
+  expectIndexed("%x: tensor<7x37xbf16>, %i: tensor<7x90xi64>, %u: tensor<7x90xbf16>", R"(
+      %y = grad.scatter %x[%i] add %u dims [0, -1] index_dims [0, 1] : tensor<7x37xbf16>, tensor<7x90xbf16>, tensor<7x90xi64>
+      exec.yield %y : tensor<7x37xbf16>)",
+                "1, 16", 2e-2, walk);
+}
+
+/// Units along a dim inside of the one that the indices choose along.
+TEST(Index, SumsOfUpdatesOfInnerUnits) {
+  expectRight(
+      R"(exec.kernel @k(%x: tensor<5x7x37xf32>, %i: tensor<40x7xi64>, %u: tensor<40x7x37xf32>) attributes {
+      schedule = #exec.schedule<lanes = 8, tile = [1, 2, 16], order = [1, 0, 2], grain = 1, block = [1], scatter>} {
+      %y = grad.scatter %x[%i] add %u dims [-1, 1, 2] index_dims [0, 1] : tensor<5x7x37xf32>, tensor<40x7x37xf32>, tensor<40x7xi64>
+      exec.yield %y : tensor<5x7x37xf32> })",
+      1e-4, nullptr, turnIndices);
+}
+
 TEST(Index, UpdatesOfElements) {
   for (const char *how : {"replace", "add", "max"}) {
     expectIndexed(

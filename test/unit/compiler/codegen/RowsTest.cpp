@@ -279,6 +279,41 @@ TEST(Rows, LookupsAndTheirGradient) {
       {1, 2, 5, 9});
 }
 
+// Each row of the run adds up its own updates: those of its lists, and those at indices for all.
+TEST(Rows, UpdatesInScratchMemory) {
+  for (const char *tile : {"[1, 16]", "[4, 8]"}) {
+    expectRows(llvm::formatv(R"(exec.kernel @k(%x: tensor<@1@x37xf32>, %i: tensor<@1@x40xi64>,
+          %u: tensor<@1@x40xf32>) attributes {{
+      schedule = #exec.schedule<lanes = 8, tile = {0}, order = [0, 1], grain = 1, block = [1], scatter> @rows@} {{
+      %y = grad.scatter %x[%i] add %u dims [0, -1] index_dims [0, 1] : tensor<@1@x37xf32>, tensor<@1@x40xf32>, tensor<@1@x40xi64>
+      exec.yield %y : tensor<@1@x37xf32> })",
+                             tile)
+                   .str(),
+               ", extents = [array<i64: 1, 0>, array<i64: 1, 0>, array<i64: 1, 0>], rows = "
+               "array<i64: 1, 0>",
+               9, {1, 2, 5, 8, 9}, 1e-4);
+    expectRows(
+        llvm::formatv(R"(exec.kernel @k(%i: tensor<40xi64>, %u: tensor<@3@x40xf32>) attributes {{
+      schedule = #exec.schedule<lanes = 8, tile = {0}, order = [0, 1], grain = 1, block = [2], scatter> @rows@} {{
+      %z = grad.constant dense<0.0> : tensor<@3@x37xf32>
+      %y = grad.scatter %z[%i] max %u dims [0, -1] index_dims [1] : tensor<@3@x37xf32>, tensor<@3@x40xf32>, tensor<40xi64>
+      exec.yield %y : tensor<@3@x37xf32> })",
+                      tile)
+            .str(),
+        ", extents = [array<i64: 0>, array<i64: 3, 0>], rows = array<i64: 3, 0>", 9,
+        {1, 2, 5, 8, 9});
+  }
+  // The units are inside of the rows.
+  expectRows(R"(exec.kernel @k(%x: tensor<@1@x6x37xf32>, %i: tensor<@1@x6x40xi64>,
+          %u: tensor<@1@x6x40xf32>) attributes {
+      schedule = #exec.schedule<lanes = 8, tile = [1, 2, 16], order = [1, 0, 2], grain = 1, block = [2], scatter> @rows@} {
+      %y = grad.scatter %x[%i] replace %u dims [0, 1, -1] index_dims [0, 1, 2] : tensor<@1@x6x37xf32>, tensor<@1@x6x40xf32>, tensor<@1@x6x40xi64>
+      exec.yield %y : tensor<@1@x6x37xf32> })",
+             ", extents = [array<i64: 1, 0, 0>, array<i64: 1, 0, 0>, array<i64: 1, 0, 0>], rows = "
+             "array<i64: 1, 0, 0>",
+             9, {1, 2, 9});
+}
+
 TEST(Rows, SumsOfColumnsAndOfAll) {
   expectRows(std::string("exec.kernel @k(%a: tensor<@3@x21xf32>) attributes {") + schedule +
                  R"(tile = [8], order = [0], grain = 1> @rows@} {
