@@ -1,4 +1,4 @@
-// Turns several indices of a scatter, or an index for each element, into one index for each row.
+// Turns several indices of a scatter into one, and an index for each element into one for each row.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "passes/Passes.h"
@@ -15,54 +15,70 @@ namespace gradc {
 
 namespace {
 
-/// Merges the outermost dims of a scatter's target: those along which an index chooses, and those
-/// that the indices run along. An update's coordinates in them follow from the indices.
+/// Merges adjacent dims of a scatter's target: those along which an index chooses, and those that
+/// the indices run along. An update's coordinates in them follow from the indices.
 class Flattening {
 public:
-  explicit Flattening(ScatterOp op)
-      : op(op), init(op.getInit().getType()),
+  /// `takesRows`: whether the entry takes any number of rows.
+  Flattening(ScatterOp op, bool takesRows)
+      : op(op), takesRows(takesRows), init(op.getInit().getType()),
         index(cast<RankedTensorType>(op.getIndices()[0].getType())) {
     for (int64_t d = 0; d < init.getRank(); ++d)
       if (isChosen(d) || sharedWith(d) >= 0)
         dims.push_back(d);
   }
 
-  /// Whether there are several dims, and those are the outermost ones. Kernels add up updates along
-  /// the outermost dim alone; along another one, each target would be compared with the updates of
-  /// all rows.
-  bool isPossible() { return dims.size() > 1 && dims.back() + 1 == int64_t(dims.size()); }
+  /// Whether there are several dims to merge. Those are all that the index depends on, if they are
+  /// outermost, and else the ones from the first to the last that an index chooses along: a kernel
+  /// adds up updates along the outermost dim, or in units along other dims.
+  bool isPossible(OpBuilder &b) {
+    if (isMergeable(b) && dims.front() == 0)
+      return true;
+    while (!dims.empty() && !isChosen(dims.front()))
+      dims.erase(dims.begin());
+    while (!dims.empty() && !isChosen(dims.back()))
+      dims.pop_back();
+    return isMergeable(b);
+  }
 
   /// Whether a search takes longer than adding up the updates: an update is compared with all
   /// targets that its indices choose among.
   bool pays() {
-    int64_t targets = 1;
-    for (int64_t d : dims)
-      targets *= isChosen(d) ? init.getDimSize(d) : 1;
-    return targets >= gradc::manyTargets && index.getNumElements() >= gradc::manyUpdates;
-  }
-
-  /// Whether some of the rows of a run would be targets: with one dim for these and others, each
-  /// target would be compared with the updates of all rows.
-  bool mayHoldRows(OpBuilder &b) {
-    return llvm::any_of(
-        dims, [&](int64_t d) { return !isChosen(d) && mayHoldBatch(b, init, ArrayRef(d)); });
+    int64_t targets = 1, updates = index.getNumElements();
+    for (int64_t d = 0; d < init.getRank(); ++d)
+      if (isChosen(d))
+        targets *= init.getDimSize(d);
+      else if (sharedWith(d) >= 0 && !llvm::is_contained(dims, d) && init.getDimSize(d) > 0)
+        updates /= init.getDimSize(d);
+    return targets >= gradc::manyTargets && updates >= gradc::manyUpdates;
   }
 
   void rewrite(OpBuilder &b) {
-    size_t count = dims.size();
-    int64_t targets = llvm::product_of(init.getShape().take_front(count));
-    SmallVector<int64_t> shape{targets}, to{-1};
-    llvm::append_range(shape, init.getShape().drop_front(count));
-    llvm::append_range(to, op.getDims().drop_front(count));
-    Expr target = Expr(b, op.getLoc(), op.getInit()).reshape(shape);
-    Expr sums = target.with(ScatterOp::create(b, op.getLoc(), target.type(), target,
-                                              rowIndex(b, targets).get(), op.getUpdates(),
-                                              op.getReduction(), to, op.getIndexDims()));
+    size_t first = size_t(dims.front()), behind = first + dims.size();
+    int64_t targets = llvm::product_of(init.getShape().slice(first, dims.size()));
+    auto merge = [&](ArrayRef<int64_t> list, int64_t merged) {
+      SmallVector<int64_t> result(list.take_front(first));
+      result.push_back(merged);
+      llvm::append_range(result, list.drop_front(behind));
+      return result;
+    };
+    Expr target = Expr(b, op.getLoc(), op.getInit()).reshape(merge(init.getShape(), targets));
+    Expr sums = target.with(ScatterOp::create(
+        b, op.getLoc(), target.type(), target, rowIndex(b, targets).get(), op.getUpdates(),
+        op.getReduction(), merge(op.getDims(), -1), op.getIndexDims()));
     op.getResult().replaceAllUsesWith(sums.reshape(init.getShape()));
   }
 
 private:
   bool isChosen(int64_t d) { return op.getDims()[d] < 0; }
+  /// Whether there are several dims, side by side, without rows of a run: of targets that hold
+  /// these among others, each unit would be compared with the updates of all rows.
+  bool isMergeable(OpBuilder &b) {
+    return dims.size() > 1 && dims.back() - dims.front() + 1 == int64_t(dims.size()) &&
+           !(takesRows && llvm::any_of(dims, [&](int64_t d) {
+               return !isChosen(d) && mayHoldBatch(b, init, ArrayRef(d));
+             }));
+  }
   /// The dim of the indices that runs along a dim of the target; -1: none.
   int64_t sharedWith(int64_t d) {
     ArrayRef<int64_t> along = op.getIndexDims();
@@ -92,6 +108,7 @@ private:
   }
 
   ScatterOp op;
+  bool takesRows;
   RankedTensorType init, index;
   SmallVector<int64_t> dims;
 };
@@ -102,9 +119,8 @@ struct FlattenIndices : gradc::impl::FlattenIndicesBase<FlattenIndices> {
       bool takesRows = function->hasAttr(rowsName);
       function.walk([&](ScatterOp op) {
         OpBuilder b(op);
-        Flattening flattening(op);
-        if (!flattening.isPossible() || !flattening.pays() ||
-            (takesRows && flattening.mayHoldRows(b)))
+        Flattening flattening(op, takesRows);
+        if (!flattening.isPossible(b) || !flattening.pays())
           return;
         flattening.rewrite(b);
         op.erase();

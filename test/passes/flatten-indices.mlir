@@ -34,6 +34,31 @@ func.func @of_elements(%x: tensor<500x64xf32>, %i: tensor<99x64xi64>, %u: tensor
   return %0 : tensor<500x64xf32>
 }
 
+// Points at cells of each channel: the channels stay outside, where they are units.
+// CHECK-LABEL: @channels
+// CHECK-SAME: (%[[CANVAS:.*]]: tensor<32x128x64xf32>, %[[POINTS:.*]]: tensor<32x8000xf32>
+func.func @channels(%canvas: tensor<32x128x64xf32>, %points: tensor<32x8000xf32>, %y: tensor<8000xi64>, %x: tensor<8000xi64>) -> tensor<32x128x64xf32> {
+  // CHECK-DAG: grad.reshape %[[CANVAS]] : tensor<32x128x64xf32> -> tensor<32x8192xf32>
+  // CHECK-DAG: %[[OUTSIDE:.*]] = grad.constant dense<8192>
+  // CHECK: %[[AT:.*]] = grad.select %{{.*}}, %{{.*}}, %[[OUTSIDE]]
+  // CHECK: %[[SUMS:.*]] = grad.scatter %{{.*}}[%[[AT]]] max %[[POINTS]] dims [0, -1] index_dims [1] : tensor<32x8192xf32>
+  // CHECK: grad.reshape %[[SUMS]] : tensor<32x8192xf32> -> tensor<32x128x64xf32>
+  %0 = grad.scatter %canvas[%y, %x] max %points dims [0, -1, -2] index_dims [1] : tensor<32x128x64xf32>, tensor<32x8000xf32>, tensor<8000xi64>, tensor<8000xi64>
+  return %0 : tensor<32x128x64xf32>
+}
+
+// The dim between those of the indices is a part of the index; few updates of each channel stay.
+// CHECK-LABEL: @between
+func.func @between(%x: tensor<6x30x4x8xf32>, %u: tensor<6x99x4xf32>, %i: tensor<99x4xi64>, %few: tensor<6x9x4xf32>, %j: tensor<9x4xi64>)
+    -> (tensor<6x30x4x8xf32>, tensor<6x30x4x8xf32>) {
+  // CHECK: grad.iota dim 1 : tensor<99x4xi64>
+  // CHECK: grad.scatter %{{.*}}[%{{.*}}] add %arg1 dims [0, -1] index_dims [1, 2] : tensor<6x960xf32>
+  %0 = grad.scatter %x[%i, %i] add %u dims [0, -1, 2, -2] index_dims [1, 2] : tensor<6x30x4x8xf32>, tensor<6x99x4xf32>, tensor<99x4xi64>, tensor<99x4xi64>
+  // CHECK: grad.scatter %arg0[%arg4, %arg4] add %arg3
+  %1 = grad.scatter %x[%j, %j] add %few dims [0, -1, 2, -2] index_dims [1, 2] : tensor<6x30x4x8xf32>, tensor<6x9x4xf32>, tensor<9x4xi64>, tensor<9x4xi64>
+  return %0, %1 : tensor<6x30x4x8xf32>, tensor<6x30x4x8xf32>
+}
+
 // One index of rows, few updates, few targets for each, and dims that are not adjacent, or not outermost, stay.
 // CHECK-LABEL: @unchanged
 func.func @unchanged(%x: tensor<500x64xf32>, %i: tensor<99xi64>, %u: tensor<99x64xf32>, %few: tensor<9xi64>, %v: tensor<9xf32>,
@@ -51,11 +76,18 @@ func.func @unchanged(%x: tensor<500x64xf32>, %i: tensor<99xi64>, %u: tensor<99x6
   return %0, %1, %2, %3, %4 : tensor<500x64xf32>, tensor<500x64xf32>, tensor<2048x64xf32>, tensor<300x4x8xf32>, tensor<8x64x1024xf32>
 }
 
-// Each row of a run is compared with its own updates alone.
+// Each row of a run has its own updates alone, at one index or several.
 // CHECK-LABEL: @rows
 func.func @rows(%x: tensor<8x1024x64xf32> {grad.batched}, %i: tensor<8x4096xi64> {grad.batched}, %u: tensor<8x4096x64xf32> {grad.batched})
     -> tensor<8x1024x64xf32> attributes {grad.batch = 8 : i64, grad.rows} {
   // CHECK: grad.scatter %arg0[%arg1] add %arg2 dims [0, -1, 2] index_dims [0, 1]
   %0 = grad.scatter %x[%i] add %u dims [0, -1, 2] index_dims [0, 1] : tensor<8x1024x64xf32>, tensor<8x4096x64xf32>, tensor<8x4096xi64>
   return %0 : tensor<8x1024x64xf32>
+}
+// CHECK-LABEL: @pairs_of_rows
+func.func @pairs_of_rows(%x: tensor<8x64x64xf32> {grad.batched}, %i: tensor<8x500xi64> {grad.batched}, %u: tensor<8x500xf32> {grad.batched})
+    -> tensor<8x64x64xf32> attributes {grad.batch = 8 : i64, grad.rows} {
+  // CHECK: grad.scatter %{{.*}}[%{{.*}}] add %arg2 dims [0, -1] index_dims [0, 1] : tensor<8x4096xf32>
+  %0 = grad.scatter %x[%i, %i] add %u dims [0, -1, -2] index_dims [0, 1] : tensor<8x64x64xf32>, tensor<8x500xf32>, tensor<8x500xi64>, tensor<8x500xi64>
+  return %0 : tensor<8x64x64xf32>
 }
