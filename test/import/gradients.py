@@ -58,6 +58,8 @@ def composed():
     b.op("STFT", [1, 9, 1], -1.0, 1.0, b.ints("step", [2], dims=[]), b.numbers("stft.window", [4], 0.2, 1.0))
     b.op("AffineGrid", [2, 2, 3], -1.0, 1.0, b.ints("grid.size", [2, 1, 2, 3]))
     b.op("Col2Im", [1, 4, 6], -1.0, 1.0, b.ints("picture", [3, 4]), b.ints("block", [2, 2]))
+    columns = [b.numbers("fold.weight", [1, 12, 10], -1.0, 1.0), b.ints("fold.picture", [5, 6]), b.ints("fold.block", [3, 2])]
+    b.end(b.node("Col2Im", columns, "fold", strides=[2, 1], dilations=[1, 2], pads=[1, 0, 0, 1]), "folded")
     b.op("ReverseSequence", [4, 3], -1.0, 1.0, b.ints("lengths", [2, 0, 4]))
     b.op("TopK", [3, 6], -1.0, 1.0, b.ints("best", [2]))
     b.op("Det", [2, 3, 3], -1.0, 1.0)
