@@ -111,6 +111,7 @@ LogicalResult GradientImport::importNodes(EntryImport &entry) {
     for (const std::string &target : request.with_respect_to())
       needed.push_back(target);
   }
+  entry.askForGradients();
   return entry.importNodes(needed, [&](const onnx::ValueInfoProto &input) -> Value {
     FailureOr<RankedTensorType> type = entry.inputType(input);
     if (failed(type))

@@ -37,12 +37,6 @@ EntryImport::EntryImport(const OnnxModel &model, States &states, const ImportOpt
   numberNodes(model.graph(), positions);
 }
 
-bool EntryImport::isDifferentiated() {
-  return training || function.getName() == GRADC_GRADIENTS_ENTRY ||
-         llvm::any_of(model.graph().node(),
-                      [](const onnx::NodeProto &node) { return node.op_type() == "Gradient"; });
-}
-
 namespace {
 /// A graph input's complete shape from the command line, and the option that gave it.
 struct GivenShape {

@@ -48,8 +48,10 @@ public:
   States &getStates() { return states; }
   mlir::OpBuilder &getBuilder() { return builder; }
   bool isTraining() const { return training; }
-  /// Whether derivatives of the graph's values may be asked for.
-  bool isDifferentiated();
+  /// Whether gradients of the entry's values may be taken: in training, by nodes Gradient, or by
+  /// whoever asked for them before the nodes were imported.
+  bool mayDifferentiate() const { return training || asksForGradients || !gradientTargets.empty(); }
+  void askForGradients() { asksForGradients = true; }
   int64_t batchSize() const { return batch; }
   mlir::func::FuncOp getFunction() { return function; }
 
@@ -213,7 +215,7 @@ private:
   States &states;
   const ImportOptions &options;
   int64_t batch;
-  bool training, isJudged = false, isWorkSpent = false;
+  bool training, asksForGradients = false, isJudged = false, isWorkSpent = false;
   uint64_t workLeft = maxWork;
   /// Results of loops and branches, which are evaluated once; not those in regions, which may be
   /// dropped.

@@ -63,7 +63,7 @@ static bool isStored(Node &n) {
 /// The score of each row's label. Where gradients flow, by comparing all classes: the gradient is
 /// that comparison, and needs no scatter.
 static Expr labelScores(Node &n, Expr scores, Expr labels) {
-  if (n.isDifferentiated() || !isStored(n))
+  if (n.mayDifferentiate() || !isStored(n))
     return pickLabels(scores, labels);
   SmallVector<int64_t> dims{0, -1};
   for (int64_t d = 2; d < n.rank(0); ++d)

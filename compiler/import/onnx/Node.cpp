@@ -17,7 +17,7 @@ Node::Node(EntryImport &entry, const onnx::NodeProto &proto, unsigned index,
 
 int64_t Node::opset() const { return entry.getModel().opset(); }
 bool Node::training() const { return entry.isTraining(); }
-bool Node::isDifferentiated() const { return entry.isDifferentiated(); }
+bool Node::mayDifferentiate() const { return entry.mayDifferentiate(); }
 OpBuilder &Node::builder() { return entry.getBuilder(); }
 
 InFlightDiagnostic Node::error() {

@@ -111,8 +111,8 @@ public:
   llvm::StringRef op() const { return proto.op_type(); }
   int64_t opset() const;
   bool training() const;
-  /// Whether gradients may flow through the node.
-  bool isDifferentiated() const;
+  /// Whether the entry may take gradients through the node.
+  bool mayDifferentiate() const;
   /// The node's position in the file. It distinguishes random ops, in the same way in all entries.
   unsigned position() const { return index; }
   mlir::Location loc() const { return location; }

@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Norm.h"
+#include "compiler/import/onnx/Pick.h"
 #include "compiler/import/onnx/Window.h"
 
 using namespace mlir;
@@ -103,12 +104,117 @@ static Expr windowSum(Node &n, Expr x, const Window &window) {
                                                       accumulatorOf(element) != element));
 }
 
+// Separable pools ---------------------------------------------------------------------------------
+//
+// A maximum or sum over a window is one along each dim in turn, and one along a dim combines slices
+// of the operand: k + k slices instead of k * k taps. Long windows take two steps: 15 neighbours
+// are 5 of 3 neighbours.
+
+namespace {
+/// A window along one dim as `copies` of `first` neighbours each, and `rest` single elements.
+struct Steps {
+  int64_t first, copies, rest;
+};
+/// Slices of a tensor along a dim: `count` of them, whose starts are `step` apart, each with `size`
+/// elements that are `stride` apart.
+struct Slices {
+  int64_t start, step, count, size, stride;
+};
+} // namespace
+
+/// Up to this length, one step is faster than two.
+static constexpr int64_t maxSlices = 7;
+/// Longer windows would need too many slices.
+static constexpr int64_t maxSeparable = 1 << 10;
+
+static Steps splitWindow(int64_t kernel) {
+  int64_t first = kernel <= maxSlices ? 1 : int64_t(std::sqrt(double(kernel)));
+  return {first, kernel / first, kernel % first};
+}
+
+/// Whether a pool without a gradient needs at most two thirds of the operations if it is computed
+/// dim by dim. A gradient needs the tap of each maximum: at ties it goes to the window's first.
+static bool isSeparable(Node &n, const Pool &pool) {
+  const Window &w = pool.window;
+  if (n.mayDifferentiate() || llvm::any_of(w.kernel, [](int64_t k) { return k > maxSeparable; }))
+    return false;
+  SmallVector<int64_t> sizes(n.shape(0).drop_front(2));
+  double byDim = 0, byTap = 1;
+  for (int64_t d = w.rank() - 1; d >= 0; --d) {
+    Steps steps = splitWindow(w.kernel[d]);
+    double others = 1;
+    for (int64_t other = 0; other < w.rank(); ++other)
+      others *= other == d ? 1 : double(sizes[other]);
+    if (steps.first > 1)
+      byDim += others * double(steps.first) * double(sizes[d] + w.low[d] + w.high[d]);
+    byDim += others * double(steps.copies + steps.rest) * double(pool.results[d]);
+    byTap *= double(w.kernel[d]) * double(pool.results[d]);
+    sizes[d] = pool.results[d];
+  }
+  return 3 * byDim <= 2 * byTap;
+}
+
+/// Combines slices of `x` along `dim`, and `result` if there is one.
+template <typename Op>
+static std::optional<Expr> combine(std::optional<Expr> result, Expr x, int64_t dim,
+                                   const Slices &slices) {
+  int64_t rank = x.type().getRank();
+  SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), strides(rank, 1);
+  sizes[dim] = slices.size;
+  strides[dim] = slices.stride;
+  for (int64_t i = 0; i < slices.count; ++i) {
+    starts[dim] = slices.start + i * slices.step;
+    Expr slice =
+        x.with(x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, strides));
+    result = result ? result->apply<Op>(slice) : slice;
+  }
+  return result;
+}
+
+/// The maximum or sum over the windows of spatial dim `d`. `nothing` is the value of padding.
+template <typename Op> static Expr alongDim(Expr x, int64_t d, const Pool &pool, double nothing) {
+  const Window &w = pool.window;
+  int64_t dilation = w.dilations[d], stride = w.strides[d], windows = pool.results[d];
+  SmallVector<int64_t> low(x.type().getRank(), 0), high(low);
+  low[d] = w.low[d];
+  high[d] = std::max<int64_t>(w.high[d], 0); // ceil_mode may end before the last element
+  x = padAround(x, low, high, nothing);
+  Steps steps = splitWindow(w.kernel[d]);
+  Expr several = x;
+  if (steps.first > 1) {
+    int64_t size = x.shape()[d] - (steps.first - 1) * dilation;
+    several = *combine<Op>(std::nullopt, x, d, {0, dilation, steps.first, size, 1});
+  }
+  auto result = combine<Op>(std::nullopt, several, d,
+                            {0, steps.first * dilation, steps.copies, windows, stride});
+  int64_t start = steps.first * steps.copies * dilation;
+  return *combine<Op>(result, x, d, {start, dilation, steps.rest, windows, stride});
+}
+
+/// The same over windows of all spatial dims, which come first.
+template <typename Op> static Expr dimByDim(Expr x, const Pool &pool, double nothing) {
+  for (int64_t d = pool.window.rank() - 1; d >= 0; --d)
+    x = alongDim<Op>(x, d, pool, nothing);
+  return x;
+}
+
+/// The lowest value of a type.
+static double lowestOf(Type element) {
+  if (isa<FloatType>(element))
+    return -std::numeric_limits<double>::infinity();
+  return element.isUnsignedInteger() ? 0 : -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
+}
+
+// Pools -------------------------------------------------------------------------------------------
+
 static LogicalResult importAveragePool(Node &n) {
   bool countPads = n.integer("count_include_pad", 0);
   FailureOr<Pool> pool = readPool(n);
   if (failed(n.expect(0, Kind::Float)) || failed(pool))
     return failure();
-  Expr sum = windowSum(n, spatialFirst(n.expr(0u)), pool->window);
+  Expr x = spatialFirst(n.expr(0u));
+  Expr sum =
+      isSeparable(n, *pool) ? dimByDim<AddOp>(x.wide(), *pool, 0) : windowSum(n, x, pool->window);
   Expr average = sum / divisor(n, *pool, countPads, sum);
   return n.set(channelsSecond(average.cast(n.element(0))));
 }
@@ -169,8 +275,10 @@ static LogicalResult importMaxPool(Node &n) {
   FailureOr<Pool> pool = readPool(n);
   if (failed(n.expect(0, Kind::Number)) || failed(pool))
     return failure();
-  auto max = WindowMaxOp::create(n.builder(), n.loc(), spatialFirst(n.expr(0u)),
-                                 windowAttribute(n, pool->window));
+  Expr x = spatialFirst(n.expr(0u));
+  if (!n.wants(1) && isSeparable(n, *pool))
+    return n.set(channelsSecond(dimByDim<MaxOp>(x, *pool, lowestOf(n.element(0)))));
+  auto max = WindowMaxOp::create(n.builder(), n.loc(), x, windowAttribute(n, pool->window));
   if (n.wants(1)) {
     Expr tap = n.expr(max.getIndex()).cast(n.builder().getI64Type());
     if (failed(n.set(1, channelsSecond(flatPosition(n, tap, pool->window, columnMajor)))))

@@ -142,7 +142,7 @@ static bool readsTaps(Node &n, Expr x, int64_t d, ArrayRef<Taps> all) {
   size_t reads = mostTaps(all);
   int64_t row = llvm::product_of(x.shape().drop_front(d + 1));
   double perRead = row < vector ? 1 : 0.1, perElement = 0.02;
-  return !n.isDifferentiated() && reads <= mostReads &&
+  return !n.mayDifferentiate() && reads <= mostReads &&
          double(reads) * perRead < double(x.shape()[d]) * perElement;
 }
 
@@ -191,7 +191,7 @@ static FailureOr<Expr> resizeDim(Node &n, const Resize &r, Expr x, int64_t d) {
       indices.push_back(t[0].first);
     if (Value picked = pick(x, d, indices))
       return x.with(picked);
-    if (!n.isDifferentiated() || !isa<FloatType>(x.element()))
+    if (!n.mayDifferentiate() || !isa<FloatType>(x.element()))
       return gatherAlong(n, x, d, indices);
   }
   Type element = x.element();
@@ -286,7 +286,7 @@ static SmallVector<int64_t> dimsInOrder(Node &n, const Resize &r) {
     const DimResize &dim = r.dims[d];
     if (dim.scale == 1 && dim.size == dim.result && dim.begin == 0 && dim.end == 1)
       continue;
-    bool isEarly = !n.isDifferentiated() && !late.empty() && dim.result < dim.size;
+    bool isEarly = !n.mayDifferentiate() && !late.empty() && dim.result < dim.size;
     (isEarly ? early : late).push_back(d);
   }
   early.append(late);

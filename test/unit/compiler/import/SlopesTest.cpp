@@ -145,6 +145,16 @@ TEST_F(SlopesTest, GeluIsFlatFarOut) {
   expectSlopes(tanhForm({-1, 0, 1}, 1), {-0.0829641, 0.5, 1.0829641});
 }
 
+TEST_F(SlopesTest, LargeWindowsGiveTheSlopeToTheFirstMaximum) {
+  OneNode square = OneNode("MaxPool", 22)
+                       .input({1, 1, 4, 5}, {0, 0, 0, 0, 0, 0, 7, 0, 7, 0, //
+                                             0, 0, 0, 0, 0, 7, 0, 0, 0, 0})
+                       .set("kernel_shape", Shape{4, 4});
+  expectSlopes(square, {0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  expectSlopes(square.set("pads", Shape{3, 3, 3, 3}),
+               {6, 1, 1, 1, 4, 0, 16, 0, 8, 1, 0, 1, 1, 1, 1, 10, 1, 1, 1, 1});
+}
+
 TEST_F(SlopesTest, PowersChangeWithTheirExponentAtZero) {
   OneNode power = of("Pow", {2, 2, 4, 0.5, 0}).input({5}, {0, 1, 0, 0, 0});
   auto found = slopes(power, {"x0", "x1"});
