@@ -86,8 +86,8 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
 }
 
 void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
-  // On a CPU, all composites but attentions, sorts and cumulative sums become loops; a softmax is
-  // fused as its primitives, row by row. On a GPU, libraries compute some composites whole.
+  // On a CPU, composites become loops, but for those that kernels compute whole; a softmax is fused
+  // as its primitives, row by row. On a GPU, libraries compute some composites whole.
   bool forCuda = isForCuda(options);
   bool asksLibraries = forCuda && options.libraries != "never";
   pm.addPass(createDecomposeComposites({asksLibraries, /*keepForKernels=*/!forCuda}));

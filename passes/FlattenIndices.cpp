@@ -71,8 +71,8 @@ public:
 
 private:
   bool isChosen(int64_t d) { return op.getDims()[d] < 0; }
-  /// Whether there are several dims, side by side, without rows of a run: of targets that hold
-  /// these among others, each unit would be compared with the updates of all rows.
+  /// Whether there are several dims, side by side, without rows of a run: merged with others, rows
+  /// of a run would be targets that all rows' updates are compared with.
   bool isMergeable(OpBuilder &b) {
     return dims.size() > 1 && dims.back() - dims.front() + 1 == int64_t(dims.size()) &&
            !(takesRows && llvm::any_of(dims, [&](int64_t d) {

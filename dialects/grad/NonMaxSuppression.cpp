@@ -27,28 +27,38 @@ LogicalResult NonMaxSuppressionOp::verify() {
 int64_t NonMaxSuppressionOp::getFlops() { return getCandidates().getType().getNumElements() * 12; }
 bool NonMaxSuppressionOp::costDependsOnIndices() { return true; }
 
+/// Whether two boxes overlap by more than the threshold of their union. A threshold that is itself
+/// rounded decides about shares, so each step is rounded to the element type, as in the
+/// decomposition.
+static bool overlap(ArrayRef<HostTensor> operands, int64_t a, int64_t b) {
+  HostTensor rounded(RankedTensorType::get({1}, operands[0].getElementType()));
+  auto round = [&](double x) {
+    rounded.setFloat(0, x);
+    return rounded.getFloat(0);
+  };
+  auto along = [&](unsigned low, unsigned high) {
+    double end = MinOp::evaluateScalar(operands[high].getFloat(a), operands[high].getFloat(b));
+    double begin = MaxOp::evaluateScalar(operands[low].getFloat(a), operands[low].getFloat(b));
+    return MaxOp::evaluateScalar(round(end - begin), 0.0);
+  };
+  double both = round(along(0, 2) * along(1, 3));
+  double either = round(round(operands[4].getFloat(a) + operands[4].getFloat(b)) - both);
+  return either > 0 && round(both / either) > operands[7].getFloat(0);
+}
+
 void NonMaxSuppressionOp::evaluate(ArrayRef<HostTensor> operands,
                                    MutableArrayRef<HostTensor> results) {
   const HostTensor &order = operands[5], &candidates = operands[6];
-  double threshold = operands[7].getFloat(0);
   int64_t limit = operands[8].getInt(0);
   int64_t boxes = order.getShape()[2], classes = order.getShape()[1];
-  auto overlaps = [&](int64_t a, int64_t b) {
-    auto along = [&](unsigned low, unsigned high) {
-      double end = std::min(operands[high].getFloat(a), operands[high].getFloat(b));
-      return std::max(end - std::max(operands[low].getFloat(a), operands[low].getFloat(b)), 0.0);
-    };
-    double both = along(0, 2) * along(1, 3);
-    double either = operands[4].getFloat(a) + operands[4].getFloat(b) - both;
-    return either > 0 && both / either > threshold;
-  };
   for (int64_t row = 0; row < order.getShape()[0] * classes; ++row) {
     std::vector<int64_t> kept;
     int64_t image = row / classes;
     for (int64_t i = 0; i < boxes; ++i) {
       int64_t box = order.getInt(row * boxes + i), place = image * boxes + box;
-      bool keeps = candidates.getInt(row * boxes + box) && int64_t(kept.size()) < limit &&
-                   llvm::none_of(kept, [&](int64_t other) { return overlaps(place, other); });
+      bool keeps =
+          candidates.getInt(row * boxes + box) && int64_t(kept.size()) < limit &&
+          llvm::none_of(kept, [&](int64_t other) { return overlap(operands, place, other); });
       if (keeps)
         kept.push_back(place);
       results[0].setInt(row * boxes + i, keeps);

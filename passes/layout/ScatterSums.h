@@ -9,7 +9,7 @@ namespace gradc {
 
 /// Fewer updates than these are searched for.
 inline constexpr int64_t manyUpdates = 64;
-/// An update that is compared with fewer targets than these may as well be.
+/// With fewer targets, a search takes no longer than sums in scratch memory.
 inline constexpr int64_t manyTargets = 128;
 
 /// The scatters of a kernel, lowered to loops or not.
@@ -18,9 +18,9 @@ llvm::SmallVector<mlir::Operation *> scattersOf(mlir::exec::KernelOp kernel);
 /// The units of the outermost loop, in a schedule with this tile and order, whose targets lie in
 /// scratch memory together, and for which all updates are read once. 1 if the outermost dim is none
 /// that indices choose along: each unit has updates of its own. 0: each tile searches for its
-/// updates. So it does if there are few updates or targets, if several indices choose a target, if
-/// a row that is chosen has an index per element, if results read other targets than their own, or
-/// if the rows of the run change the number of targets that an index chooses among or updates.
+/// updates. Tiles search if there are few updates or targets, if several indices choose a target,
+/// if a row that is chosen has an index per element, if results read other targets than their own,
+/// or if the rows of the run change the number of targets that an index chooses among or updates.
 int64_t scatterUnits(mlir::exec::KernelOp kernel, llvm::ArrayRef<int64_t> tile,
                      llvm::ArrayRef<int64_t> order, const mlir::exec::Level &level);
 

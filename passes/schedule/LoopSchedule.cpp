@@ -193,7 +193,8 @@ void LoopSchedule::divideUnits() {
 }
 
 int64_t LoopSchedule::addUpUpdates() {
-  SmallVector<int64_t> before = order;
+  SmallVector<int64_t> before = order, best = order;
+  int64_t together = 0, most = 0; // of the best order: units together, and units to share
   for (size_t i = 0; i < before.size(); ++i) {
     // Lanes stay innermost.
     if (i > 0 && (i + 1 == before.size() || isReduced(before[i])))
@@ -202,11 +203,15 @@ int64_t LoopSchedule::addUpUpdates() {
     std::rotate(order.begin(), order.begin() + i, order.begin() + i + 1);
     if (i > 0 && !keepsResults())
       continue;
-    if (int64_t units = scatterUnits(kernel, tile, order, level))
-      return units;
+    int64_t units = scatterUnits(kernel, tile, order, level);
+    int64_t shared = std::min(tiles(order.front()), exec::manyUnits);
+    if (units && shared > most) {
+      together = units, most = shared;
+      best = order;
+    }
   }
-  order = before;
-  return 0;
+  order = best;
+  return together;
 }
 
 bool LoopSchedule::isPrefix(ArrayRef<int64_t> order, ArrayRef<int64_t> shape) const {

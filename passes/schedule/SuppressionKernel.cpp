@@ -17,11 +17,13 @@ bool gradc::isSuppressionKernel(exec::KernelOp kernel) {
 int64_t gradc::suppressionPieceBytes(exec::KernelOp kernel) {
   NonMaxSuppressionOp op = *kernel.getBlock().getOps<NonMaxSuppressionOp>().begin();
   RankedTensorType side = op.getTop().getType();
-  return llvm::alignTo(side.getDimSize(1) * elementBytes(side.getElementType()), 64);
+  int64_t boxes = llvm::alignTo(side.getDimSize(1), kernel.getScheduleAttr().getLanes());
+  return llvm::alignTo(boxes * elementBytes(side.getElementType()), 64);
 }
 
 int64_t gradc::suppressionScratchBytes(exec::KernelOp kernel) {
-  return isSuppressionKernel(kernel) ? 5 * suppressionPieceBytes(kernel) : 0;
+  return kernel.getScheduleAttr() && isSuppressionKernel(kernel) ? 5 * suppressionPieceBytes(kernel)
+                                                                 : 0;
 }
 
 double gradc::suppressionSeconds(exec::KernelOp kernel) {

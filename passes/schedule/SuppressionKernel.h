@@ -13,7 +13,7 @@ bool isSuppressionKernel(mlir::Operation *op);
 bool isSuppressionKernel(mlir::exec::KernelOp kernel);
 
 /// The boxes that are kept lie in a thread's scratch memory: five tensors of their sides and areas,
-/// each aligned to a cache line.
+/// each of whole vectors and aligned to a cache line.
 int64_t suppressionPieceBytes(mlir::exec::KernelOp kernel);
 /// Scratch bytes per thread; 0 for other kernels.
 int64_t suppressionScratchBytes(mlir::exec::KernelOp kernel);

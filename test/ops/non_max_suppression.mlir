@@ -36,6 +36,22 @@ func.func @values() -> (tensor<1x3x3xi1>, tensor<1x3x3xi1>) {
   return %0, %1 : tensor<1x3x3xi1>, tensor<1x3x3xi1>
 }
 
+// Steps are rounded to the element type: 7 of 10 are no more than 0.7 of f32, which is less than 0.7.
+
+// FOLD-LABEL: @rounded
+func.func @rounded() -> tensor<1x1x2xi1> {
+  %zero = grad.constant dense<0.0> : tensor<1x2xf32>
+  %b = grad.constant dense<1.0> : tensor<1x2xf32>
+  %r = grad.constant dense<[[10.0, 7.0]]> : tensor<1x2xf32>
+  %o = grad.constant dense<[[[0, 1]]]> : tensor<1x1x2xi64>
+  %c = grad.constant dense<true> : tensor<1x1x2xi1>
+  %x = grad.constant dense<0.7> : tensor<f32>
+  %n = grad.constant dense<2> : tensor<i64>
+  // FOLD: dense<true> : tensor<1x1x2xi1>
+  %0 = grad.non_max_suppression %zero, %zero, %b, %r, %r order %o candidates %c threshold %x limit %n : tensor<1x2xf32>, tensor<1x1x2xi64>, tensor<1x1x2xi1>, tensor<f32>, tensor<i64>
+  return %0 : tensor<1x1x2xi1>
+}
+
 // -----
 
 // C2.

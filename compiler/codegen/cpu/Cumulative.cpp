@@ -116,6 +116,8 @@ private:
 LogicalResult gradc::cpu::emitCumulative(exec::KernelOp kernel, LoopNest &nest,
                                          const Memory &operand, const Memory &result, Value begin,
                                          Value end) {
+  if (kernel.getRowsOf(gradc::CumulativePlan::of(kernel)->dim))
+    return kernel.emitOpError("expected a fixed number of elements along the dim");
   Accumulation tile(kernel, nest, operand, result);
   return forEachRow(kernel, nest, begin, end,
                     [&](ArrayRef<LinearExpr> first) { tile.emitTile(first); });

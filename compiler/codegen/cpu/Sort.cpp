@@ -1,4 +1,4 @@
-// Each unit is a row.
+// Each unit is a row, whose first elements are selected, or which is sorted by digits.
 #include "compiler/codegen/cpu/Sort.h"
 
 #include "compiler/codegen/cpu/RowWalk.h"

@@ -1,4 +1,5 @@
-// The row of a tensor that a kernel sorts, and the keys of its elements.
+// The row of a tensor that a kernel sorts, and the keys of its elements: what Selection.cpp and
+// RadixSort.cpp share, and their entries.
 #ifndef COMPILER_CODEGEN_CPU_SORTKEYS_H
 #define COMPILER_CODEGEN_CPU_SORTKEYS_H
 

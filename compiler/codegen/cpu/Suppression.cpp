@@ -2,7 +2,6 @@
 #include "compiler/codegen/cpu/Suppression.h"
 
 #include "compiler/codegen/cpu/RowWalk.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/schedule/SuppressionKernel.h"
 
 using namespace mlir;
@@ -21,11 +20,9 @@ public:
       : nest(nest), b(nest.builder), slices(slices), op(kernel.getBlock().front()),
         element(getElementTypeOrSelf(op.getOperand(top))),
         boxes(kernel.getRoot().getShape().back()) {
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     int64_t bytes = gradc::suppressionPieceBytes(kernel);
     for (unsigned side = 0; side < sides; ++side) {
-      Value base = LLVM::GEPOp::create(b, nest.location, pointer, b.getI8Type(), scratch,
-                                       ArrayRef<LLVM::GEPArg>{int32_t(side * bytes)});
+      Value base = nest.addressBehind(scratch, b.getI8Type(), side * bytes);
       kept.push_back(Memory(base, RankedTensorType::get({boxes}, element), /*panel=*/{}));
     }
     most = scalarOf(limit);
@@ -49,7 +46,7 @@ public:
         for (unsigned side = 0; side < sides; ++side)
           own.push_back(load(Operand(side), {row[0], at}));
         Value keeps = compare(arith::CmpIPredicate::eq, overlapsKept(own, count), falseValue());
-        // Behind the boxes that are kept, where a box that is not is overwritten.
+        // Stored at `count` even if the box is dropped: the next candidate overwrites it.
         for (unsigned side = 0; side < sides; ++side)
           kept[side].store(nest, Point{{nest.variable(count)}, /*valid=*/0}, own[side]);
         return Values{keeps};
@@ -88,7 +85,7 @@ private:
     return nest.splat(arith::ConstantOp::create(b, nest.location, b.getFloatAttr(element, value)));
   }
 
-  /// Whether a box overlaps one of the first `count` of those that were kept, by as much.
+  /// Whether a box overlaps one of the first `count` kept ones by more than the threshold.
   Value overlapsKept(ArrayRef<Value> own, Value count) {
     Values box;
     for (Value side : own)
@@ -113,7 +110,8 @@ private:
   }
   SmallVector<int64_t> lanesOf() { return llvm::to_vector(llvm::seq<int64_t>(0, nest.lanes)); }
 
-  /// The decomposition's formula.
+  /// Whether the boxes overlap by more than the threshold; with the operations of the op's
+  /// decomposition.
   Value overlaps(ArrayRef<Value> own, ArrayRef<Value> other) {
     Value zero = number(0);
     auto along = [&](Operand low, Operand high) {
@@ -144,6 +142,8 @@ private:
 LogicalResult gradc::cpu::emitSuppression(exec::KernelOp kernel, LoopNest &nest,
                                           ArrayRef<Memory> slices, Value begin, Value end,
                                           Value scratch) {
+  if (kernel.getRowsOf(kernel.getRoot().getRank() - 1))
+    return kernel.emitOpError("expected a fixed number of boxes");
   Suppression suppression(kernel, nest, slices, scratch);
   return forEachRow(kernel, nest, begin, end,
                     [&](ArrayRef<LinearExpr> row) { suppression.emitRow(row); });

@@ -25,7 +25,7 @@ bool TileEmitter::addUpdates(linalg::GenericOp op, unsigned chosen, unsigned dim
   std::optional<BodyPart> wanted = findPart(op, wantedIndex(op, chosen));
   if (!wanted || wanted->loops.test(chosen) || perRow(op, chosen) > 0)
     return false;
-  // An index is read inside the loops that it depends on. Those outside of the chosen dim surround
+  // An index is read inside the loops that it depends on. Loops outside of the chosen dim surround
   // it, too, so that vectors run along adjacent targets.
   unsigned parallel = op.getNumParallelLoops(), inner = chosen + 1;
   for (unsigned loop = inner; loop < parallel; ++loop)

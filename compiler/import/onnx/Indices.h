@@ -27,8 +27,9 @@ mlir::FailureOr<IndexTuples> expectTuples(Node &node, int64_t batchDims);
 
 /// For longer lists, comparing all pairs takes minutes.
 constexpr int64_t mostCompared = 1 << 17;
-/// A CPU sorts as many in a second.
-constexpr int64_t mostSorted = 1 << 24;
+/// A CPU sorts as many in 10 ms, with 16 MiB for each thread; a GPU compares their pairs in
+/// seconds.
+constexpr int64_t mostSorted = 1 << 20;
 /// grad.argsort: the positions of the first `count` elements along `dim` in order.
 mlir::Value argsort(mlir::grad::Expr x, int64_t dim, int64_t count, bool descending);
 

@@ -151,7 +151,7 @@ static bool isSeparable(Node &n, const Pool &pool) {
     byTap *= double(w.kernel[d]) * double(pool.results[d]);
     sizes[d] = pool.results[d];
   }
-  return 3 * byDim <= 2 * byTap;
+  return byTap > 0 && 3 * byDim <= 2 * byTap;
 }
 
 /// Combines slices of `x` along `dim`, and `result` if there is one.

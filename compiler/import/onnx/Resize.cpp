@@ -152,14 +152,22 @@ static Expr sumTaps(Node &n, Expr x, int64_t d, ArrayRef<Taps> all) {
   std::optional<Expr> sum;
   for (size_t k = 0, count = mostTaps(all); k < count; ++k) {
     SmallVector<int64_t> indices;
-    HostTensor weights(type);
+    HostTensor weights(type), hasTap(type.clone(n.builder().getI1Type()));
+    bool haveAll = true;
     for (auto [i, t] : llvm::enumerate(all)) {
-      // A result with fewer taps reads its last one again: 0 times another element may be NaN.
-      indices.push_back(t.empty() ? 0 : t[std::min(k, t.size() - 1)].first);
-      weights.setFloat(int64_t(i), k < t.size() ? t[k].second : 0);
+      bool has = k < t.size();
+      haveAll &= has;
+      hasTap.setInt(int64_t(i), has);
+      indices.push_back(has ? t[k].first : 0);
+      weights.setFloat(int64_t(i), has ? t[k].second : 0);
     }
     Expr tap = gatherAlong(n, x, d, indices).wide();
     tap = tap * x.with(n.constant(weights)).broadcast(tap.type(), {d});
+    // A result without this tap must not depend on what is read: 0 times infinity is NaN.
+    if (!haveAll)
+      tap = x.with(n.constant(hasTap))
+                .broadcast(tap.type().clone(n.builder().getI1Type()), {d})
+                .select(tap, tap.splat(0));
     sum = sum ? *sum + tap : tap;
   }
   return sum->cast(x.element());

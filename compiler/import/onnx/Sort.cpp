@@ -33,9 +33,10 @@ static FailureOr<TopK> readTopK(Node &n) {
   if (read.count < 0 || read.count > size)
     return n.error() << "expected k from 0 to " << size << ", the size of dim " << *dim << " of "
                      << n.describeOperand(0) << ", found " << read.count;
-  if (size > mostSorted)
-    return n.error() << "among " << size << " elements is not supported: expected at most "
-                     << mostSorted;
+  // No kernel sorts the widest unsigned integers.
+  int64_t most = n.element(0).isUnsignedInteger(64) ? mostCompared : mostSorted;
+  if (size > most)
+    return n.error() << "among " << size << " elements is not supported: expected at most " << most;
   return read;
 }
 

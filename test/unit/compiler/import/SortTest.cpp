@@ -38,7 +38,7 @@ TEST_F(SortTest, SaysWhatKMayBe) {
                "4"});
   expectFails(OneNode("TopK", 11, 2).input({3}).ints({1, 2}), {"expected one k, found operand 1"});
   expectFails(OneNode("TopK", 11, 2).input({20000000}).ints({1}),
-              {"among 20000000 elements is not supported: expected at most 16777216"});
+              {"among 20000000 elements is not supported: expected at most 1048576"});
 }
 
 TEST_F(SortTest, DeterminantsExchangeRows) {
