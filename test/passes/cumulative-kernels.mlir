@@ -19,11 +19,11 @@ func.func @few(%x: tensor<1000x15xf32>) -> tensor<1000x15xf32> {
 // CHECK: schedule = #exec.schedule<lanes = 16, tile = [1, 1, 1000], order = [0, 1, 2], grain = {{[0-9]+}}, cumulative>
 // CHECK-NEXT: grad.cumulative sum %{{.*}} dim 2
 // CHECK-NEXT: exec.yield
-// CHECK-LABEL: exec.kernel @cumulative_0(
+// CHECK-LABEL: exec.kernel @cumulative_{{[0-9]+}}(
 // CHECK: tile = [1, 300, 16], order = [0, 2, 1], grain = {{[0-9]+}}, cumulative>
-// CHECK-LABEL: exec.kernel @cumulative_1(
+// CHECK-LABEL: exec.kernel @cumulative_{{[0-9]+}}(
 // CHECK: tile = [40, 64], order = [1, 0], grain = {{[0-9]+}}, cumulative>
-// CHECK-LABEL: exec.kernel @cumulative_2(
+// CHECK-LABEL: exec.kernel @cumulative_{{[0-9]+}}(
 // CHECK: tile = [40, 1], order = [1, 0], grain = {{[0-9]+}}, cumulative>
 func.func @many(%x: tensor<4x3x1000xf32>, %y: tensor<4x300x20xbf16>, %z: tensor<40x2000xi64>, %w: tensor<40x1xui8>)
     -> (tensor<4x3x1000xf32>, tensor<4x300x20xbf16>, tensor<40x2000xi64>, tensor<40x1xui8>) {
