@@ -35,6 +35,10 @@ class SessionOptions(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int32), ("level", ctypes.c_char_p)]
 
 
+# ONNX's numbers of element types.
+DTYPES = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 11: np.float64}
+
+
 class PortInfo(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_uint32),
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("bytes", ctypes.c_uint64), ("role", ctypes.c_int),
@@ -56,10 +60,10 @@ def with_gradc(path, given, threads, name="forward"):
     check(library.gradc_entry_find(session, name.encode(), ctypes.byref(entry)))
 
     def ports(describe):
-        """The name, shape and bytes of each input or output."""
+        """The name, shape, element type and bytes of each input or output."""
         port, found = PortInfo(ctypes.sizeof(PortInfo)), []
         while describe(session, entry, len(found), ctypes.byref(port)) == 0:
-            found.append((port.name.decode(), port.shape[:port.rank], port.bytes))
+            found.append((port.name.decode(), port.shape[:port.rank], DTYPES.get(port.dtype), port.bytes))
         return found
 
     inputs, outputs = ports(library.gradc_input_describe), ports(library.gradc_output_describe)
@@ -71,7 +75,7 @@ def with_gradc(path, given, threads, name="forward"):
         sources = (ctypes.c_void_p * len(inputs))(*(given[name].ctypes.data if name in given else None for name, *_ in inputs))
         places = (ctypes.c_void_p * len(results))(*(result.ctypes.data for result in results))
         check(run(session, entry, *rows, sources, len(inputs), places, len(results)))
-        return [result.view(np.float32).reshape(shape) for result, (_, shape, _) in zip(results, outputs)]
+        return [result.view(dtype).reshape(shape) for result, (_, shape, dtype, _) in zip(results, outputs)]
 
     return call
 
