@@ -3,6 +3,7 @@
 // ops cancel.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/Fold.h"
 #include "compiler/import/onnx/Pick.h"
 #include "compiler/import/onnx/Products.h"
 
@@ -174,6 +175,30 @@ static LogicalResult padToShape(Node &n, Window &w, SmallVector<int64_t> &extra)
   return success();
 }
 
+/// A transposed convolution as a product with all taps, whose windows overlap: vectors run along
+/// taps and channels. [N, C, d...] to [N, O, picture...].
+static Expr foldProduct(Node &n, const Channels &c, const Columns &columns) {
+  Expr x = n.expr(0u), weight = n.expr(1u);
+  int64_t samples = n.shape(0)[0], taps = c.filters * llvm::product_of(columns.window.kernel);
+  int64_t windows = llvm::product_of(columns.positions);
+  Expr rows = x.reshape({samples, c.inputs, windows}).transpose({0, 2, 1});
+  Expr products = x.with(
+      n.builder().createOrFold<MatmulOp>(n.loc(), rows.reshape({samples * windows, c.inputs}),
+                                         weight.reshape({c.inputs, taps}), UnitAttr(), UnitAttr()));
+  SmallVector<int64_t> shape{samples, c.filters};
+  llvm::append_range(shape, columns.picture);
+  Expr ofTaps = products.reshape({samples, windows, taps}).transpose({0, 2, 1});
+  return fold(n, ofTaps, columns).reshape(shape);
+}
+
+/// Whether that takes less time: with few results per position, a convolution would leave most
+/// lanes of its vectors empty. In 16 bits, products would be rounded before they are added.
+static bool isFolded(Node &n, const Channels &c, const Columns &columns) {
+  constexpr int64_t fewFilters = 8, lanes = 16;
+  return c.groups == 1 && c.filters <= fewFilters && isa<Float32Type, Float64Type>(n.element(0)) &&
+         hasFewBlocks(columns) && c.filters * llvm::product_of(columns.window.kernel) >= lanes;
+}
+
 /// The adjoint of a convolution: a convolution with reversed taps over the operand spread by the
 /// stride.
 static LogicalResult importConvTranspose(Node &n) {
@@ -196,6 +221,7 @@ static LogicalResult importConvTranspose(Node &n) {
     return failure();
 
   SmallVector<int64_t> ones(w.rank(), 1), low, high;
+  Columns columns{w, n.shape(0)[0] * channels->filters, {}, {}};
   for (int64_t d = 0; d < w.rank(); ++d) {
     low.push_back(w.extent(d) - 1 - w.low[d]);
     high.push_back(w.extent(d) - 1 - w.high[d] + extra[d]);
@@ -204,11 +230,17 @@ static LogicalResult importConvTranspose(Node &n) {
     if (size < 1 || result < 1)
       return n.error() << "expected a result of at least one element, found " << result
                        << " from dim " << d + 2 << " of " << n.describeOperand(0);
+    columns.positions.push_back(size);
+    columns.picture.push_back(result);
   }
   auto attribute = WindowAttr::get(n.builder().getContext(), w.kernel, ones, low, high, w.strides,
                                    w.dilations, /*reversed=*/true);
   if (failed(expectSensibleResult(n, *channels, attribute)))
     return failure();
+  if (isFolded(n, *channels, columns)) {
+    Expr y = foldProduct(n, *channels, columns);
+    return n.set(*bias ? y + n.expr(*bias).broadcast(y.type(), {1}) : y);
+  }
   return n.set(convolve(n, n.expr(0u), n.expr(1u), *bias, *channels, attribute, true));
 }
 

@@ -111,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
         Geometry{"groups", {2, 4, 4, 5}, {6, 2, 3, 3}, 2, {1, 2}, {1, 1}, {1, 1, 1, 1}, {0, 0}},
         Geometry{"depthwise", {2, 3, 5, 5}, {3, 1, 3, 2}, 3, {2, 1}, {1, 2}, {1, 0, 0, 2}, {0, 0}},
         Geometry{"multiplied", {1, 3, 5, 4}, {6, 1, 2, 2}, 3, {1, 1}, {1, 1}, {0, 0, 1, 1}, {0, 0}},
+        Geometry{"wide", {1, 12, 4, 5}, {3, 12, 3, 3}, 1, {2, 1}, {1, 1}, {1, 1, 1, 1}, {1, 0}},
         Geometry{"line", {2, 2, 9}, {3, 2, 4}, 1, {2}, {2}, {3, 1}, {1}},
         Geometry{"volume",
                  {1, 2, 4, 3, 5},
@@ -137,6 +138,18 @@ TEST_F(ConvTest, ChoosesTheSimplestForm) {
   EXPECT_EQ(form({1, 4, 5, 5}, {4, 1, 3, 3}, 4), "nc,c->nc");
   EXPECT_EQ(form({1, 4, 5, 5}, {8, 1, 3, 3}, 4), "ngc,gco->ngo");
   EXPECT_EQ(form({1, 1, 5, 5}, {8, 1, 3, 3}, 1), "nc,co->no");
+}
+
+/// A transposed convolution of few channels is a product, whose windows are added up.
+TEST_F(ConvTest, FoldsFewChannels) {
+  auto convolutions = [&](int64_t filters, int64_t taps) {
+    return count<ConvolutionOp>(
+        OneNode("ConvTranspose", 13).input({1, 4, 5, 5}).input({4, filters, taps, taps}));
+  };
+  EXPECT_EQ(convolutions(1, 4), 0);
+  EXPECT_EQ(convolutions(8, 2), 0);
+  EXPECT_EQ(convolutions(1, 3), 1); // too few products for a vector
+  EXPECT_EQ(convolutions(9, 4), 1);
 }
 
 /// Four results of three taps over four elements with stride 2: one element of padding.
