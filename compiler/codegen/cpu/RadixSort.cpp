@@ -36,13 +36,7 @@ public:
       to = {next[2], next[3]};
     }
     Memory positions = memoryOf(SortPlan::positions, from.positions);
-    forAll(row.count, [&](LinearExpr i) {
-      Value position = row.toI64(positions.load(nest, at(i)));
-      if (row.mayLack)
-        position = row.choose(row.compare(arith::CmpIPredicate::slt, nest.index(i), row.size),
-                              position, nest.constant(0));
-      row.store(i, position);
-    });
+    forAll(row.count, [&](LinearExpr i) { row.store(i, row.toI64(positions.load(nest, at(i)))); });
   }
 
 private:

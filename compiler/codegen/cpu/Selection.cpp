@@ -116,11 +116,7 @@ private:
       Value behind =
           vector::ReductionOp::create(b, nest.location, vector::CombiningKind::ADD, later);
       Value place = row.apply<arith::SubIOp>(nest.constant(count - 1), behind);
-      Value position = row.apply<arith::AndIOp>(number, 0xffffffff);
-      if (row.mayLack)
-        position = row.choose(row.compare(arith::CmpIPredicate::slt, place, row.size), position,
-                              nest.constant(0));
-      row.store(nest.variable(place), position);
+      row.store(nest.variable(place), row.apply<arith::AndIOp>(number, 0xffffffff));
       return Carried();
     });
   }

@@ -95,4 +95,9 @@ Value SortRow::keysAt(const LinearExpr &i) {
   return keyOf(LLVM::BitcastOp::create(b, nest.location, vector, bits));
 }
 
-void SortRow::store(const LinearExpr &i, Value position) { result.store(nest, at(i), position); }
+void SortRow::store(const LinearExpr &i, Value position) {
+  if (mayLack)
+    position =
+        choose(compare(arith::CmpIPredicate::slt, nest.index(i), size), position, nest.constant(0));
+  result.store(nest, at(i), position);
+}

@@ -47,13 +47,12 @@ public:
   /// The keys of a vector of elements from `i` on; only if the row's elements are adjacent.
   mlir::Value keysAt(const tile::LinearExpr &i);
   bool isAdjacent() const;
-  /// Stores a position (i64) at place `i` of the result.
+  /// Stores a position (i64) at place `i` of the result; 0 if the run has no more than `i`
+  /// elements.
   void store(const tile::LinearExpr &i, mlir::Value position);
 
   const SortPlan plan;
   mlir::Value size, count; ///< of this run
-  /// Whether a run may have fewer elements than wanted positions: those behind are 0.
-  bool mayLack;
   mlir::Type keyType;
   mlir::Value scratch;
 
@@ -61,6 +60,7 @@ private:
   tile::Point at(const tile::LinearExpr &i) const;
   mlir::Value keyOf(mlir::Value bits);
 
+  bool mayLack; ///< whether a run may have fewer elements than wanted positions
   mlir::Type element;
   const tile::Memory &operand, &result;
   std::vector<tile::LinearExpr> row;

@@ -87,3 +87,8 @@ SmallVector<int64_t> gradc::elementDims(int64_t rank, int64_t dim) {
   dims[dim] = -1;
   return dims;
 }
+
+Expr gradc::gatherAlong(Expr x, int64_t dim, Value indices) {
+  return x.with(x.getBuilder().createOrFold<GatherOp>(
+      x.getLoc(), x.get(), indices, elementDims(x.type().getRank(), dim), ArrayRef<int64_t>{dim}));
+}

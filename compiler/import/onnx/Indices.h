@@ -59,6 +59,8 @@ mlir::grad::Expr all(mlir::grad::Expr x, int64_t dim);
 llvm::SmallVector<int64_t> allDims(int64_t rank);
 /// The same, with an index along `dim`.
 llvm::SmallVector<int64_t> elementDims(int64_t rank, int64_t dim);
+/// x[.., indices[i], ..] along `dim`, for a list of indices in range.
+mlir::grad::Expr gatherAlong(mlir::grad::Expr x, int64_t dim, mlir::Value indices);
 
 } // namespace gradc
 

@@ -118,13 +118,6 @@ static Expr multiplyAlong(Expr x, int64_t d, Expr matrix) {
   return (after > 1 ? y.transpose({0, 2, 1}) : y).reshape(shape);
 }
 
-/// x[..., indices[i], ...] along dim `d`.
-static Expr gatherAlong(Node &n, Expr x, int64_t d, ArrayRef<int64_t> indices) {
-  Value gathered = n.builder().createOrFold<GatherOp>(
-      n.loc(), x.get(), n.constantInts(indices), elementDims(x.shape().size(), d), ArrayRef{d});
-  return x.with(gathered);
-}
-
 static size_t mostTaps(ArrayRef<Taps> all) {
   size_t most = 1;
   for (const Taps &t : all)
@@ -161,7 +154,7 @@ static Expr sumTaps(Node &n, Expr x, int64_t d, ArrayRef<Taps> all) {
       indices.push_back(has ? t[k].first : 0);
       weights.setFloat(int64_t(i), has ? t[k].second : 0);
     }
-    Expr tap = gatherAlong(n, x, d, indices).wide();
+    Expr tap = gatherAlong(x, d, n.constantInts(indices)).wide();
     tap = tap * x.with(n.constant(weights)).broadcast(tap.type(), {d});
     // A result without this tap must not depend on what is read: 0 times infinity is NaN.
     if (!haveAll)
@@ -200,7 +193,7 @@ static FailureOr<Expr> resizeDim(Node &n, const Resize &r, Expr x, int64_t d) {
     if (Value picked = pick(x, d, indices))
       return x.with(picked);
     if (!n.mayDifferentiate() || !isa<FloatType>(x.element()))
-      return gatherAlong(n, x, d, indices);
+      return gatherAlong(x, d, n.constantInts(indices));
   }
   Type element = x.element();
   bool reads = readsTaps(n, x, d, all);

@@ -87,9 +87,7 @@ static LogicalResult importCompress(Node &n) {
     return n.set(splat(n.builder(), n.loc(), x.type().clone(shape), 0));
   }
   Kept kept = keepWhere(n.expr(1), length);
-  Value found = n.builder().createOrFold<GatherOp>(n.loc(), x, kept.positions.get(),
-                                                   elementDims(x.type().getRank(), dim), dim);
-  return n.set(0, found, {dim, kept.count});
+  return n.set(0, gatherAlong(x, dim, kept.positions), {dim, kept.count});
 }
 
 void gradc::addSelectOps(OpTable &ops) {

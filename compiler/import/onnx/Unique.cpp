@@ -92,8 +92,7 @@ static LogicalResult importUnique(Node &n) {
   Value firsts = scatter(isFirst.select(place, place.splat(double(count))),
                          IotaOp::create(b, n.loc(), list, 0), ScatterReduction::replace);
   Value counts = scatter(place, splat(b, n.loc(), list, 1), ScatterReduction::add);
-  Value distinct =
-      b.createOrFold<GatherOp>(n.loc(), x, firsts, elementDims(rank, dim), ArrayRef<int64_t>{dim});
+  Value distinct = gatherAlong(x, dim, firsts);
   Value found = isFirst.cast(b.getI64Type()).sum({0});
   return success(succeeded(n.set(0, distinct, {dim, found})) &&
                  (!n.wants(1) || succeeded(n.set(1, firsts, {0, found}))) &&

@@ -82,7 +82,7 @@ TEST(Cumulative, LongSumsKeepTheirDigits) {
                    });
 }
 
-// What follows an infinity is infinite, or NaN after one of the other sign.
+// A sum that has met an infinity stays infinite, and is NaN once it meets the other infinity.
 TEST(Cumulative, Infinities) {
   KernelRunner runner(R"(exec.kernel @k(%x: tensor<2x20xf32>) attributes {
       schedule = #exec.schedule<lanes = 8, tile = [1, 20], order = [0, 1], grain = 1, cumulative>} {

@@ -132,7 +132,7 @@ TEST_F(ResampleTest, ReadsTheElementsNearResultsOfLongDims) {
 }
 
 /// Rows are cheaper to read than single elements, so that shorter lists of rows are read, too.
-/// Those that shrink come first.
+/// Dims that shrink are resized first.
 TEST_F(ResampleTest, ReadsRowsBeforeTheirElements) {
   Floats column = uneven(40), row = uneven(120), all, expected;
   for (float a : column)
