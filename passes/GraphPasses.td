@@ -33,7 +33,7 @@ def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
   let summary = "Apply identities that hold for every value, including NaN, infinities and signed zeros";
   let description = [{
     x + -0.0, x * 1, double negations, decided selects, sums of broadcasts, pads by nothing; pointwise ops move above a broadcast, where
-    they run once an element, and above a reshape that adds dims of 1; the mask of a pool's gradient moves to the maxima; a transpose moves into its matmul. What does not hold for every float stays: x + 0.0
+    they run once an element, and above a reshape that adds dims of 1; a gather moves above ops that dequantize its table; the mask of a pool's gradient moves to the maxima; a transpose moves into its matmul. What does not hold for every float stays: x + 0.0
     turns -0.0 around, and x * 0 is NaN for an infinity.
 
     ```mlir
@@ -70,6 +70,32 @@ def RaiseComposites : Pass<"gradc-raise-composites", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     %y, %m, %v = grad.normalize %x dims [1] epsilon 1.0e-05 : tensor<8x64xf32>
+    ```
+  }];
+}
+
+def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
+  let summary = "Multiply quantized tensors as bytes, and apply zero points and scales to the sums";
+  let description = [{
+    A product, or convolution, of two tensors that are written as (code - zero point) * scale, with 8-bit codes, sums products of
+    codes in 32 bits: an instruction adds four of them, and nothing is rounded. Zero points contribute sums of codes, which
+    are constants for weights. The same holds for products of integers without scales (MatMulInteger, ConvInteger). One scale
+    and zero point for the lhs; those of the rhs may differ from column to column. Codes that are unsigned or signed on
+    the wrong side are shifted by 128. Entries that ask for gradients stay as they are, as do products with sums along several dims (or
+    none: depthwise convolutions), and sums of more than 65536 products.
+
+    ```mlir
+    %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>
+    %b = grad.mul %a, %scale : tensor<8x64xf32>
+    %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+    %d = grad.mul %c, %scales : tensor<64x32xf32>
+    %y = grad.matmul %b, %d : tensor<8x64xf32>, tensor<64x32xf32>
+    ```
+    becomes
+    ```mlir
+    %s = grad.matmul %x, %w wide : tensor<8x64xui8>, tensor<64x32xi8>
+    %f = grad.cast %s : tensor<8x32xi32> -> tensor<8x32xf32>
+    %y = grad.mul %f, %products_of_scales : tensor<8x32xf32>
     ```
   }];
 }

@@ -41,19 +41,19 @@ HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr l
     return transformBack(bytes, type, layout);
   HostTensor tensor(type);
   int64_t width = elementBytes(type.getElementType()), d = layout.getDim(), w = layout.getWidth(),
-          pairs = layout.getPaired();
+          interleaved = layout.getInterleaved(), together = layout.getTogether();
   MutableArrayRef<char> out = tensor.mutableBytes();
   int64_t position = 0;
   forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
     int64_t panel = index[d] / w;
     for (auto [i, n] : llvm::enumerate(type.getShape()))
-      if (int64_t(i) == pairs)
-        panel = panel * llvm::divideCeil(n, 2) + index[i] / 2;
+      if (int64_t(i) == interleaved)
+        panel = panel * llvm::divideCeil(n, together) + index[i] / together;
       else if (int64_t(i) != d)
         panel = panel * n + index[i];
     int64_t from = panel * w + index[d] % w;
-    if (layout.isOfPairs())
-      from = 2 * from + index[pairs] % 2;
+    if (layout.isInterleaved())
+      from = together * from + index[interleaved] % together;
     std::copy_n(bytes.data() + from * width, width, out.data() + position++ * width);
   });
   return tensor;

@@ -18,26 +18,30 @@ static void printDims(AsmPrinter &printer, ArrayRef<int64_t> dims) {
   printer << ']';
 }
 
-// Nothing, ", pairs = 0" or ", winograd4x4".
-static ParseResult parsePanelKind(AsmParser &parser, PanelKind &kind, int64_t &paired) {
+// Nothing, ", pairs = 0", ", quads = 0" or ", winograd4x4".
+static ParseResult parsePanelKind(AsmParser &parser, PanelKind &kind, int64_t &interleaved) {
   kind = PanelKind::values;
-  paired = -1;
+  interleaved = -1;
   if (failed(parser.parseOptionalComma()))
     return success();
   StringRef word;
-  if (succeeded(parser.parseOptionalKeyword(&word, {"winograd2x2", "winograd4x4"}))) {
-    kind = *symbolizePanelKind(word);
+  if (failed(parser.parseKeyword(&word)))
+    return failure();
+  std::optional<PanelKind> known = symbolizePanelKind(word);
+  if (!known || *known == PanelKind::values)
+    return parser.emitError(parser.getCurrentLocation())
+           << "expected pairs, quads, winograd2x2 or winograd4x4, found " << word;
+  kind = *known;
+  if (kind != PanelKind::pairs && kind != PanelKind::quads)
     return success();
-  }
-  kind = PanelKind::pairs;
-  return failure(parser.parseKeyword("pairs") || parser.parseEqual() ||
-                 parser.parseInteger(paired));
+  return failure(parser.parseEqual() || parser.parseInteger(interleaved));
 }
-static void printPanelKind(AsmPrinter &printer, PanelKind kind, int64_t paired) {
-  if (kind == PanelKind::pairs)
-    printer << ", pairs = " << paired;
-  else if (kind != PanelKind::values)
-    printer << ", " << stringifyPanelKind(kind);
+static void printPanelKind(AsmPrinter &printer, PanelKind kind, int64_t interleaved) {
+  if (kind == PanelKind::values)
+    return;
+  printer << ", " << stringifyPanelKind(kind);
+  if (interleaved >= 0)
+    printer << " = " << interleaved;
 }
 
 // Any of ", block = [1, 2]", ", panels = [0, 8]", ", turned = <..>" and the name of an algorithm.
@@ -107,8 +111,8 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
       elements = size == 0 ? 0 : elements / size * llvm::alignTo(size, multiple);
     };
     pad(layout.getDim(), layout.getWidth());
-    if (layout.isOfPairs())
-      pad(layout.getPaired(), 2);
+    if (layout.isInterleaved())
+      pad(layout.getInterleaved(), layout.getTogether());
     if (layout.isWinograd())
       return elements / 9 * winogradSlots(layout.getWinogradOutputs()) * int64_t(sizeof(float));
   }

@@ -29,7 +29,7 @@ class Exec_Attr<string name, string mnemonic_> : AttrDef<Exec_Dialect, name> { l
 
 def Exec_PanelKindEnum : I32EnumAttr<"PanelKind", "what panels hold", [
     I32EnumAttrCase<"values", 0>, I32EnumAttrCase<"pairs", 1>, I32EnumAttrCase<"winograd2x2", 2>,
-    I32EnumAttrCase<"winograd4x4", 3>]> {
+    I32EnumAttrCase<"winograd4x4", 3>, I32EnumAttrCase<"quads", 4>]> {
   let cppNamespace = "::mlir::exec";
 }
 
@@ -44,28 +44,31 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   let summary = "a tensor cut into panels along one dim";
   let description = [{
     Physical order: [ceil(size(dim) / width)] x the other dims in order x [width], padded with zeros.
-    B operands of contractions use this layout: vector lanes run along `dim`, and each panel is contiguous. Kind `pairs`
-    interleaves neighbours along another dim, `paired`: [ceil(size(dim) / width)] x the other dims, with
-    `paired` halved and padded with zeros, x [width] x [2]. Levels with bf16 dot-product instructions
-    read B in this form. A tensor without a layout is row-major.
+    B operands of contractions use this layout: vector lanes run along `dim`, and each panel is contiguous. Kinds `pairs` and `quads`
+    interleave 2 or 4 neighbours along another dim, `interleaved`: [ceil(size(dim) / width)] x the other dims, with
+    `interleaved` divided by 2 or 4 and padded with zeros, x [width] x [2 or 4]. Dot products of 16-bit floats and of 8-bit
+    integers read B in this form: 32 bits at a time. A tensor without a layout is row-major.
 
     Kinds `winograd2x2` and `winograd4x4` store a tensor [3, 3, .., ..] of 3x3 filters g transformed for Winograd's
     F(2x2, 3x3) and F(4x4, 3x3): the 16 or 36 numbers G g G^T, in f32 whatever the tensor's type, as
     [size(dim) / width] x [16 or 36] x the other channel dim x [width]. The rows of G evaluate a polynomial of three coefficients at 0, at p and -p for each point p of 1, or of 3/4
     and 3/2, each divided by the product of its differences to the other points (at 0: by its magnitude); the last row, at
     infinity, is [0, 0, 1].
-    Examples: `#exec.panel<dim = 1, width = 16>`, `#exec.panel<dim = 1, width = 32, pairs = 0>`,
+    Examples: `#exec.panel<dim = 1, width = 16>`, `#exec.panel<dim = 1, width = 32, pairs = 0>`, `#exec.panel<dim = 1, width = 32, quads = 0>`,
     `#exec.panel<dim = 3, width = 16, winograd4x4>`
   }];
-  let parameters = (ins "int64_t":$dim, "int64_t":$width, EnumParameter<Exec_PanelKindEnum>:$kind, "int64_t":$paired);
-  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width `` custom<PanelKind>($kind, $paired) `>`";
+  let parameters = (ins "int64_t":$dim, "int64_t":$width, EnumParameter<Exec_PanelKindEnum>:$kind, "int64_t":$interleaved);
+  let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width `` custom<PanelKind>($kind, $interleaved) `>`";
   let builders = [AttrBuilder<(ins "int64_t":$dim, "int64_t":$width, CArg<"PanelKind", "PanelKind::values">:$kind),
                               "return $_get($_ctxt, dim, width, kind, -1);">,
-                  AttrBuilder<(ins "int64_t":$dim, "int64_t":$width, "PanelKind":$kind, "int64_t":$paired),
-                              "return $_get($_ctxt, dim, width, kind, paired);">];
+                  AttrBuilder<(ins "int64_t":$dim, "int64_t":$width, "PanelKind":$kind, "int64_t":$interleaved),
+                              "return $_get($_ctxt, dim, width, kind, interleaved);">];
   let skipDefaultBuilders = 1;
   let extraClassDeclaration = [{
     bool isOfPairs() const { return getKind() == PanelKind::pairs; }
+    /// The number of neighbours that are interleaved; 1 for other kinds.
+    int64_t getTogether() const { return isOfPairs() ? 2 : getKind() == PanelKind::quads ? 4 : 1; }
+    bool isInterleaved() const { return getTogether() > 1; }
     bool isWinograd() const { return getWinogradOutputs() > 0; }
     /// m of Winograd's F(m x m, 3x3); 0 for other kinds.
     int64_t getWinogradOutputs() const {

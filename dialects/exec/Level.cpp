@@ -123,6 +123,7 @@ static constexpr Level v3 = {
     .memoryBandwidth = 20e9, // estimate
     .f32Flops = 100e9,       // gradc doctor --measure: 100 to 113
     .bf16Flops = 100e9,      // as f32, which it is converted to
+    .int8Flops = 100e9,      // two multiply-adds and two additions of vectors take four steps
     .loopFlops = 10e9,       // estimate
     .specials = 4e9,         // gradc doctor --measure, beside other work
     .launch = 0.25e-6,       // a barrier of running threads: 200 to 300 ns
@@ -156,17 +157,19 @@ static constexpr Level makeV4() {
   v4.memoryBandwidth = 24e9; // a triad
   v4.f32Flops = 118e9;       // multiply-adds in registers
   v4.bf16Flops = 118e9;      // as f32, which it is converted to
-  v4.unpairedFlops = 80e9;   // the same: 45 to 97
-  v4.loopFlops = 20e9;       // a triad in the first-level cache: 119 GB/s, 12 bytes per two flops
-  v4.specials = 6e9;         // exponentials
+  v4.int8Flops = 118e9;
+  v4.unpairedFlops = 80e9; // the same: 45 to 97
+  v4.loopFlops = 20e9;     // a triad in the first-level cache: 119 GB/s, 12 bytes per two flops
+  v4.specials = 6e9;       // exponentials
   return v4;
 }
 static constexpr Level makeV4Bf16() {
   Level level = makeV4();
   level.name = "x86-64-v4+bf16";
-  level.features = "-prefer-256-bit,+avx512bf16";
+  level.features = "-prefer-256-bit,+avx512bf16,+avx512vnni";
   level.bf16Flops = 233e9; // products of pairs in registers
-  level.bf16Dots = true;
+  level.int8Flops = 466e9; // of quads
+  level.bf16Dots = level.int8Dots = true;
   return level;
 }
 // Of an Emerald Rapids core. Its vdpbf16ps is no faster than f32, and its tile registers multiply
@@ -174,7 +177,7 @@ static constexpr Level makeV4Bf16() {
 static constexpr Level makeV4Amx() {
   Level level = makeV4Bf16();
   level.name = "x86-64-v4+amx";
-  level.features = "-prefer-256-bit,+avx512bf16,+amx-tile,+amx-bf16";
+  level.features = "-prefer-256-bit,+avx512bf16,+avx512vnni,+amx-tile,+amx-bf16";
   level.bf16Flops = 1200e9; // contraction-bench; 2,900 from the first-level cache
   level.amxRows = 32;       // two blocks of 16
   return level;
@@ -198,6 +201,7 @@ static constexpr Level sm80 = {
     .memoryBandwidth = 2.0e12,
     .f32Flops = 19.5e12,
     .bf16Flops = 312e12,
+    .int8Flops = 19.5e12,  // as f32: tensor cores are not used
     .loopFlops = 4.875e12, // estimate: a quarter of the peak
     .specials = 4.875e12,  // estimate: not told apart
     .launch = 2e-6,        // estimate, in a graph
@@ -215,6 +219,7 @@ static constexpr Level makeSm90() {
   level.memoryBandwidth = 4.8e12;
   level.f32Flops = 67e12;
   level.bf16Flops = 989e12;
+  level.int8Flops = 67e12;
   level.loopFlops = 16.75e12; // estimate: a quarter of the peak
   level.specials = 16.75e12;  // estimate: not told apart
   level.gpu = &h200;
@@ -250,7 +255,7 @@ const Level *mlir::exec::nativeLevel() {
     return nullptr;
   if (!hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
     return &table[0];
-  if (!hasAll({"avx512bf16"}))
+  if (!hasAll({"avx512bf16", "avx512vnni"}))
     return &table[1];
   return hasAll({"amx-tile", "amx-bf16"}) && requestTiles() ? &table[3] : &table[2];
 }

@@ -94,6 +94,7 @@ struct Level {
   // Arithmetic.
   double f32Flops;  ///< multiply-adds, two flops each
   double bf16Flops; ///< bf16 products accumulated in f32
+  double int8Flops; ///< products of 8-bit integers summed in 32 bits
   double loopFlops; ///< operations of loops other than contractions
   double specials;  ///< exponentials and similar functions
 
@@ -105,6 +106,7 @@ struct Level {
   // CPUs only.
   double unpairedFlops = 0; ///< bf16 products whose factors are not interleaved in pairs
   bool bf16Dots = false;    ///< has an instruction that accumulates bf16 pair products in f32
+  bool int8Dots = false;    ///< has one that adds the products of four 8-bit integers to a sum
   /// Rows of the register tile of bf16 products in AMX's tile registers; 0: the level has none.
   int64_t amxRows = 0;
   /// Min input and output channels for Winograd's convolutions to beat direct loops; 0: never.

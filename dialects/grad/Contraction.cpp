@@ -7,8 +7,16 @@
 using namespace mlir;
 using namespace mlir::grad;
 
+static bool isByte(Type element) { return element.isIntOrIndex() && element.isInteger(8); }
+
 Type grad::contractedElement(Type element, bool wide) {
-  return wide ? accumulatorOf(element) : element;
+  if (!wide)
+    return element;
+  return isByte(element) ? IntegerType::get(element.getContext(), 32) : accumulatorOf(element);
+}
+
+bool grad::canMultiply(Type lhs, Type rhs, bool wide) {
+  return lhs == rhs || (wide && isByte(lhs) && isByte(rhs));
 }
 
 Value grad::contract(OpBuilder &b, Location loc, Value lhs, Value rhs, const Twine &dims,
@@ -44,7 +52,7 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   if (lhs.getDimSize(lhsK) != rhs.getDimSize(rhsK))
     return emitOptionalError(loc, "expected lhs dim ", lhsK, " (", lhs.getDimSize(lhsK),
                              ") to match rhs dim ", rhsK, " (", rhs.getDimSize(rhsK), ")");
-  if (lhs.getElementType() != rhs.getElementType())
+  if (!canMultiply(lhs.getElementType(), rhs.getElementType(), adaptor.getWide()))
     return emitOptionalError(loc, "expected lhs and rhs of one element type, found ",
                              lhs.getElementType(), " and ", rhs.getElementType());
   SmallVector<int64_t> shape(lhs.getShape().drop_back(2));
@@ -131,17 +139,24 @@ SmallVector<Value> grad::contractionLoops(OpBuilder &b, Operation *op, ValueRang
                                           ArrayRef<AffineMap> maps, int64_t parallel) {
   Location at = op->getLoc();
   RankedTensorType type = signlessType(op->getResult(0).getType());
-  Type element = getElementTypeOrSelf(operands[0].getType()), accumulator = accumulatorOf(element);
+  Type element = getElementTypeOrSelf(operands[0].getType());
+  bool isFloat = isa<FloatType>(element);
+  Type accumulator = isFloat ? accumulatorOf(element) : type.getElementType();
   SmallVector<utils::IteratorType> iterators(maps[0].getNumDims(), utils::IteratorType::reduction);
   std::fill_n(iterators.begin(), parallel, utils::IteratorType::parallel);
   Value initial = fillLoops(b, at, type.getShape(), b.getZeroAttr(accumulator));
   auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
-    Value l = args[0], r = args[1], next;
-    if (isa<FloatType>(element)) {
-      if (accumulator != element) {
-        l = arith::ExtFOp::create(nested, loc, accumulator, l);
-        r = arith::ExtFOp::create(nested, loc, accumulator, r);
-      }
+    auto widen = [&](unsigned i) -> Value {
+      if (accumulator == element)
+        return args[i];
+      if (isFloat)
+        return arith::ExtFOp::create(nested, loc, accumulator, args[i]);
+      if (getElementTypeOrSelf(op->getOperand(i)).isUnsignedInteger())
+        return arith::ExtUIOp::create(nested, loc, accumulator, args[i]);
+      return arith::ExtSIOp::create(nested, loc, accumulator, args[i]);
+    };
+    Value l = widen(0), r = widen(1), next;
+    if (isFloat) {
       Value product = arith::MulFOp::create(nested, loc, l, r);
       next = arith::AddFOp::create(nested, loc, args[2], product);
     } else {

@@ -6,6 +6,9 @@
 
 namespace mlir::grad {
 
+/// Whether a contraction takes factors of these element types: `wide` ones of bytes may differ in
+/// their signs.
+bool canMultiply(Type lhs, Type rhs, bool wide);
 /// The element type of a sum of products of `element`s; with `wide`, the accumulator type.
 Type contractedElement(Type element, bool wide);
 /// `value`, which multiplies or replaces a factor of `contraction`, in the factors' type.

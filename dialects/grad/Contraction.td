@@ -10,10 +10,11 @@ def Grad_MatmulOp : Grad_Op<"matmul", [InferTypeOpAdaptor,
   let description = [{
     result[b..., m, n] = sum over k of lhs[b..., m, k] rhs[b..., k, n]; with `transpose_lhs` the
     lhs is [b..., k, m], with `transpose_rhs` the rhs is [b..., n, k]. Accumulates in f32 (f64 for f64). With `wide` a product of
-    16-bit factors returns the unrounded f32 sum; its gradients round their factors for storage.
+    16-bit factors returns the unrounded f32 sum; its gradients round their factors for storage. With `wide` a product of 8-bit
+    integers returns their sum in 32 bits, wrapped.
 
     C1: both sides have rank >= 2, the same rank and the same batch dims.
-    C2: the k dims agree. C3: the element types agree.
+    C2: the k dims agree. C3: the element types agree, but for signs of 8-bit integers with `wide`.
 
     Example: `%y = grad.matmul %x, %w transpose_rhs : tensor<32x64xf32>, tensor<128x64xf32>`
   }];

@@ -121,7 +121,7 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   if (rhs.getShape().take_front(spatial) != window.getSize())
     return emitOptionalError(loc, "expected the rhs' spatial dims to be the window's size ",
                              formatDims(window.getSize()), ", found ", rhs);
-  if (lhs.getElementType() != rhs.getElementType())
+  if (!canMultiply(lhs.getElementType(), rhs.getElementType(), adaptor.getWide()))
     return emitOptionalError(loc, "expected lhs and rhs of one element type, found ",
                              lhs.getElementType(), " and ", rhs.getElementType());
   SmallVector<int64_t> shape;

@@ -18,7 +18,7 @@ def Grad_ConvolutionOp : Grad_Op<"convolution", [InferTypeOpAdaptor,
 
     C1: `dims` is `LHS,RHS->RESULT`, lower-case letters, distinct within each, and every letter is in two or all three of them.
     C2: ranks are spatial rank + number of letters. C3: sizes of one letter agree. C4: the rhs' spatial dims are the window's size.
-    C5: the element types agree. C6: at least one window fits in every dim.
+    C5: the element types agree as in `grad.matmul`. C6: at least one window fits in every dim.
 
     Example: `%y = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> :
     tensor<32x32x64x3xf32>, tensor<3x3x3x16xf32>`

@@ -80,6 +80,15 @@ static bool dependsOnRows(Operation *op) {
                       reduction.getReducedDims());
 }
 
+/// Whether the op widens many codes of 8 bits: quantized weights stay so, because products read
+/// them as they are.
+static bool widensCodes(Operation *op) {
+  constexpr int64_t few = 256;
+  auto cast = dyn_cast<grad::CastOp>(op);
+  return cast && cast.getType().getNumElements() > few &&
+         cast.getOperand().getType().getElementType().isInteger(8);
+}
+
 LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
                                      SmallVectorImpl<OpFoldResult> &results) {
   if (operands.empty() || !llvm::all_of(operands, [](Attribute a) {
@@ -92,7 +101,7 @@ LogicalResult grad::foldByEvaluation(Operation *op, ArrayRef<Attribute> operands
   });
   if (splats && op->hasTrait<grad::Pointwise>())
     return foldSplats(op, operands, results);
-  if (splats && dependsOnRows(op))
+  if ((splats && dependsOnRows(op)) || widensCodes(op))
     return failure();
   auto type = cast<ShapedType>(op->getResult(0).getType());
   // Moving the elements of a splat gives the same splat, regardless of the result's size.

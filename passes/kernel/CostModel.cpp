@@ -30,10 +30,12 @@ Cost CostModel::kernel(exec::KernelOp kernel) const {
   if (contraction && level.isCuda()) {
     cost.arithmetic = flops / (level.f32Flops * level.gpu->generatedShare);
   } else if (contraction) {
-    bool isBf16 = getElementTypeOrSelf(contraction->getOperand(1).getType()).isBF16();
+    Type factor = getElementTypeOrSelf(contraction->getOperand(1).getType());
     double bf16Flops =
         level.amxRows && !kernel.readsPairs() ? level.unpairedFlops : level.bf16Flops;
-    cost.arithmetic = flops / (isBf16 ? bf16Flops : level.f32Flops);
+    cost.arithmetic = flops / (factor.isBF16()       ? bf16Flops
+                               : factor.isInteger(8) ? level.int8Flops
+                                                     : level.f32Flops);
   } else {
     cost.arithmetic = flops / level.loopFlops;
   }

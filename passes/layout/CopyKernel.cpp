@@ -40,9 +40,10 @@ exec::KernelOp gradc::createMirrorKernel(RankedTensorType type, exec::PanelAttr 
     return createCopyKernel(type, from, mirror);
   SmallVector<int64_t> order = otherDims(type.getRank(), {panel.getDim()});
   order.push_back(panel.getDim());
-  int64_t paired = panel.isOfPairs() ? llvm::find(order, panel.getPaired()) - order.begin() : -1;
+  int64_t interleaved =
+      panel.isInterleaved() ? llvm::find(order, panel.getInterleaved()) - order.begin() : -1;
   mirror.layout = exec::PanelAttr::get(type.getContext(), type.getRank() - 1, panel.getWidth(),
-                                       panel.getKind(), paired);
+                                       panel.getKind(), interleaved);
   return createCopyKernel(type, from, mirror, order);
 }
 

@@ -46,6 +46,13 @@ static bool hasRoomForPairs(const exec::Level &level) {
   return level.bf16Dots || level.tileRows * level.tileVectors + halves <= level.vectorRegisters;
 }
 
+/// Whether the factors are unsigned and signed bytes, as instructions multiply them.
+static bool multipliesBytes(ContractionOpInterface op) {
+  Type lhs = getElementTypeOrSelf(op->getOperand(0).getType()),
+       rhs = getElementTypeOrSelf(op->getOperand(1).getType());
+  return lhs.isUnsignedInteger(8) && rhs.isSignlessInteger(8);
+}
+
 /// The two matrix dims of a factor: the summed dim, and the other one. None for other factors, and
 /// if the level reads no pairs. A convolution sums pairs of channels for every tap, and the
 /// gradient of its filter pairs of pictures for every position.
@@ -56,11 +63,12 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
                                       const exec::Level &level) {
   ContractionLetters letters = op.getLetters();
   StringRef own = i == 0 ? letters.lhs : letters.rhs;
-  if (!hasRoomForPairs(level) || own.size() < 2 ||
-      !getElementTypeOrSelf(op->getOperand(i).getType()).isBF16())
+  bool isOfBytes = multipliesBytes(op);
+  bool isOfBf16 = getElementTypeOrSelf(op->getOperand(i).getType()).isBF16();
+  if (own.size() < 2 || !(isOfBytes || (isOfBf16 && hasRoomForPairs(level))))
     return std::nullopt;
   // AMX's rows are evenly spaced, those of windows are not.
-  if (letters.window && (level.amxRows || winogradGradientOutputs(op, level)))
+  if (isOfBf16 && letters.window && (level.amxRows || winogradGradientOutputs(op, level)))
     return std::nullopt;
   std::optional<int64_t> summed, other;
   for (auto [d, letter] : llvm::enumerate(own)) {
@@ -150,24 +158,27 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
     return nullptr;
   MLIRContext *context = kernel.getContext();
   int64_t width = level.vectorBytes / 4 * level.tileVectors; // the sums are of f32
-  auto pairs = [&](DotDims dims) {
-    return PanelAttr::get(context, dims.other, width, exec::PanelKind::pairs, dims.summed);
+  bool isOfBytes = multipliesBytes(contraction);
+  auto interleaved = [&](DotDims dims) {
+    auto kind = isOfBytes ? exec::PanelKind::quads : exec::PanelKind::pairs;
+    return PanelAttr::get(context, dims.other, width, kind, dims.summed);
   };
   std::optional<DotDims> columns = dotDims(contraction, 1, level);
   BlockArgument lhs = argumentOf(contraction, 0);
   if (lhs && lhs.getArgNumber() == operand) {
-    // A lhs with the sum along its rows has pairs as it is. AMX reads it in such rows only.
+    // A lhs with the sum along its rows has words as it is. AMX reads it in such rows only.
     std::optional<DotDims> rows = dotDims(contraction, 0, level);
     bool isAcross = rows && rows->summed + 1 < cast<RankedTensorType>(lhs.getType()).getRank();
     if (!columns || !isAcross)
       return nullptr;
-    return level.amxRows ? PanelAttr::get(context, rows->summed, amxSteps) : pairs(*rows);
+    bool byAmx = level.amxRows && !isOfBytes;
+    return byAmx ? PanelAttr::get(context, rows->summed, amxSteps) : interleaved(*rows);
   }
   if (rhs.getArgNumber() != operand)
     return nullptr;
   int64_t outputs = winogradOutputs(kernel, level);
   if (columns && !outputs)
-    return pairs(*columns);
+    return interleaved(*columns);
   if (isBatched(contraction)) // stays as it is
     return nullptr;
   Type element = getElementTypeOrSelf(rhs.getType());
@@ -184,7 +195,7 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
 
 bool gradc::servesDots(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {
   PanelAttr wanted = wantedLayout(kernel, operand, level);
-  if (!wanted || wanted.isOfPairs())
+  if (!wanted || wanted.isInterleaved())
     return bool(wanted);
   BlockArgument lhs = argumentOf(contractionOf(kernel), 0);
   return lhs && lhs.getArgNumber() == operand;

@@ -99,12 +99,13 @@ private:
       double share = m == 4 ? (isGradient ? 0.55 : 0.6) : (isGradient ? 0.6 : 0.71);
       return flops * double(exec::winogradSlots(m)) / double(9 * m * m) / (core.f32Flops * share);
     }
-    bool isBf16 = getElementTypeOrSelf(op->getOperand(1).getType()).isBF16();
+    Type factor = getElementTypeOrSelf(op->getOperand(1).getType());
+    double rate = factor.isBF16() ? core.bf16Flops : factor.isInteger(8) ? core.int8Flops : peak();
     if (hasVectorsOfRows())
       flops *= shuffles(op);
     if (result.getRank() > 0 && result.getShape().back() > 0)
       flops *= padded(result) / double(result.getNumElements());
-    return flops / ((isBf16 ? core.bf16Flops : peak()) * streamShare(op) * tileShare(op));
+    return flops / (rate * streamShare(op) * tileShare(op));
   }
 
   /// For vectors along the rows, the instructions per multiply-add: a lhs with the sum along its

@@ -13,30 +13,37 @@ using exec::PanelAttr;
 
 static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
-LoopSchedule::LoopSchedule(exec::KernelOp kernel, const exec::Level &level)
-    : kernel(kernel), level(level), root(kernel.getRoot()),
-      lanes(level.vectorBytes / widestElement(kernel)), tile(root.getRank(), 1),
-      order(llvm::to_vector(llvm::seq<int64_t>(0, root.getRank()))) {}
-
-/// The layout of the root, if it is stored in panels of pairs; else null.
-PanelAttr LoopSchedule::pairsOfRoot() {
+/// Panels of quads are packed as words: of a quarter of a vector each.
+static int64_t lanesOf(exec::KernelOp kernel, const exec::Level &level) {
   PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
-  return kernel.getYielded().size() == 1 && layout && layout.isOfPairs() ? layout : nullptr;
+  constexpr int64_t wordBytes = 4;
+  bool isOfQuads = layout && layout.getKind() == exec::PanelKind::quads;
+  return level.vectorBytes / (isOfQuads ? wordBytes : widestElement(kernel));
 }
 
-/// Packs both rows of a pair, a few panels at a time, so that reads cover whole cache lines and
+LoopSchedule::LoopSchedule(exec::KernelOp kernel, const exec::Level &level)
+    : kernel(kernel), level(level), root(kernel.getRoot()), lanes(lanesOf(kernel, level)),
+      tile(root.getRank(), 1), order(llvm::to_vector(llvm::seq<int64_t>(0, root.getRank()))) {}
+
+/// The layout of the root, if it is stored in interleaved panels; else null.
+PanelAttr LoopSchedule::interleavedRoot() {
+  PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
+  return kernel.getYielded().size() == 1 && layout && layout.isInterleaved() ? layout : nullptr;
+}
+
+/// Packs all rows of a word, a few panels at a time, so that reads cover whole cache lines and
 /// there are few write streams. Transposes go through registers in squares of numbers, or of
-/// pairs if pairs run along the lanes.
-void LoopSchedule::walkPairs(PanelAttr panel) {
+/// words if words run along the lanes.
+void LoopSchedule::walkInterleaved(PanelAttr panel) {
   int64_t last = root.getRank() - 1;
-  if (panel.getPaired() == last) {
-    tile[last] = 2 * lanes;
+  if (panel.getInterleaved() == last) {
+    tile[last] = panel.getTogether() * lanes;
     tile[panel.getDim()] = lanes;
   } else if (isTransposed()) {
-    tile[last] = tile[panel.getPaired()] = lanes;
+    tile[last] = tile[panel.getInterleaved()] = lanes;
   } else {
     tile[last] = lanes * std::min(level.chains, vectors(size(last)));
-    tile[panel.getPaired()] = 2;
+    tile[panel.getInterleaved()] = panel.getTogether();
   }
   order.erase(llvm::find(order, panel.getDim()));
   order.insert(order.begin(), panel.getDim());
@@ -97,8 +104,8 @@ bool LoopSchedule::walkColumn() {
 void LoopSchedule::scheduleLoops() {
   int64_t last = root.getRank() - 1;
   int64_t rowTile = vectors(size(last));
-  if (PanelAttr panel = pairsOfRoot())
-    return walkPairs(panel);
+  if (PanelAttr panel = interleavedRoot())
+    return walkInterleaved(panel);
   if (PanelAttr panel = commonPanels())
     return walkPanels(panel);
   if (PanelAttr panel = panelsAcrossRows()) // transposed in registers, a square at a time

@@ -38,10 +38,10 @@ protected:
   llvm::SmallVector<int64_t> tile, order;
 
 private:
-  mlir::exec::PanelAttr pairsOfRoot();
+  mlir::exec::PanelAttr interleavedRoot();
   mlir::exec::PanelAttr commonPanels();
   mlir::exec::PanelAttr panelsAcrossRows();
-  void walkPairs(mlir::exec::PanelAttr panel);
+  void walkInterleaved(mlir::exec::PanelAttr panel);
   void walkPanels(mlir::exec::PanelAttr panel);
   bool walkColumn();
   bool hasReduction();

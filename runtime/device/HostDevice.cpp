@@ -72,6 +72,7 @@ constexpr HostLevel hostLevels[] = {{"x86-64-v3",
                                      [] {
                                        std::string missing;
                                        GRADC_NEEDS("avx512bf16");
+                                       GRADC_NEEDS("avx512vnni");
                                        return missing;
                                      }},
                                     {"x86-64-v4+amx", [] {

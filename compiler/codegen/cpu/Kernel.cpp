@@ -182,9 +182,9 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   }
   tiles.sumAlongLanes(gradc::laneSumChains(schedule, level));
   if (level.amxRows && kernel.readsPairs()) // their products are summed in tile registers
-    tiles.pairs.takeTileRegisters();
+    tiles.dots.takeTileRegisters();
   auto finish = [&](LogicalResult emitted) {
-    tiles.pairs.releaseTileRegisters();
+    tiles.dots.releaseTileRegisters();
     LLVM::ReturnOp::create(b, location, ValueRange());
     return failure(failed(emitted) || tiles.hasFailed());
   };

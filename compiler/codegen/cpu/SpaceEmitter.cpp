@@ -273,10 +273,10 @@ void SpaceEmitter::emitTile(ArrayRef<Output *> here) {
       storeStrided(o->memory, at, values);
 }
 
-/// Stores columns of vectors: as pairs of rows, or transposed in registers if they form a square.
+/// Stores columns of vectors: interleaved, or transposed in registers if they form a square.
 void SpaceEmitter::storeStrided(const Memory &memory, ArrayRef<Point> points,
                                 ArrayRef<Value> values) {
-  if (memory.storePairs(nest, points, values) || memory.storeTurnedPairs(nest, points, values))
+  if (memory.storeInterleaved(nest, points, values) || memory.storeTurned(nest, points, values))
     return;
   // The tile's points run along its rows; consecutive points of a column are as far apart as a row
   // has vectors, or next to each other if vectors run along another dim.

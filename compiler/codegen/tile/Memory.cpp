@@ -35,16 +35,17 @@ std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &point) con
   for (auto [coordinate, begin] : llvm::zip(p.coordinates, origin))
     coordinate += begin * -1;
   ArrayRef<int64_t> shape = type.getShape();
-  int64_t panelDim = panel ? panel.getDim() : -1, pairDim = panel ? panel.getPaired() : -1;
-  int64_t together = pairDim < 0 ? 1 : 2, stride = panel ? panel.getWidth() * together : 1;
+  int64_t panelDim = panel ? panel.getDim() : -1, wordDim = panel ? panel.getInterleaved() : -1;
+  int64_t together = panel ? panel.getTogether() : 1,
+          stride = panel ? panel.getWidth() * together : 1;
   LinearExpr sum;
   for (int64_t d = type.getRank() - 1; d >= 0; --d) {
-    if (d == pairDim) {
-      auto pair = split(nest, p.coordinates[d], 2, p.valid);
-      if (!pair)
+    if (d == wordDim) {
+      auto place = split(nest, p.coordinates[d], together, p.valid);
+      if (!place)
         return std::nullopt;
-      sum += pair->first * stride + pair->second;
-      stride *= llvm::divideCeil(shape[d], 2);
+      sum += place->first * stride + place->second;
+      stride *= llvm::divideCeil(shape[d], together);
     } else if (d != panelDim) {
       sum += p.coordinates[d] * stride;
       stride *= shape[d];
@@ -56,78 +57,6 @@ std::optional<LinearExpr> Memory::offset(LoopNest &nest, const Point &point) con
   if (!place)
     return std::nullopt;
   return sum + place->first * stride + place->second * together;
-}
-
-std::optional<LinearExpr> Memory::pairsOffset(LoopNest &nest, Point p) const {
-  if (!panel || !panel.isOfPairs())
-    return std::nullopt;
-  p.valid = nest.lanes; // the rest of the last panel is padding
-  auto at = offset(nest, p);
-  return at && at->lane == 2 ? at : std::nullopt;
-}
-
-Value Memory::loadPairs(LoopNest &nest, const Point &p) const {
-  return loadAs(nest, nest.vectorOf(nest.builder.getI32Type()),
-                address(nest, pairsOffset(nest, p)->inLane(0)),
-                grad::elementBytes(type.getElementType()));
-}
-
-std::optional<Point> Memory::otherOfPair(LoopNest &nest, const Point &p) const {
-  Point other = p;
-  if (auto first = pairsOffset(nest, p)) {
-    other.coordinates[panel.getPaired()] += LinearExpr(1);
-    auto second = pairsOffset(nest, other);
-    if (second && *second == *first + LinearExpr(1))
-      return other;
-  }
-  return std::nullopt;
-}
-
-/// The vector, with 0 in the lanes past `valid`.
-static Value padded(LoopNest &nest, Value value, int64_t valid) {
-  value = nest.splat(value);
-  if (valid == nest.lanes)
-    return value;
-  Value zero = arith::ConstantOp::create(nest.builder, nest.location,
-                                         nest.builder.getZeroAttr(value.getType()));
-  return nest.select(nest.prefixMask(valid), value, zero);
-}
-
-void Memory::storePair(LoopNest &nest, const Point &p, Value first, Value second) const {
-  Value pairs = vector::InterleaveOp::create(
-      nest.builder, nest.location, padded(nest, first, p.valid), padded(nest, second, p.valid));
-  LinearExpr at = pairsOffset(nest, p)->inLane(0);
-  LLVM::StoreOp::create(nest.builder, nest.location, pairs, address(nest, at),
-                        unsigned(alignmentOf(at)));
-}
-
-bool Memory::storePairs(LoopNest &nest, ArrayRef<Point> points, ValueRange values) const {
-  if (!pairsOffset(nest, points[0]))
-    return false;
-  std::map<Point, Value> alone;
-  for (auto [p, value] : llvm::zip(points, values))
-    alone[p] = value;
-  for (auto [p, value] : llvm::zip(points, values)) {
-    std::optional<Point> other = otherOfPair(nest, p);
-    if (!other)
-      continue;
-    LinearExpr size(type.getDimSize(panel.getPaired()));
-    if (auto second = alone.find(*other); second != alone.end()) {
-      storePair(nest, p, value, second->second);
-      alone.erase(second);
-    } else if (other->coordinates[panel.getPaired()] ==
-               size) { // the pair of the last element of an odd number
-      Value zero = arith::ConstantOp::create(nest.builder, nest.location,
-                                             nest.builder.getZeroAttr(getElementTypeOrSelf(value)));
-      storePair(nest, p, value, zero);
-    } else {
-      continue;
-    }
-    alone.erase(p);
-  }
-  for (auto [p, value] : alone)
-    store(nest, p, value);
-  return true;
 }
 
 Value Memory::loadBits(LoopNest &nest, const Point &p, unsigned count) const {
@@ -248,49 +177,6 @@ SmallVector<Value> gradc::tile::transposeRegisters(LoopNest &nest, SmallVector<V
     rows = next;
   }
   return rows;
-}
-
-bool Memory::storeTurnedPairs(LoopNest &nest, ArrayRef<Point> points, ValueRange values) const {
-  if (!panel || !panel.isOfPairs() || points[0].coordinates[panel.getPaired()].lane != 1)
-    return false;
-  auto columnOf = [&](const Point &p) { return p.coordinates[panel.getDim()]; };
-  int64_t vectors =
-      llvm::count_if(points, [&](const Point &p) { return columnOf(p) == columnOf(points[0]); });
-  int64_t columns = points.size() / vectors;
-  /// The first columns of the pair that begins at lane `l` of vector `v`.
-  auto pairAt = [&](int64_t v, int64_t l) {
-    Point p = points[v].inLane(l);
-    p.coordinates[panel.getDim()].lane = 1;
-    return p;
-  };
-  auto isPair = [&](int64_t v) { return otherOfPair(nest, pairAt(v, 0)).has_value(); };
-  if (columns > nest.lanes || !llvm::all_of(llvm::seq(vectors), isPair))
-    return false;
-
-  OpBuilder &b = nest.builder;
-  auto words = VectorType::get({nest.lanes / 2}, b.getI32Type());
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, nest.lanes));
-  for (int64_t v = 0; v < vectors; v += 2) {
-    int64_t next = std::min(v + 1, vectors - 1);
-    SmallVector<Value> rows;
-    for (int64_t c = 0; c < columns; ++c) {
-      auto wordsOf = [&](int64_t vector) -> Value {
-        Value row = padded(nest, values[c * vectors + vector], points[vector].valid);
-        return vector::BitCastOp::create(b, nest.location, words, row);
-      };
-      rows.push_back(vector::ShuffleOp::create(b, nest.location, wordsOf(v), wordsOf(next), order));
-    }
-    auto type = nest.vectorOf(b.getI32Type());
-    rows.resize(nest.lanes, arith::ConstantOp::create(b, nest.location, b.getZeroAttr(Type(type))));
-    rows = transposeRegisters(nest, rows);
-    for (int64_t vector = v; vector <= next; ++vector)
-      for (int64_t l = 0; l < points[vector].valid; l += 2) {
-        LinearExpr at = pairsOffset(nest, pairAt(vector, l))->inLane(0);
-        LLVM::StoreOp::create(b, nest.location, rows[(vector - v) * nest.lanes / 2 + l / 2],
-                              address(nest, at), unsigned(alignmentOf(at)));
-      }
-  }
-  return true;
 }
 
 std::optional<SmallVector<Value>> Memory::loadTransposed(LoopNest &nest,

@@ -47,12 +47,11 @@ public:
   int64_t elements() const { return type.getNumElements(); }
   int64_t elementBytes() const { return mlir::grad::elementBytes(type.getElementType()); }
   int64_t panelWidth() const { return panel ? panel.getWidth() : 0; }
-  /// The address of the pairs of a panel's columns at a point, which is the first of its pair;
-  /// nothing if the layout has no pairs or the lanes leave a panel.
-  std::optional<LinearExpr> pairsOffset(LoopNest &nest, Point p) const;
-  /// The 16-bit elements at the point and its neighbour along the pairs' dim, in every lane, as
-  /// i32.
-  mlir::Value loadPairs(LoopNest &nest, const Point &p) const;
+  /// Interleaved neighbours are words of 32 bits. The address of the words of a panel's columns at
+  /// a point; nothing if the layout interleaves none or the lanes leave a panel.
+  std::optional<LinearExpr> wordsOffset(LoopNest &nest, Point p) const;
+  /// The word that begins at the point, in every lane, as i32.
+  mlir::Value loadWords(LoopNest &nest, const Point &p) const;
   /// `count` adjacent elements from the point on, as one integer.
   mlir::Value loadBits(LoopNest &nest, const Point &p, unsigned count) const;
 
@@ -60,13 +59,14 @@ public:
   /// point: contiguous loads, transposed in registers. Nothing for other points.
   std::optional<llvm::SmallVector<mlir::Value>> loadTransposed(LoopNest &nest,
                                                                llvm::ArrayRef<Point> points) const;
-  /// Stores vectors along the columns of panels of pairs, with both elements of a pair in one store
-  /// if both are given. False, with nothing stored, for other layouts.
-  bool storePairs(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
-  /// Stores two vectors along the pairs for each of up to `lanes` columns: the first vectors of all
-  /// columns, then the second. False, with nothing stored, for other points and layouts.
-  bool storeTurnedPairs(LoopNest &nest, llvm::ArrayRef<Point> points,
+  /// Stores vectors along the columns of interleaved panels, with all elements of a word in one
+  /// store if all are given. False, with nothing stored, for other layouts.
+  bool storeInterleaved(LoopNest &nest, llvm::ArrayRef<Point> points,
                         mlir::ValueRange values) const;
+  /// Stores vectors along the interleaved dim, as many as a word has elements for each of up to
+  /// `lanes` columns: the first vectors of all columns, then the next ones. False, with nothing
+  /// stored, for other points and layouts.
+  bool storeTurned(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
   bool storeTransposed(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
 
 private:
@@ -81,9 +81,9 @@ private:
   mlir::Value loadAs(LoopNest &nest, mlir::Type type, mlir::Value from, int64_t alignment) const;
   mlir::Value fromStorage(LoopNest &nest, mlir::Value stored) const;
   mlir::Value toStorage(LoopNest &nest, mlir::Value value) const;
-  /// The point's neighbour along the pairs' dim, if the point is the first of its pair.
-  std::optional<Point> otherOfPair(LoopNest &nest, const Point &p) const;
-  void storePair(LoopNest &nest, const Point &p, mlir::Value first, mlir::Value second) const;
+  /// The points of the word that begins at the point; none if no word does.
+  llvm::SmallVector<Point> wordAt(LoopNest &nest, const Point &p) const;
+  void storeWords(LoopNest &nest, const Point &p, llvm::ArrayRef<mlir::Value> values) const;
   /// The offsets of the lanes' elements of point 0, if the points can be transposed.
   std::optional<llvm::SmallVector<LinearExpr>> transposable(LoopNest &nest,
                                                             llvm::ArrayRef<Point> points) const;

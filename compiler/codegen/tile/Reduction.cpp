@@ -147,7 +147,7 @@ Value TileEmitter::lastStep(linalg::GenericOp op, unsigned dim) {
 void TileEmitter::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   if (!domainOf(result, points[0]))
     return fail(op, "expected an output map of plain dims");
-  if (pairs.reduce(op, result, points))
+  if (dots.reduce(op, result, points))
     return;
   if (op == accumulation.op)
     return reduceInLanes(op, result, points);

@@ -49,7 +49,7 @@ void TileEmitter::compute(Value value, const Point &point) {
     nest.known(value, point) = loaded;
     return;
   }
-  if (pairs.load(value, point))
+  if (dots.load(value, point))
     return;
   Operation *op = value.getDefiningOp();
   assert(op && "every argument of a kernel is bound to memory");
@@ -101,7 +101,7 @@ void TileEmitter::computeGeneric(linalg::GenericOp op, OpResult result, const Po
   if (op.getNumReductionLoops() > 0) {
     reduce(op, result, point);
     if (!nest.known(result, point)) // its sum is in the memory of the tile registers
-      pairs.load(result, point);
+      dots.load(result, point);
     return;
   }
   if (isAssembly(op))

@@ -3,7 +3,7 @@
 #ifndef COMPILER_CODEGEN_TILE_TILEEMITTER_H
 #define COMPILER_CODEGEN_TILE_TILEEMITTER_H
 
-#include "compiler/codegen/tile/PairProducts.h"
+#include "compiler/codegen/tile/DotProducts.h"
 #include "compiler/codegen/tile/Prefetcher.h"
 #include "compiler/codegen/tile/Window.h"
 #include "passes/entry/Extents.h"
@@ -102,10 +102,10 @@ public:
   bool hasFailed() const { return failed; }
 
   Prefetcher prefetcher{*this};
-  PairProducts pairs{*this};
+  DotProducts dots{*this};
 
 private:
-  friend class PairProducts;
+  friend class DotProducts;
   friend class Prefetcher;
 
   void compute(mlir::Value value, const Point &point);

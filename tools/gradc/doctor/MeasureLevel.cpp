@@ -175,6 +175,7 @@ Level measureLevel(const Level &row) {
   level.memoryBandwidth = measureTriad(1, int64_t(192) << 20);
   level.f32Flops = measureFlops(wide, 1);
   level.bf16Flops = row.amxRows ? measureAmx() : row.bf16Dots ? measureBf16() : level.f32Flops;
+  level.int8Flops = row.int8Flops / row.f32Flops * level.f32Flops;
   // A triad in the first-level cache has two flops per 12 bytes.
   level.loopFlops = measureTriad(1, level.l1Bytes / 2) / 6;
   level.specials = measureSpecials(wide);

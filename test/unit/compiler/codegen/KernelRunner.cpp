@@ -80,14 +80,15 @@ namespace {
 int64_t physical(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, exec::PanelAttr panel) {
   if (!panel)
     return grad::linearize(index, shape);
-  int64_t position = index[panel.getDim()] / panel.getWidth();
+  int64_t position = index[panel.getDim()] / panel.getWidth(), together = panel.getTogether();
   for (size_t d = 0; d < shape.size(); ++d)
-    if (int64_t(d) == panel.getPaired())
-      position = position * ((shape[d] + 1) / 2) + index[d] / 2;
+    if (int64_t(d) == panel.getInterleaved())
+      position = position * llvm::divideCeil(shape[d], together) + index[d] / together;
     else if (int64_t(d) != panel.getDim())
       position = position * shape[d] + index[d];
   position = position * panel.getWidth() + index[panel.getDim()] % panel.getWidth();
-  return panel.isOfPairs() ? 2 * position + index[panel.getPaired()] % 2 : position;
+  return panel.isInterleaved() ? together * position + index[panel.getInterleaved()] % together
+                               : position;
 }
 
 /// Calls a function for each number of G g G^T with its offset, the filter's values g, and the

@@ -1,8 +1,9 @@
-// Sums of bf16 products whose rhs is stored in pairs along a summed dim.
-#ifndef COMPILER_CODEGEN_TILE_PAIRPRODUCTS_H
-#define COMPILER_CODEGEN_TILE_PAIRPRODUCTS_H
+// Sums of products of 16-bit floats or 8-bit integers whose rhs is interleaved along a summed dim.
+#ifndef COMPILER_CODEGEN_TILE_DOTPRODUCTS_H
+#define COMPILER_CODEGEN_TILE_DOTPRODUCTS_H
 
 #include "compiler/codegen/tile/Amx.h"
+#include "compiler/codegen/tile/DotFactors.h"
 #include "compiler/codegen/tile/Window.h"
 
 #include <map>
@@ -12,11 +13,11 @@ namespace gradc::tile {
 
 class TileEmitter;
 
-class PairProducts {
+class DotProducts {
 public:
-  explicit PairProducts(TileEmitter &tiles) : tiles(tiles) {}
+  explicit DotProducts(TileEmitter &tiles) : tiles(tiles) {}
 
-  /// Computes such a sum: two steps per instruction. False for other reductions.
+  /// Computes such a sum: a word of steps per instruction. False for other reductions.
   bool reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
 
   /// Between these, sums are computed in AMX's tile registers. At depth 0.
@@ -33,30 +34,31 @@ private:
   };
   /// Where the value's element, or vector, is in memory, perhaps moved by ops that do nothing else.
   std::optional<Stored> storedAt(mlir::Value value, const Point &point);
-  /// Whether the rhs' pairs are along that summed dim, lanes run along the columns, and rows belong
-  /// to the lhs alone.
-  bool arePairs(mlir::linalg::GenericOp op, mlir::OpResult result, unsigned dim,
-                llvm::ArrayRef<Point> points);
-  /// A sum: its dim of pairs, its other summed dims from the outermost on, and a tile of its
+  /// A sum: its dim of words, its other summed dims from the outermost on, and a tile of its
   /// result, each point with its place in the op's domain.
   struct Sum {
     mlir::linalg::GenericOp op;
+    DotKind kind;
+    int64_t together; ///< steps of a word
     unsigned dim;
     llvm::SmallVector<unsigned> outer;
     llvm::ArrayRef<Point> points;
     llvm::SmallVector<llvm::SmallVector<LinearExpr>> domains;
   };
+  /// Whether the rhs' words are along that summed dim, lanes run along the columns, and rows belong
+  /// to the lhs alone.
+  bool areWords(Sum &sum, mlir::OpResult result, unsigned dim);
   /// The point of the lhs, as stored, at a step of the sum.
   Point rowOf(Sum &sum, const WindowReads &windows, size_t point, const LinearExpr &step);
-  /// Adds the products of the pair that begins at `step`, or (without `both`) of its first
-  /// elements, to the sums of all points. `lhs`: where its elements are stored.
+  /// Adds the products of the first `count` steps of the word that begins at `step` to the sums of
+  /// all points. `lhs`: where its elements are stored.
   llvm::SmallVector<mlir::Value> multiply(Sum &sum, const WindowReads &windows, const Memory &lhs,
-                                          const LinearExpr &step, bool both, mlir::ValueRange sums);
-  /// The steps at `k` and (with `both`) `k + 1`.
-  using PairStep = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr k, bool both,
+                                          const LinearExpr &step, int64_t count,
+                                          mlir::ValueRange sums);
+  /// The first `count` steps of the word that begins at `k`.
+  using WordStep = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr k, int64_t count,
                                                                      mlir::ValueRange carried)>;
-  llvm::SmallVector<mlir::Value> loop(mlir::linalg::GenericOp op, unsigned dim,
-                                      mlir::ValueRange carried, PairStep step);
+  llvm::SmallVector<mlir::Value> loop(Sum &sum, mlir::ValueRange carried, WordStep step);
 
   // In tile registers.
   /// Computes the sum by blocks, for `load`. False if the tile does not consist of blocks.

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace gradc::tile;
 
 /// A register tile of a sum, as blocks. Points are numbered as in the tile.
-struct PairProducts::Blocks {
+struct DotProducts::Blocks {
   struct Rows {
     size_t first;   ///< a point of the first row
     int64_t count;  ///< up to 16
@@ -18,9 +18,9 @@ struct PairProducts::Blocks {
   int64_t pairStride;                           ///< elements of the rhs between pairs
 };
 
-void PairProducts::takeTileRegisters() { amx.emplace(tiles.nest, tiles.module); }
+void DotProducts::takeTileRegisters() { amx.emplace(tiles.nest, tiles.module); }
 
-void PairProducts::releaseTileRegisters() {
+void DotProducts::releaseTileRegisters() {
   if (amx)
     amx->release();
 }
@@ -41,7 +41,7 @@ static size_t numberOf(SmallVectorImpl<LinearExpr> &all, const LinearExpr &key) 
 }
 
 /// The place of a factor's element, or pairs, at a step of the sum.
-LinearExpr PairProducts::factorAt(Sum &sum, unsigned factor, size_t point, const LinearExpr &step) {
+LinearExpr DotProducts::factorAt(Sum &sum, unsigned factor, size_t point, const LinearExpr &step) {
   LoopNest &nest = tiles.nest;
   OpOperand &operand = sum.op->getOpOperand(factor);
   const Memory &memory = tiles.memories.find(operand.get())->second;
@@ -49,10 +49,10 @@ LinearExpr PairProducts::factorAt(Sum &sum, unsigned factor, size_t point, const
   domain[sum.dim] = step;
   Point at =
       *tiles.operandPoint(sum.op, operand, domain, factor == 0 ? 0 : sum.points[point].valid);
-  return factor == 0 ? *memory.offset(nest, at) : memory.pairsOffset(nest, at)->inLane(0);
+  return factor == 0 ? *memory.offset(nest, at) : memory.wordsOffset(nest, at)->inLane(0);
 }
 
-std::optional<PairProducts::Blocks> PairProducts::findBlocks(Sum &sum) {
+std::optional<DotProducts::Blocks> DotProducts::findBlocks(Sum &sum) {
   LoopNest &nest = tiles.nest;
   LinearExpr begin = tiles.firstStep(sum.op, sum.dim);
   bool areStored =
@@ -99,8 +99,7 @@ std::optional<PairProducts::Blocks> PairProducts::findBlocks(Sum &sum) {
 }
 
 /// Adds the products of one block of steps, at `step`, or of its first `rest` steps.
-void PairProducts::multiplyStep(Sum &sum, const Blocks &blocks, const LinearExpr &step,
-                                Value rest) {
+void DotProducts::multiplyStep(Sum &sum, const Blocks &blocks, const LinearExpr &step, Value rest) {
   auto load = [&](int64_t tile, unsigned factor, size_t point, int64_t count, int64_t stride) {
     const Memory &memory = tiles.memories.find(sum.op->getOperand(factor))->second;
     LinearExpr at = factorAt(sum, factor, point, step);
@@ -120,7 +119,7 @@ void PairProducts::multiplyStep(Sum &sum, const Blocks &blocks, const LinearExpr
 }
 
 /// Adds the products of all steps along the dim of pairs.
-void PairProducts::multiplySteps(Sum &sum, const Blocks &blocks) {
+void DotProducts::multiplySteps(Sum &sum, const Blocks &blocks) {
   LoopNest &nest = tiles.nest;
   OpBuilder &b = nest.builder;
   Location loc = nest.location;
@@ -138,7 +137,7 @@ void PairProducts::multiplySteps(Sum &sum, const Blocks &blocks) {
   nest.when(remains, [&] { multiplyStep(sum, blocks, nest.variable(to) * Amx::steps, rest); });
 }
 
-bool PairProducts::sumBlocks(Sum &sum, OpResult result) {
+bool DotProducts::sumBlocks(Sum &sum, OpResult result) {
   LoopNest &nest = tiles.nest;
   std::optional<Blocks> blocks = findBlocks(sum);
   if (!blocks)
@@ -180,7 +179,7 @@ bool PairProducts::sumBlocks(Sum &sum, OpResult result) {
   return true;
 }
 
-bool PairProducts::load(Value value, const Point &point) {
+bool DotProducts::load(Value value, const Point &point) {
   LoopNest &nest = tiles.nest;
   auto found = summed.find({value.getAsOpaquePointer(), point});
   if (found == summed.end())

@@ -1,0 +1,114 @@
+// Goes from the tensor to its codes: moved, scaled, widened, and relative to a zero point.
+#include "passes/raise/Dequantized.h"
+
+#include "dialects/grad/Control.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// What is repeated over a tensor of its shape.
+static Spread spreadOf(Value value) {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>()) {
+    ArrayRef<int64_t> dims = broadcast.getDims();
+    if (dims.size() > 1)
+      return {};
+    return {broadcast.getOperand(), dims.empty() ? std::nullopt : std::optional(dims[0])};
+  }
+  if (typeOf(value).getRank() == 0)
+    return {value, std::nullopt};
+  DenseElementsAttr splat = splatOf(value);
+  if (!splat)
+    return {};
+  OpBuilder b(value.getContext());
+  b.setInsertionPointAfterValue(value);
+  auto scalar = RankedTensorType::get({}, splat.getElementType());
+  return {ConstantOp::create(b, value.getLoc(), scalar, splat.resizeSplat(scalar)), std::nullopt};
+}
+
+/// The 8-bit codes that are widened to the value.
+static Value narrowed(Value value) {
+  auto cast = value.getDefiningOp<CastOp>();
+  if (!cast)
+    return {};
+  Value from = cast.getOperand();
+  return getElementTypeOrSelf(from).isInteger(8) ? from : Value();
+}
+
+/// code - zero point, in 32 bits.
+static std::optional<Dequantized> findShifted(Value value) {
+  if (!getElementTypeOrSelf(value).isSignlessInteger(32))
+    return std::nullopt;
+  if (Value codes = narrowed(value))
+    return Dequantized{codes, {}, {}};
+  auto difference = value.getDefiningOp<SubOp>();
+  Value codes = difference ? narrowed(difference.getLhs()) : Value();
+  Spread zero = codes ? spreadOf(difference.getRhs()) : Spread();
+  return zero ? std::optional(Dequantized{codes, zero, {}}) : std::nullopt;
+}
+
+/// (code - zero point) * scale, or without scale.
+static std::optional<Dequantized> findScaled(Value value) {
+  if (!getElementTypeOrSelf(value).isF32())
+    return findShifted(value);
+  auto product = value.getDefiningOp<MulOp>();
+  if (!product)
+    return std::nullopt;
+  for (unsigned i : {0u, 1u}) {
+    auto number = product->getOperand(i).getDefiningOp<CastOp>();
+    if (!number)
+      continue;
+    Value codes = narrowed(number);
+    std::optional<Dequantized> found =
+        codes ? Dequantized{codes, {}, {}} : findShifted(number.getOperand());
+    Spread scale = found ? spreadOf(product->getOperand(1 - i)) : Spread();
+    if (!scale)
+      continue;
+    found->scale = scale;
+    return found;
+  }
+  return std::nullopt;
+}
+
+/// The dim of `to` that holds what dim `d` of `from` holds, if a reshape leaves it alone.
+static std::optional<int64_t> keptDim(ArrayRef<int64_t> from, ArrayRef<int64_t> to, int64_t d) {
+  int64_t before = llvm::product_of(from.take_front(d)), product = 1;
+  for (auto [i, size] : llvm::enumerate(to)) {
+    if (product == before && size == from[d])
+      return int64_t(i);
+    product *= size;
+  }
+  return std::nullopt;
+}
+
+std::optional<Dequantized> gradc::findDequantized(OpBuilder &builder, Value value) {
+  SmallVector<Operation *> moves;
+  Value source = value;
+  while (isa_and_nonnull<TransposeOp, ReshapeOp>(source.getDefiningOp())) {
+    moves.push_back(source.getDefiningOp());
+    source = moves.back()->getOperand(0);
+  }
+  std::optional<Dequantized> found = findScaled(source);
+  if (!found)
+    return std::nullopt;
+  for (Operation *move : llvm::reverse(moves))
+    for (std::optional<int64_t> *dim : {&found->zero.dim, &found->scale.dim}) {
+      if (!*dim)
+        continue;
+      if (auto transpose = dyn_cast<TransposeOp>(move))
+        *dim = llvm::find(transpose.getPermutation(), **dim) - transpose.getPermutation().begin();
+      else if (!(*dim = keptDim(typeOf(move->getOperand(0)).getShape(),
+                                typeOf(move->getResult(0)).getShape(), **dim)))
+        return std::nullopt;
+    }
+  Expr codes(builder, value.getLoc(), found->codes);
+  for (Operation *move : llvm::reverse(moves))
+    if (auto transpose = dyn_cast<TransposeOp>(move))
+      codes = codes.transpose(transpose.getPermutation());
+    else
+      codes = codes.reshape(typeOf(move->getResult(0)).getShape());
+  found->codes = codes;
+  return found;
+}

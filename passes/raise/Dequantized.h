@@ -1,0 +1,30 @@
+// Tensors that are written as codes, zero points and scales: (code - zero point) * scale.
+#ifndef PASSES_RAISE_DEQUANTIZED_H
+#define PASSES_RAISE_DEQUANTIZED_H
+
+#include "dialects/grad/Build.h"
+
+namespace gradc {
+
+/// A number of each index along a dim of the tensor, or, without a dim, one for all of it.
+struct Spread {
+  mlir::Value value; ///< a vector or a scalar; null: there is none
+  std::optional<int64_t> dim;
+
+  explicit operator bool() const { return bool(value); }
+};
+
+/// What a tensor is computed from. Codes have its shape.
+struct Dequantized {
+  mlir::Value codes; ///< of 8 bits
+  Spread zero;       ///< in i32
+  Spread scale;      ///< null: the tensor has 32-bit integers, code - zero point
+};
+
+/// Recognizes such a tensor, also reshaped and transposed; the codes are moved alike, by ops built
+/// at `builder`. Nothing is built if it is none.
+std::optional<Dequantized> findDequantized(mlir::OpBuilder &builder, mlir::Value value);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,159 @@
+"""Products and convolutions of quantized tensors, compiled and evaluated: codes with and without signs, zero points, scales per channel,
+sums that are no multiple of four, and padding.
+
+    quantized.py
+"""
+import array
+import math
+import random
+
+from case import expect, path
+from bar import gradc, read_npy, write_npy
+from onnx_writer import FLOAT, INT8, INT32, UINT8, Model
+
+WAYS = [], ["--target", "cpu:x86-64-v3"], ["--one-bucket"]
+numbers = random.Random(7)
+LIMITS = {INT8: (-128, 127), UINT8: (0, 255)}
+
+
+class Quantized(Model):
+    """Names what it adds in order."""
+
+    def fresh(self):
+        return f"v{len(self.nodes) + len(self.initializers)}"
+
+    def add(self, op, *inputs, **attributes):
+        name = self.fresh()
+        return self.node(op, inputs, [name], name, **attributes)
+
+    def constant(self, kind, dims, values):
+        return self.initializer(self.fresh(), kind, dims, values)
+
+    def codes(self, kind, *dims):
+        return self.constant(kind, dims, [numbers.randint(*LIMITS[kind]) for _ in range(math.prod(dims))])
+
+    def dequantized(self, codes, kind, zero, channels=0, axis=0):
+        """Relative to `zero`; with a scale for each of `channels` along `axis`, or one for all."""
+        dims = [channels] if channels else []
+        scale = self.constant(FLOAT, dims, [numbers.uniform(0.001, 0.02) for _ in range(max(channels, 1))])
+        return self.add("DequantizeLinear", codes, scale, self.constant(kind, dims, [zero] * max(channels, 1)), axis=axis)
+
+    def quantized(self, x, kind, zero, scale=0.05):
+        """The codes of x, and what they represent."""
+        scale, zero = self.constant(FLOAT, [], [scale]), self.constant(kind, [], [zero])
+        codes = self.add("QuantizeLinear", x, scale, zero)
+        return codes, self.add("DequantizeLinear", codes, scale, zero)
+
+
+def check(name, model, dims, exact=False):
+    """Compares the output y of the input x."""
+    model.save(path(f"{name}.onnx"))
+    write_npy(path("x.npy"), array.array("f", (numbers.gauss(0, 3) for _ in range(math.prod(dims)))), dims)
+
+    def run(*more):
+        gradc("run", path(f"{name}.onnx"), "--input", f"x={path('x.npy')}", "--output-dir", path("out"), *more)
+        with open(path("out/y.npy"), "rb") as file:
+            return read_npy(file.read())[1]
+
+    expected = run("--reference")
+    size = max(abs(e) for e in expected)
+    expect(f"{name} is all zeros", size > 0)
+    for way in WAYS:
+        found = run(*way)
+        error = max(abs(e - f) for e, f in zip(expected, found)) / size
+        expect(f"{name} {way}: off by {error:.1e}", len(found) == len(expected) and error <= (0 if exact else 1e-6))
+
+
+def product(name, rows, steps, columns, lhs, rhs, zeros, transposed=False, channels=False):
+    model = Quantized(name, opset=19)
+    x = model.quantized(model.input("x", FLOAT, [rows, steps]), lhs, zeros[0])[1]
+    dims = [columns, steps] if transposed else [steps, columns]
+    w = model.dequantized(model.codes(rhs, *dims), rhs, zeros[1], columns if channels else 0, axis=0 if transposed else 1)
+    model.output(model.node("Gemm", [x, w], ["y"], "y", transB=int(transposed)), FLOAT, [rows, columns])
+    check(name, model, [rows, steps])
+
+
+def products():
+    product("whole", 16, 64, 64, UINT8, INT8, (0, 0))
+    product("odd", 13, 67, 45, UINT8, INT8, (7, 0), channels=True)
+    product("transposed", 9, 130, 70, UINT8, INT8, (128, 0), transposed=True, channels=True)
+    product("signed", 20, 33, 40, INT8, INT8, (-5, 0), channels=True)
+    product("unsigned", 17, 37, 35, UINT8, UINT8, (100, 120))
+    product("swapped", 8, 3, 20, INT8, UINT8, (3, 250), transposed=True)
+    product("row", 1, 300, 500, UINT8, INT8, (9, 4), channels=True)
+    product("few", 40, 96, 5, UINT8, INT8, (9, 0))
+    product("long", 4, 3001, 33, UINT8, INT8, (131, 0), channels=True)
+
+
+def batched():
+    """Both factors are computed: a batch of products, as in an attention."""
+    model = Quantized("batched", opset=19)
+    x = model.input("x", FLOAT, [6, 20, 24])
+    first, second = model.quantized(x, UINT8, 120)[1], model.quantized(model.add("Neg", x), UINT8, 131, 0.07)[1]
+    turned = model.add("Transpose", second, perm=[0, 2, 1])
+    model.output(model.node("MatMul", [first, turned], ["y"], "y"), FLOAT, [6, 20, 20])
+    check("batched", model, [6, 20, 24])
+
+
+def convolution(name, kinds, zeros, channels, filters, size, taps, **attributes):
+    groups = attributes.get("group", 1)
+    model = Quantized(name, opset=19)
+    x = model.quantized(model.input("x", FLOAT, [2, channels, size, size]), kinds[0], zeros[0])[1]
+    w = model.dequantized(model.codes(kinds[1], filters, channels // groups, taps, taps), kinds[1], zeros[1], filters)
+    bias = model.constant(FLOAT, [filters], [numbers.gauss(0, 1) for _ in range(filters)])
+    model.output(model.node("Conv", [x, w, bias], ["y"], "y", **attributes), FLOAT, ["N", filters, "H", "W"])
+    check(name, model, [2, channels, size, size])
+
+
+def convolutions():
+    both = UINT8, INT8
+    convolution("filter3", both, (0, 0), 16, 40, 12, 3, pads=[1, 1, 1, 1])
+    convolution("padded", both, (77, 0), 8, 33, 9, 3, pads=[1, 2, 0, 1])
+    convolution("strided", (INT8, INT8), (5, 0), 12, 32, 11, 3, pads=[1, 1, 1, 1], strides=[2, 2])
+    convolution("pictures", both, (110, 0), 3, 32, 15, 7, pads=[3, 3, 3, 3], strides=[2, 2])
+    convolution("pointwise", both, (3, 0), 18, 24, 7, 1)
+    convolution("dilated", both, (200, 0), 4, 16, 14, 3, pads=[2, 2, 2, 2], dilations=[2, 2])
+    convolution("grouped", both, (50, 0), 16, 32, 8, 3, pads=[1, 1, 1, 1], group=4)
+    convolution("depthwise", both, (50, 0), 16, 16, 8, 3, pads=[1, 1, 1, 1], group=16)
+    convolution("zeros", both, (50, 9), 16, 16, 8, 3, pads=[1, 1, 1, 1])
+    convolution("unsigned_filter", (UINT8, UINT8), (50, 128), 16, 16, 8, 3)
+
+
+def integers():
+    """Without scales: sums of 32 bits, exactly."""
+    model = Quantized("dynamic", opset=19)
+    x = model.input("x", FLOAT, [19, 50])
+    model.node("DynamicQuantizeLinear", [x], ["codes", "scale", "zero"], "quantize")
+    w, zero = model.codes(UINT8, 50, 34), model.constant(UINT8, [], [131])
+    sums = model.add("MatMulInteger", "codes", w, "zero", zero)
+    model.output(model.node("Cast", [sums], ["y"], "y", to=FLOAT), FLOAT, [19, 34])
+    check("dynamic", model, [19, 50], exact=True)
+
+    model = Quantized("linear", opset=19)
+    x = model.input("x", FLOAT, [5, 41])
+    number, codes = model.constant(FLOAT, [], [0.05]), model.constant(INT8, [], [-3])
+    first = model.add("QuantizeLinear", x, number, codes)
+    scales, zeros = model.constant(FLOAT, [30], [numbers.uniform(0.001, 0.01) for _ in range(30)]), model.constant(INT8, [30], [0] * 30)
+    out, middle = model.constant(FLOAT, [], [0.5]), model.constant(INT8, [], [4])
+    quantized = model.add("QLinearMatMul", first, number, codes, model.codes(INT8, 41, 30), scales, zeros, out, middle)
+    model.output(model.node("Cast", [quantized], ["y"], "y", to=FLOAT), FLOAT, [5, 30])
+    check("linear", model, [5, 41], exact=True)
+
+    for zero in 0, 13:
+        model = Quantized("convolution", opset=19)
+        x = model.input("x", FLOAT, [1, 6, 9, 9])
+        number, codes = model.constant(FLOAT, [], [0.05]), model.constant(UINT8, [], [zero])
+        first = model.add("QuantizeLinear", x, number, codes)
+        weight, zeros = model.codes(INT8, 24, 6, 3, 3), model.constant(INT8, [24], [0] * 24)
+        scales = model.constant(FLOAT, [24], [numbers.uniform(0.001, 0.01) for _ in range(24)])
+        bias = model.constant(INT32, [24], [numbers.randint(-500, 500) for _ in range(24)])
+        out, middle = model.constant(FLOAT, [], [0.25]), model.constant(UINT8, [], [100])
+        quantized = model.add("QLinearConv", first, number, codes, weight, scales, zeros, out, middle, bias, pads=[1, 1, 1, 1])
+        model.output(model.node("Cast", [quantized], ["y"], "y", to=FLOAT), FLOAT, [1, 24, 9, 9])
+        check(f"convolution{zero}", model, [1, 6, 9, 9], exact=True)
+
+
+products()
+batched()
+convolutions()
+integers()
