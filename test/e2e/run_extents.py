@@ -15,6 +15,8 @@ from bar import BIN, gradc, program, read_npy, write_npy
 from onnx_writer import BOOL, FLOAT, INT64, Model
 
 ROWS, COLUMNS, BOXES, CLASSES = 7, 9, 40, 3
+POINTS = 150
+PARTS = "values", "first", "inverse", "counts"
 SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
 numbers = random.Random(5)
 
@@ -49,11 +51,24 @@ def distinct():
     x = model.input("x", FLOAT, [ROWS, COLUMNS])
     mask = model.node("Cast", [model.input("mask", INT64, [COLUMNS])], ["is_kept"], "cast", to=BOOL)
     rounded = model.node("Round", [x], ["rounded"], "round")
-    model.node("Unique", [rounded], ["values", "first", "inverse", "counts"], "unique")
+    model.node("Unique", [rounded], list(PARTS), "unique")
     for name, dims in ("values", ["K"]), ("first", ["K"]), ("inverse", [ROWS * COLUMNS]), ("counts", ["K"]):
         model.output(name, FLOAT if name == "values" else INT64, dims)
     model.output(model.node("Compress", [x, mask], ["columns"], "compress", axis=1), FLOAT, [ROWS, "K"])
     model.save(path("distinct.onnx"))
+
+
+def points():
+    """Distinct numbers in order, and distinct points in order of their first positions: both are sorted."""
+    model = Model("points", opset=17)
+    x = model.input("points", FLOAT, [POINTS, 2])
+    for name, options in ("number", {}), ("point", dict(axis=0, sorted=0)):
+        model.node("Unique", [x], [f"{name}_{part}" for part in PARTS], name, **options)
+        for part in PARTS:
+            count = POINTS if name == "point" else 2 * POINTS
+            dims = [count] if part == "inverse" else ["K", 2] if (name, part) == ("point", "values") else ["K"]
+            model.output(f"{name}_{part}", FLOAT if part == "values" else INT64, dims)
+    model.save(path("points.onnx"))
 
 
 def detecting():
@@ -103,6 +118,17 @@ def check_distinct(x, mask):
     expect("columns", output("columns") == ([ROWS, len(columns)], [x[r * COLUMNS + c] for r in range(ROWS) for c in columns]))
 
 
+def check_points(x):
+    def check(name, rows, order):
+        expect(f"distinct {name}s", output(name + "_values")[1] == [n for row in order for n in row])
+        expect(f"where {name}s are first", output(name + "_first") == ([len(order)], [rows.index(row) for row in order]))
+        expect(f"places of {name}s", output(name + "_inverse") == ([len(rows)], [order.index(row) for row in rows]))
+        expect(f"counts of {name}s", output(name + "_counts") == ([len(order)], [rows.count(row) for row in order]))
+    numbers, pairs = list(zip(x)), list(zip(x[::2], x[1::2]))
+    check("number", numbers, sorted(set(numbers)))
+    check("point", pairs, list(dict.fromkeys(pairs)))
+
+
 def overlap(a, b):
     height = max(0, min(a[2], b[2]) - max(a[0], b[0]))
     width = max(0, min(a[3], b[3]) - max(a[1], b[1]))
@@ -139,13 +165,15 @@ def write(name, values, shape, kind="f"):
     return list(values)
 
 
-picking(), distinct(), detecting()
+picking(), distinct(), points(), detecting()
 for limit in (0.5, -0.25, 1e9):
     x = write("x", (numbers.gauss(0, 1.5) for _ in range(ROWS * COLUMNS)), (ROWS, COLUMNS))
     write("limit", [limit], (1,))
     on_every_device("picking", ["x", "limit"], lambda: check_picking(x, limit))
 mask = write("mask", (numbers.randrange(2) for _ in range(COLUMNS)), (COLUMNS,), "q")
 on_every_device("distinct", ["x", "mask"], lambda: check_distinct(x, mask))
+many = write("points", (numbers.randrange(-6, 6) / 2 for _ in range(2 * POINTS)), (POINTS, 2))
+on_every_device("points", ["points"], lambda: check_points(many))
 corners = [(numbers.uniform(0, 1), numbers.uniform(0, 1), numbers.uniform(0.1, 0.5), numbers.uniform(0.1, 0.5)) for _ in range(BOXES)]
 flat = write("boxes", (n for y, x, h, w in corners for n in (y, x, y + h, x + w)), (1, BOXES, 4))
 boxes = [flat[4 * i:4 * i + 4] for i in range(BOXES)]
