@@ -13,6 +13,10 @@ namespace gradc {
 #include "passes/Passes.h.inc"
 } // namespace gradc
 
+/// Units along one dim with targets of their own that are enough for the threads: with fewer, parts
+/// of one list may be more.
+static constexpr int64_t manySets = 2 * exec::manyUnits;
+
 namespace {
 
 /// Merges adjacent dims of a scatter's target: those along which an index chooses, and those that
@@ -29,10 +33,11 @@ public:
   }
 
   /// Whether there are several dims to merge. Those are all that the index depends on, if they are
-  /// outermost, and else the ones from the first to the last that an index chooses along: a kernel
-  /// adds up updates along the outermost dim, or in units along other dims.
+  /// outermost and hold no units of their own, and else the ones from the first to the last that an
+  /// index chooses along: a kernel adds up updates along the outermost dim, or in units along other
+  /// dims.
   bool isPossible(OpBuilder &b) {
-    if (isMergeable(b) && dims.front() == 0)
+    if (isMergeable(b) && dims.front() == 0 && !hasUnits())
       return true;
     while (!dims.empty() && !isChosen(dims.front()))
       dims.erase(dims.begin());
@@ -71,6 +76,23 @@ public:
 
 private:
   bool isChosen(int64_t d) { return op.getDims()[d] < 0; }
+  /// Whether a dim in front of those that an index chooses along has enough units, each with many
+  /// updates, and with sums that any CPU's caches hold. A unit reads its own indices only; of one
+  /// list of all targets, each part reads all indices.
+  bool hasUnits() {
+    auto isIndex = [&](int64_t d) { return isChosen(d); };
+    int64_t first = *llvm::find_if(dims, isIndex);
+    int64_t last = *llvm::find_if(llvm::reverse(dims), isIndex);
+    int64_t elements = init.getNumElements(), units = 1;
+    for (int64_t d = 0; d < first; ++d)
+      units = std::max(units, init.getDimSize(d));
+    if (elements == 0 || units < manySets)
+      return false;
+    int64_t targets = llvm::product_of(init.getShape().slice(first, last + 1 - first));
+    int64_t updates = op.getUpdates().getType().getNumElements() / (elements / targets);
+    int64_t bytes = elements / units * elementBytes(accumulatorOf(init.getElementType()));
+    return updates >= gradc::manyUpdates && bytes <= exec::levels().front().sharedCacheBytes();
+  }
   /// Whether there are several dims, side by side, without rows of a run: merged with others, rows
   /// of a run would be targets that all rows' updates are compared with.
   bool isMergeable(OpBuilder &b) {

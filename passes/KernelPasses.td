@@ -78,9 +78,10 @@ def FlattenIndices : Pass<"gradc-flatten-indices", "::mlir::ModuleOp"> {
         : tensor<128x128x32xf32>, tensor<8000x32xf32>, tensor<8000xi64>, tensor<8000xi64>
     ```
     becomes a scatter into `tensor<16384x32xf32>` at y * 128 + x, or at 16384, which is out of range, if y or x is. Dims that the indices
-    run along are parts of that index, too, if all of these dims are the target's outermost ones. If they are not, or if some of them may
-    hold rows, in an entry that takes any number of rows, only the dims that indices choose along are merged, and those between them, for
-    instance of two indices for each row; the kernel's units then lie along dims outside of them.
+    run along are parts of that index, too, if all of these dims are the target's outermost ones. If they are not, if one in front of those
+    that indices choose along has enough units for the threads, or if some may hold rows, in an entry that takes any number of rows, only
+    the dims that indices choose along are merged, and those between them, for instance of two indices for each row; the kernel's units
+    then lie along dims outside of them.
   }];
 }
 

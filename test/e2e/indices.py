@@ -15,6 +15,7 @@ from onnx_writer import FLOAT, INT64, Model
 
 VOCABULARY, LENGTH, WIDTH, CLASSES, BATCH = 70, 5, 19, 4, 6
 HEIGHT, UPDATES = 12, 200
+SETS, TARGETS = 20, 150
 SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
 numbers = random.Random(4)
 table = [numbers.gauss(0, 1) for _ in range(VOCABULARY * WIDTH)]
@@ -84,7 +85,7 @@ def check_lookups(*options):
 
 
 def check_updates(*options):
-    """Many updates: of rows of a plane, at two indices each, and of elements, each at its own index."""
+    """Many updates: of rows of a plane, at two indices each; of elements, each at its own index; and of elements of many sets."""
     model = Model("updates", opset=18)
     plane = model.initializer("plane", FLOAT, [HEIGHT, VOCABULARY, 3], [1.0] * (HEIGHT * VOCABULARY * 3))
     matrix = model.initializer("matrix", FLOAT, [VOCABULARY * HEIGHT, 3], [1.0] * (VOCABULARY * HEIGHT * 3))
@@ -92,6 +93,9 @@ def check_updates(*options):
     values = model.input("values", FLOAT, [UPDATES, 3])
     model.output(model.node("ScatterND", [plane, at, values], ["of_rows"], reduction="add"), FLOAT, [HEIGHT, VOCABULARY, 3])
     model.output(model.node("ScatterElements", [matrix, each, values], ["of_elements"], axis=0, reduction="add"), FLOAT, [VOCABULARY * HEIGHT, 3])
+    sets = model.initializer("sets", FLOAT, [SETS, TARGETS], [1.0] * (SETS * TARGETS))
+    of_set, more = model.input("of_set", INT64, [SETS, UPDATES]), model.input("more", FLOAT, [SETS, UPDATES])
+    model.output(model.node("ScatterElements", [sets, of_set, more], ["of_sets"], axis=1, reduction="add"), FLOAT, [SETS, TARGETS])
     model.save(path("updates.onnx"))
     rows = [(numbers.randrange(-HEIGHT, HEIGHT), numbers.choice([1, numbers.randrange(-VOCABULARY, VOCABULARY)])) for _ in range(UPDATES)]
     elements = [numbers.randrange(-VOCABULARY * HEIGHT, VOCABULARY * HEIGHT) for _ in range(UPDATES * 3)]
@@ -99,13 +103,22 @@ def check_updates(*options):
     write_npy(path("at.npy"), array.array("q", (i for pair in rows for i in pair)), (UPDATES, 2))
     write_npy(path("each.npy"), array.array("q", elements), (UPDATES, 3))
     write_npy(path("values.npy"), array.array("f", added), (UPDATES, 3))
-    gradc("run", path("updates.onnx"), *(part for name in ("at", "each", "values") for part in ("--input", f"{name}={path(name + '.npy')}")),
+    targets = [numbers.randrange(-TARGETS, TARGETS) for _ in range(SETS * UPDATES)]
+    terms = [float(numbers.randrange(-9, 9)) for _ in targets]
+    write_npy(path("of_set.npy"), array.array("q", targets), (SETS, UPDATES))
+    write_npy(path("more.npy"), array.array("f", terms), (SETS, UPDATES))
+    feeds = "at", "each", "values", "of_set", "more"
+    gradc("run", path("updates.onnx"), *(part for name in feeds for part in ("--input", f"{name}={path(name + '.npy')}")),
           "--output-dir", folder, *options)
     of_rows, of_elements = array.array("f", [1] * (HEIGHT * VOCABULARY * 3)), array.array("f", [1] * (HEIGHT * VOCABULARY * 3))
     for i, value in enumerate(added):
         y, x = rows[i // 3]
         of_rows[(y % HEIGHT * VOCABULARY + x % VOCABULARY) * 3 + i % 3] += value
         of_elements[elements[i] % (VOCABULARY * HEIGHT) * 3 + i % 3] += value
+    of_sets = array.array("f", [1] * (SETS * TARGETS))
+    for i, (target, term) in enumerate(zip(targets, terms)):
+        of_sets[i // UPDATES * TARGETS + target % TARGETS] += term
+    expect(f"updates of sets {options}", read_npy("of_sets.npy") == of_sets)
     expect(f"updates of rows {options}", read_npy("of_rows.npy") == of_rows)
     expect(f"updates of elements {options}", read_npy("of_elements.npy") == of_elements)
 

@@ -26,6 +26,42 @@ func.func @of_sets(%x: tensor<8x1024x64xf32>, %i: tensor<8x4096xi64>, %u: tensor
   return %0 : tensor<8x1024x64xf32>
 }
 
+// Of enough sets for the threads, each is a unit, which reads its own indices: rows, elements with an index each, and pixels that a
+// pool chose in each plane. Of several indices, one of each set remains.
+// CHECK-LABEL: @of_many_sets
+func.func @of_many_sets(%x: tensor<16x1024x64xf32>, %i: tensor<16x4096xi64>, %u: tensor<16x4096x64xf32>, %e: tensor<16x4096x64xi64>,
+                        %planes: tensor<2x64x12544xf32>, %pixels: tensor<2x64x3136xi64>, %v: tensor<2x64x3136xf32>)
+    -> (tensor<16x1024x64xf32>, tensor<16x1024x64xf32>, tensor<2x64x12544xf32>) {
+  // CHECK: grad.scatter %arg0[%arg1] max %arg2 dims [0, -1, 2] index_dims [0, 1]
+  %0 = grad.scatter %x[%i] max %u dims [0, -1, 2] index_dims [0, 1] : tensor<16x1024x64xf32>, tensor<16x4096x64xf32>, tensor<16x4096xi64>
+  // CHECK: grad.scatter %arg0[%arg3] add %arg2 dims [0, -1, 2] index_dims [0, 1, 2]
+  %1 = grad.scatter %x[%e] add %u dims [0, -1, 2] index_dims [0, 1, 2] : tensor<16x1024x64xf32>, tensor<16x4096x64xf32>, tensor<16x4096x64xi64>
+  // CHECK: grad.scatter %arg4[%arg5] replace %arg6 dims [0, 1, -1] index_dims [0, 1, 2]
+  %2 = grad.scatter %planes[%pixels] replace %v dims [0, 1, -1] index_dims [0, 1, 2] : tensor<2x64x12544xf32>, tensor<2x64x3136xf32>, tensor<2x64x3136xi64>
+  return %0, %1, %2 : tensor<16x1024x64xf32>, tensor<16x1024x64xf32>, tensor<2x64x12544xf32>
+}
+// CHECK-LABEL: @pairs_of_many_sets
+func.func @pairs_of_many_sets(%x: tensor<16x32x32xf32>, %i: tensor<16x500xi64>, %u: tensor<16x500xf32>) -> tensor<16x32x32xf32> {
+  // CHECK: grad.scatter %{{.*}}[%{{.*}}] add %arg2 dims [0, -1] index_dims [0, 1] : tensor<16x1024xf32>
+  %0 = grad.scatter %x[%i, %i] add %u dims [0, -1, -2] index_dims [0, 1] : tensor<16x32x32xf32>, tensor<16x500xf32>, tensor<16x500xi64>, tensor<16x500xi64>
+  return %0 : tensor<16x32x32xf32>
+}
+
+// One list of all sets: of few updates of each, of targets of one set that are too many for a cache, and if no dim has enough sets.
+// CHECK-LABEL: @of_one_list
+func.func @of_one_list(%x: tensor<128x200xf32>, %i: tensor<128x10xi64>, %u: tensor<128x10xf32>,
+                       %large: tensor<16x2000000xf32>, %j: tensor<16x500xi64>, %v: tensor<16x500xf32>,
+                       %few: tensor<8x8x200xf32>, %k: tensor<8x8x100xi64>, %w: tensor<8x8x100xf32>)
+    -> (tensor<128x200xf32>, tensor<16x2000000xf32>, tensor<8x8x200xf32>) {
+  // CHECK: grad.scatter %{{.*}}[%{{.*}}] add %arg2 dims [-1] index_dims [0, 1] : tensor<25600xf32>
+  %0 = grad.scatter %x[%i] add %u dims [0, -1] index_dims [0, 1] : tensor<128x200xf32>, tensor<128x10xf32>, tensor<128x10xi64>
+  // CHECK: grad.scatter %{{.*}}[%{{.*}}] add %arg5 dims [-1] index_dims [0, 1] : tensor<32000000xf32>
+  %1 = grad.scatter %large[%j] add %v dims [0, -1] index_dims [0, 1] : tensor<16x2000000xf32>, tensor<16x500xf32>, tensor<16x500xi64>
+  // CHECK: grad.scatter %{{.*}}[%{{.*}}] add %arg8 dims [-1] index_dims [0, 1, 2] : tensor<12800xf32>
+  %2 = grad.scatter %few[%k] add %w dims [0, 1, -1] index_dims [0, 1, 2] : tensor<8x8x200xf32>, tensor<8x8x100xf32>, tensor<8x8x100xi64>
+  return %0, %1, %2 : tensor<128x200xf32>, tensor<16x2000000xf32>, tensor<8x8x200xf32>
+}
+
 // An index for each element.
 // CHECK-LABEL: @of_elements
 func.func @of_elements(%x: tensor<500x64xf32>, %i: tensor<99x64xi64>, %u: tensor<99x64xf32>) -> tensor<500x64xf32> {
