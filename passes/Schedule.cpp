@@ -12,6 +12,7 @@
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/CumulativeKernel.h"
+#include "passes/schedule/PositionsKernel.h"
 #include "passes/schedule/RowKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
 #include "passes/schedule/SortKernel.h"
@@ -41,6 +42,8 @@ public:
       return scheduleRows(kernel, root.getRank() - 1, exec::Algorithm::suppression, lanes, level);
     if (std::optional<CumulativePlan> cumulative = CumulativePlan::of(kernel))
       return scheduleCumulative(kernel, *cumulative, lanes, level);
+    if (isPositionsKernel(kernel))
+      return schedulePositions(kernel, lanes, level);
     if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
       if (keepsTransformedFilter())

@@ -93,6 +93,23 @@ def Grad_ArgsortOp : Grad_CompositeOp<"argsort", [Grad_OwnKernel, DeclareOpInter
   let hasVerifier = 1;
 }
 
+def Grad_PositionsOp : Grad_CompositeOp<"positions", [Grad_OwnKernel], ["getFlops"]> {
+  let summary = "the coordinates of the elements that are true";
+  let description = [{
+    Column i has the coordinates of the i-th true element in row-major order, one for each dim. Columns behind the last of these are 0;
+    elements that are more than the columns are left out. A CPU kernel visits each element once; the decomposition adds up the true ones
+    before each element, and scatters.
+
+    C1: the operand has a dim. C2: the result is i64, with a row for each dim and at most as many columns as the operand has elements.
+
+    Example: `%p = grad.positions %keep : tensor<6x4xi1> -> tensor<2x24xi64>`
+  }];
+  let arguments = (ins Grad_BoolTensor:$operand);
+  let results = (outs Grad_IntTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Grad_NonMaxSuppressionOp : Grad_CompositeOp<"non_max_suppression", [Grad_OwnKernel,
     AllTypesMatch<["top", "left", "bottom", "right", "area"]>, AllTypesMatch<["candidates", "result"]>], ["getFlops", "costDependsOnIndices"]> {
   let summary = "which boxes are kept, if those that overlap a better one are dropped";

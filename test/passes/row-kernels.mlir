@@ -3,6 +3,7 @@
 // RUN: sed s/LEVEL/x86-64-v4/ %s | gradc-opt -gradc-decompose | FileCheck %s --check-prefix=PAIRS
 // PAIRS-NOT: grad.argsort
 // PAIRS-NOT: grad.non_max_suppression
+// PAIRS-NOT: grad.positions
 module attributes {exec.level = "LEVEL"} {
 
 // Of few elements, or of the widest unsigned ones, all pairs are compared.
@@ -16,7 +17,16 @@ func.func @pairs(%x: tensor<32x64xf32>, %y: tensor<256xui64>, %z: tensor<32x8xf3
   return %0, %1, %2 : tensor<32x20xi64>, tensor<256xi64>, tensor<32x2xi64>
 }
 
-// More are a kernel of their own, whose units are the rows along the sorted dim.
+// The positions of the true ones of few elements are loops.
+// CHECK-LABEL: func.func @few_flags
+// CHECK-NOT: @positions
+// CHECK: return
+func.func @few_flags(%x: tensor<3x5xi1>) -> tensor<2x15xi64> {
+  %0 = grad.positions %x : tensor<3x5xi1> -> tensor<2x15xi64>
+  return %0 : tensor<2x15xi64>
+}
+
+// An argsort of more is a kernel of its own, whose units are the rows along the sorted dim.
 // CHECK-LABEL: exec.kernel @argsort(
 // CHECK: schedule = #exec.schedule<lanes = 16, tile = [1, 1, 8], order = [0, 1, 2], grain = {{[0-9]+}}, sort>
 // CHECK-NEXT: grad.argsort %{{.*}} dim 2 descending
@@ -42,5 +52,16 @@ func.func @boxes(%t: tensor<2x100xf32>, %o: tensor<2x5x100xi64>, %c: tensor<2x5x
   %e = grad.exp %t : tensor<2x100xf32>
   %0 = grad.non_max_suppression %t, %t, %e, %e, %e order %o candidates %c threshold %x limit %n : tensor<2x100xf32>, tensor<2x5x100xi64>, tensor<2x5x100xi1>, tensor<f32>, tensor<i64>
   return %0 : tensor<2x5x100xi1>
+}
+
+// The positions of the true ones of enough elements are a kernel of one tile.
+// CHECK-LABEL: exec.kernel @positions(
+// CHECK: tile = [2, 16], order = [1, 0], grain = {{[0-9]+}}, positions>
+// CHECK-NEXT: grad.positions
+// CHECK-NEXT: exec.yield
+func.func @flags(%x: tensor<4x4xf32>, %z: tensor<4x4xf32>) -> tensor<2x16xi64> {
+  %0 = grad.compare ne %x, %z : tensor<4x4xf32>
+  %1 = grad.positions %0 : tensor<4x4xi1> -> tensor<2x16xi64>
+  return %1 : tensor<2x16xi64>
 }
 }

@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/BlockWalk.h"
 #include "compiler/codegen/cpu/Cumulative.h"
 #include "compiler/codegen/cpu/Patch.h"
+#include "compiler/codegen/cpu/Positions.h"
 #include "compiler/codegen/cpu/ScatterSums.h"
 #include "compiler/codegen/cpu/Sort.h"
 #include "compiler/codegen/cpu/SpaceEmitter.h"
@@ -55,6 +56,8 @@ LogicalResult emitOneOp(exec::KernelOp kernel, LoopNest &nest, ModuleOp module,
     return emitSuppression(kernel, nest, slices, begin, end, scratch);
   if (kernel.getScheduleAttr().isCumulative())
     return emitCumulative(kernel, nest, slices.front(), slices.back(), begin, end);
+  if (kernel.getScheduleAttr().isPositions())
+    return emitPositions(kernel, nest, slices.front(), slices.back(), begin, end);
   TileEmitter tiles(nest, module);
   if (failed(takeRows(kernel, nest, tiles, rows)))
     return failure();

@@ -7,18 +7,20 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-// An element that is not kept is an update out of range, which has no effect.
+/// The coordinates of the first `most` true elements: i64 [rank, most].
+static Expr findTrue(Expr x, int64_t most) {
+  OpBuilder &b = x.getBuilder();
+  auto type = RankedTensorType::get({x.type().getRank(), most}, b.getI64Type());
+  return x.with(b.createOrFold<PositionsOp>(x.getLoc(), type, x.get()));
+}
+
+static Value countTrue(Expr x) {
+  Expr list = x.reshape({x.type().getNumElements()});
+  return list.cast(x.getBuilder().getI64Type()).sum({0});
+}
+
 Kept gradc::keepWhere(Expr isKept, int64_t most) {
-  OpBuilder &b = isKept.getBuilder();
-  Location loc = isKept.getLoc();
-  Expr ones = isKept.cast(b.getI64Type()), place = sumBefore(ones, 0);
-  place = isKept.select(place, place.splat(double(most)));
-  auto type = RankedTensorType::get({most}, b.getI64Type());
-  Value own = IotaOp::create(b, loc, place.type(), 0);
-  Value positions =
-      b.createOrFold<ScatterOp>(loc, type, splat(b, loc, type, 0), place.get(), own,
-                                ScatterReduction::replace, elementDims(1, 0), allDims(1));
-  return {ones.with(positions), ones.sum({0})};
+  return {findTrue(isKept, most).reshape({most}), countTrue(isKept)};
 }
 
 Expr gradc::any(Expr x, int64_t dim) {
@@ -52,20 +54,10 @@ static LogicalResult importNonZero(Node &n) {
   if (elements == 0)
     return n.set(splat(n.builder(), n.loc(),
                        RankedTensorType::get({n.rank(0), 0}, n.builder().getI64Type()), 0));
-  Expr x = n.expr(0u).reshape({elements});
+  Expr x = n.expr(0u);
   if (!n.element(0).isInteger(1))
     x = x.compare(ComparePredicate::ne, x.splat(0));
-  Kept kept = keepWhere(x, elements);
-  SmallVector<Value> rows;
-  int64_t stride = elements;
-  for (int64_t size : n.shape(0)) {
-    stride /= size;
-    Expr index = (kept.positions / double(stride));
-    rows.push_back(index.apply<RemOp>(index.splat(double(size))).reshape({1, elements}));
-  }
-  Value all =
-      rows.size() == 1 ? rows.front() : n.builder().createOrFold<ConcatenateOp>(n.loc(), rows, 0);
-  return n.set(0, all, {1, kept.count});
+  return n.set(0, findTrue(x, elements), {1, countTrue(x)});
 }
 
 /// The slices along an axis, or the elements, for which the condition holds; none past the end of

@@ -22,7 +22,7 @@ const std::set<StringRef> withoutGradient = {
     // Integers, logic, comparisons
     "grad.and", "grad.or", "grad.xor", "grad.not", "grad.shift_left", "grad.shift_right",
     "grad.compare", "grad.is_finite", "grad.argmax", "grad.argsort", "grad.non_max_suppression",
-    "grad.count", "grad.iota", "grad.constant",
+    "grad.count", "grad.iota", "grad.constant", "grad.positions",
     // Rounding, and functions that are constant between steps
     "grad.floor", "grad.ceil", "grad.round", "grad.sign",
     // Bits, as a function of which a number jumps

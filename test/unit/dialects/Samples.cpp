@@ -268,6 +268,9 @@ static const std::vector<Sample> table = {
      floats},
     unary("grad.argsort %0 dim 1 : tensor<2x5xT> -> tensor<2x5xi64>", numbers),
     unary("grad.argsort %0 dim 0 descending : tensor<2x5xT> -> tensor<1x5xi64>", numbers),
+    {"grad.positions %0 : tensor<2x5xi1> -> tensor<2x10xi64>", {{"tensor<2x5xi1>"}}, {"f64"}},
+    {"grad.positions %0 : tensor<3x2x4xi1> -> tensor<3x5xi64>", {{"tensor<3x2x4xi1>"}}, {"f64"}},
+    {"grad.positions %0 : tensor<7xi1> -> tensor<1x7xi64>", {{"tensor<7xi1>"}}, {"f64"}},
     {"grad.non_max_suppression %0, %1, %2, %3, %4 order %5 candidates %6 threshold %7 limit %8 : "
      "tensor<2x6xT>, tensor<2x3x6xi64>, tensor<2x3x6xi1>, tensor<T>, tensor<i64>",
      {{"tensor<2x6xT>"},

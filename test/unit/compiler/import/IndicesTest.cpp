@@ -94,6 +94,15 @@ TEST_F(IndicesTest, SaysWhichReductionItDoesNotKnow) {
   expectFails(scatter("add", boolean), {"expected a number as operand 0 (\"x0\", bool [4])"});
 }
 
+TEST_F(IndicesTest, NonzeroElementsAreFoundByOneOp) {
+  OneNode nonzero = node("NonZero").input({2, 3}, {0, 1, 0, 2, 0, -3});
+  EXPECT_EQ(count<PositionsOp>(nonzero), 1);
+  expect(nonzero, {2, 6}, {0, 1, 1, 0, 0, 0, 1, 0, 2, 0, 0, 0});
+  OneNode compress = node("Compress").input({4}, {5, 6, 7, 8}).input({3}, {1, 0, 1}, boolean);
+  EXPECT_EQ(count<PositionsOp>(compress), 1);
+  expect(compress, {3}, {5, 7, 5});
+}
+
 TEST_F(IndicesTest, SequencesAreReversedToTheirLengths) {
   OneNode reverse = node("ReverseSequence").input({2, 3}).input({2}, {2, 0}, int64);
   reverse.set("batch_axis", int64_t(0)).set("time_axis", int64_t(1));
