@@ -92,9 +92,14 @@ int64_t gradc::scatterUnits(exec::KernelOp kernel, ArrayRef<int64_t> tile, Array
   // Even sums that only a larger cache holds take less time than a search.
   if (!seesUpdatesOfOthers)
     return bytes <= level.sharedCacheBytes() ? 1 : 0;
-  // The other half is for the updates, and for what the results are computed from.
+  // Each group reads all indices, and whether one is of its own targets is often predicted wrong,
+  // which takes longer than an update of a cache line in the shared cache. Longer rows lie in half
+  // of what a core caches; the other half is for the updates, and for what the results are computed
+  // from.
+  bool areShort = bytes <= tile[dim] * level.lineBytes;
+  int64_t most = areShort ? level.sharedCacheBytes() : level.cachedBytes() / 2;
   int64_t units = llvm::divideCeil(root.getDimSize(dim), tile[dim]);
-  return std::min(units, level.cachedBytes() / 2 / bytes);
+  return std::min<int64_t>({units, most / bytes, UINT16_MAX});
 }
 
 SmallVector<RankedTensorType> gradc::scatterSums(exec::KernelOp kernel) {

@@ -163,7 +163,8 @@ exec.kernel @element_of_each_column(%init: tensor<5x256xf32>, %at: tensor<99x256
   exec.yield %0 : tensor<5x256xf32>
 }
 
-// Many updates are read once for as many rows as fit in a quarter of the L2 cache, where they are added up.
+// Many updates are read once for as many rows as fit in a quarter of the L2 cache, where they are added up; if a row is no longer than
+// a cache line, for as many as fit in a core's part of the shared cache.
 
 // V4-LABEL: exec.kernel @many_updates(
 // V4-SAME: block = [{{[0-9]+}}], scatter>
@@ -178,6 +179,24 @@ exec.kernel @many_updates(%table: tensor<20000x16xf32>, %at: tensor<512x26xi64>,
 exec.kernel @histogram(%init: tensor<256xf32>, %at: tensor<4096xi64>, %u: tensor<4096xf32>) attributes {flops = 4096 : i64, bytes = 50176 : i64} {
   %0 = grad.scatter %init[%at] add %u dims [-1] index_dims [0] : tensor<256xf32>, tensor<4096xf32>, tensor<4096xi64>
   exec.yield %0 : tensor<256xf32>
+}
+// V4-LABEL: exec.kernel @sums_of_long_rows(
+// V4-SAME: block = [256], scatter>
+exec.kernel @sums_of_long_rows(%table: tensor<20000x64xf32>, %at: tensor<13312xi64>, %u: tensor<13312x64xf32>) attributes {flops = 851968 : i64, bytes = 13754368 : i64} {
+  %g = grad.scatter %table[%at] add %u dims [-1, 1] index_dims [0] : tensor<20000x64xf32>, tensor<13312x64xf32>, tensor<13312xi64>
+  exec.yield %g : tensor<20000x64xf32>
+}
+// V4-LABEL: exec.kernel @list(
+// V4-SAME: tile = [64], order = [0], grain = {{[0-9]+}}, block = [6250], scatter>
+exec.kernel @list(%init: tensor<400000xi64>, %at: tensor<400000xi64>, %u: tensor<400000xi64>) attributes {flops = 400000 : i64, bytes = 12800000 : i64} {
+  %0 = grad.scatter %init[%at] replace %u dims [-1] index_dims [0] : tensor<400000xi64>, tensor<400000xi64>, tensor<400000xi64>
+  exec.yield %0 : tensor<400000xi64>
+}
+// V4-LABEL: exec.kernel @longer_list(
+// V4-SAME: block = [32768], scatter>
+exec.kernel @longer_list(%init: tensor<4000000xf32>, %at: tensor<400000xi64>, %u: tensor<400000xf32>) attributes {flops = 400000 : i64, bytes = 36800000 : i64} {
+  %0 = grad.scatter %init[%at] add %u dims [-1] index_dims [0] : tensor<4000000xf32>, tensor<400000xf32>, tensor<400000xi64>
+  exec.yield %0 : tensor<4000000xf32>
 }
 // Other rows are read, too, so that no tile has all it needs in scratch memory.
 // V4-LABEL: exec.kernel @norm_of_sums(
