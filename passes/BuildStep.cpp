@@ -327,8 +327,9 @@ void StepBuilder::requireIndices() {
       continue;
     Expr largest(b, result.getLoc(), result);
     auto limit = function.getResultAttrOfType<IntegerAttr>(i, "grad.classes");
-    Expr isInside =
-        largest.compare(ComparePredicate::lt, largest.splat(2 * double(limit.getInt())));
+    // A negative limit says that the value is no index, but 0 if all is well.
+    double below = limit.getInt() < 0 ? 1 : 2 * double(limit.getInt());
+    Expr isInside = largest.compare(ComparePredicate::lt, largest.splat(below));
     Value holds = ranks ? ranks->onAll(isInside) : isInside.get();
     proceed = AndOp::create(b, result.getLoc(), proceed, holds);
   }

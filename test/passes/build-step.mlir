@@ -495,3 +495,23 @@ func.func @kinds(%x: tensor<4xf32>, %lr: tensor<f32> {grad.role = "learning_rate
   %2 = grad.reduce_mean %1 dims [0] : tensor<4xf32>
   return %2 : tensor<f32>
 }
+
+// -----
+
+// A step goes on if indices are in range; of results that are no indices, which a negative limit says, if they are 0.
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+
+// CHECK-LABEL: func.func @limits(
+// CHECK: %[[TWICE:.*]] = grad.constant dense<14> : tensor<ui64>
+// CHECK: grad.compare lt %arg1, %[[TWICE]]
+// CHECK: %[[ONE:.*]] = grad.constant dense<1> : tensor<ui64>
+// CHECK: grad.compare lt %arg2, %[[ONE]]
+func.func @limits(%x: tensor<4xf32>, %i: tensor<ui64>, %j: tensor<ui64>, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<ui64> {grad.classes = 7 : i64, grad.role = "indices"}, tensor<ui64> {grad.classes = -2 : i64, grad.role = "indices"})
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %w = grad.read @w : tensor<4xf32>
+  %0 = grad.mul %x, %w : tensor<4xf32>
+  %1 = grad.reduce_mean %0 dims [0] : tensor<4xf32>
+  return %1, %i, %j : tensor<f32>, tensor<ui64>, tensor<ui64>
+}
