@@ -78,6 +78,11 @@ private:
       for (Region &body : node.getRegions()) {
         lifetimes.enter(isa<exec::LoopOp>(node));
         follow(body);
+        // A loop reads its condition again after each iteration.
+        if (auto loop = dyn_cast<exec::LoopOp>(node))
+          if (auto condition = loop.getConditionAttr();
+              condition && condition.getSpace() == exec::Space::arena)
+            read({condition, nullptr, false}, loops);
         lifetimes.leave();
       }
     }
@@ -176,8 +181,8 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
                 std::to_string(transfer.getPeer());
     node.bytes = grad::bytesOf(transfer.getSlice().getType());
   } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
-    node.what =
-        (loop.getCountAttr() ? "loop of at most " : "loop of ") + std::to_string(loop.getTrips());
+    bool mayEndEarly = loop.getCountAttr() || loop.getConditionAttr();
+    node.what = (mayEndEarly ? "loop of at most " : "loop of ") + std::to_string(loop.getTrips());
   } else {
     node.what = "if";
   }

@@ -81,7 +81,8 @@ private:
                                transfer->number, transfer->sends, transfer->startsWithRows(),
                                names);
     } else if (auto scan = dyn_cast<grad::ScanOp>(node.op)) {
-      auto loop = exec::LoopOp::create(builder, loc, scan.getTrips(), SliceAttr(), names);
+      auto loop =
+          exec::LoopOp::create(builder, loc, scan.getTrips(), SliceAttr(), SliceAttr(), names);
       builder.createBlock(&loop.getBody());
       emit(node.body);
     } else {

@@ -47,8 +47,10 @@ SmallVector<Access> exec::accessesOf(Operation *node, SymbolTableCollection &tab
     accesses = {{transfer.getSlice(), nullptr, !transfer.getSend()}};
   } else if (auto branch = dyn_cast<IfOp>(node)) {
     accesses = {{branch.getCondition(), nullptr, false}};
-  } else if (auto loop = dyn_cast<LoopOp>(node); loop && loop.getCountAttr()) {
-    accesses = {{loop.getCountAttr(), nullptr, false}};
+  } else if (auto loop = dyn_cast<LoopOp>(node)) {
+    for (SliceAttr slice : {loop.getCountAttr(), loop.getConditionAttr()})
+      if (slice)
+        accesses.push_back({slice, nullptr, false});
   }
   return accesses;
 }
@@ -97,6 +99,10 @@ public:
     for (int64_t stride : slice.getStrides())
       if (stride % 64 != 0 || std::abs(stride) > maxIterations)
         return op->emitOpError("expected strides that are multiples of 64, found ") << slice;
+    for (auto [stride, loop] : llvm::zip_first(slice.getStrides(), loops))
+      if (stride != 0 && LoopOp(loop).getConditionAttr())
+        return op->emitOpError("expected slices that stay in a loop that a condition ends, found ")
+               << slice;
     std::optional<int64_t> limit = limitOf(slice);
     if (!limit)
       return op->emitOpError("expected a slice of a known input, output or buffer, found ")
@@ -138,17 +144,28 @@ private:
 };
 } // namespace
 
+static LogicalResult verifyCondition(Operation *node, SliceAttr condition) {
+  RankedTensorType type = condition.getType();
+  if (type.getNumElements() != 1 || !type.getElementType().isSignlessInteger(1))
+    return node->emitOpError("expected a condition of one i1, found ") << condition;
+  return success();
+}
+
 static LogicalResult verifyLoop(LoopOp loop, ArrayRef<LoopOp> around) {
   if (int64_t(around.size()) >= maxLoops)
     return loop.emitOpError("expected at most ") << maxLoops << " loops in each other";
   int64_t iterations = loop.getTrips();
   for (LoopOp outer : around)
-    if (iterations >= 0 && iterations <= maxIterations) // both below 2^31
+    if (!loop.getConditionAttr() && !outer.getConditionAttr() && iterations >= 0 &&
+        iterations <= maxIterations) // both below 2^31
       iterations *= std::max<int64_t>(outer.getTrips(), 1);
   if (int64_t(loop.getTrips()) < 0 || iterations > maxIterations)
     return loop.emitOpError("expected 0 to ")
            << maxIterations << " iterations with those of the loops around it, found "
            << int64_t(loop.getTrips());
+  if (SliceAttr condition = loop.getConditionAttr();
+      condition && failed(verifyCondition(loop, condition)))
+    return failure();
   SliceAttr count = loop.getCountAttr();
   if (!count)
     return success();
@@ -216,12 +233,7 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
-LogicalResult IfOp::verify() {
-  RankedTensorType type = getCondition().getType();
-  if (type.getNumElements() != 1 || !type.getElementType().isSignlessInteger(1))
-    return emitOpError("expected a condition of one i1, found ") << getCondition();
-  return success();
-}
+LogicalResult IfOp::verify() { return verifyCondition(*this, getCondition()); }
 
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto kernel = tables.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());

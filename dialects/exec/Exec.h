@@ -36,8 +36,8 @@ int64_t kernelUnits(KernelOp kernel);
 /// Dims of few elements may follow.
 int64_t laneDim(llvm::ArrayRef<int64_t> tile, int64_t lanes);
 
-/// The runtime's limits: nested bodies and nested loops around a node, and total iterations of
-/// nested loops.
+/// The runtime's limits: nested bodies and nested loops around a node, and iterations: of a loop,
+/// and of all nested loops together that no condition ends.
 constexpr int64_t maxDepth = 16, maxLoops = 8, maxIterations = 0x7fffffff;
 
 /// The nodes of an entry in preorder: their indices are their numbers in the artifact.

@@ -449,12 +449,15 @@ def Exec_LoopOp : Exec_Node<"loop", [NoTerminator, SingleBlock]> {
   let summary = "planned form: run a body repeatedly";
   let description = [{
     Runs `trips` iterations or, with `count`, the number that an i32 or i64 in memory holds when the loop begins. A negative
-    count means 0; a count above `trips` is a run-time error.
-    Examples: `exec.loop 4 { ... }`, `exec.loop 16 count <input 1 at 0 : tensor<i32>> { ... }`
+    count means 0; a count above `trips` is a run-time error. With `while`, a bool in memory ends the loop before the first iteration at
+    whose beginning it is false; slices do not move with the iterations of such a loop.
+    Examples: `exec.loop 4 { ... }`, `exec.loop 16 count <input 1 at 0 : tensor<i32>> { ... }`,
+    `exec.loop 1000 while <arena 0 at 64 : tensor<i1>> { ... }`
   }];
-  let arguments = (ins I64Attr:$trips, OptionalAttr<Exec_Slice>:$count, OptionalAttr<ArrayAttr>:$nodes);
+  let arguments = (ins I64Attr:$trips, OptionalAttr<Exec_Slice>:$count, OptionalAttr<Exec_Slice>:$condition,
+      OptionalAttr<ArrayAttr>:$nodes);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$trips (`count` $count^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$trips (`count` $count^)? (`while` $condition^)? attr-dict-with-keyword $body";
 }
 
 #endif

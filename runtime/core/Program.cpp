@@ -230,11 +230,16 @@ void Program::addControl(uint32_t index) {
   step.kind = isLoop ? Step::Kind::loop : Step::Kind::branch;
   step.node = artifact.string(node.node);
   step.trips = isLoop ? node.as.loop.trips : 0;
-  if (node.slices.count) {
-    step.value = uint32_t(slices.size());
-    step.valueBytes = uint32_t(artifact.elements<gradc_artifact_slice>(node.slices)[0].bytes);
-    addSlices(node);
+  auto number = uint32_t(slices.size());
+  for (const auto &slice : artifact.elements<gradc_artifact_slice>(node.slices)) {
+    if (isLoop && slice.dtype == GRADC_BOOL) {
+      step.condition = number++;
+      continue;
+    }
+    step.value = number++;
+    step.valueBytes = uint32_t(slice.bytes);
   }
+  addSlices(node);
   steps.push_back(step);
   size_t moving = movingSlices.size();
   uint32_t otherwise = isLoop ? node.end : node.as.branch.otherwise;

@@ -14,6 +14,7 @@ namespace {
 struct Loops {
   int64_t trips[GRADC_MAX_LOOPS];
   unsigned count = 0;
+  int64_t iterations = 1; ///< of all of them together that no condition ends
 };
 
 int64_t piecesOf(const gradc_artifact_cut &cut) {
@@ -224,22 +225,27 @@ bool ScheduleChecker::checkLoop(uint32_t index, const Loops &loops, unsigned dep
   Slices slices;
   if (!checkSlices(node, loops, "a loop", slices))
     return false;
-  if (slices.size() > 1 || node.operands != slices.size())
-    return view.failCount("operands of a loop at most", 1, slices.size());
-  for (const gradc_artifact_slice &count : slices)
+  bool isConditional = !slices.empty() && slices.back().dtype == GRADC_BOOL;
+  Slices counts = slices.first(slices.size() - isConditional);
+  if (counts.size() > 1 || node.operands != slices.size())
+    return view.failCount("operands of a loop at most", 1 + isConditional, slices.size());
+  if (isConditional && slices.back().bytes != 1)
+    return view.fail("expected the condition of a loop to be one bool");
+  for (const gradc_artifact_slice &count : counts)
     if ((count.dtype != GRADC_I32 && count.dtype != GRADC_I64) ||
         count.bytes != findDataType(count.dtype)->bytes)
       return view.fail("expected the count of a loop to be one i32 or i64");
   if (loops.count == GRADC_MAX_LOOPS)
     return view.failCount("loops in each other at most", GRADC_MAX_LOOPS, loops.count + 1);
   int64_t iterations = node.as.loop.trips;
-  for (unsigned i = 0; i < loops.count; ++i)
-    if (__builtin_mul_overflow(iterations, std::max<int64_t>(loops.trips[i], 1), &iterations))
-      iterations = INT64_MAX;
+  if (!isConditional && __builtin_mul_overflow(iterations, loops.iterations, &iterations))
+    iterations = INT64_MAX;
   if (node.as.loop.trips < 0 || iterations > GRADC_MAX_ITERATIONS)
     return view.fail("a loop of ", node.as.loop.trips, " iterations, in all ", iterations);
   Loops inner = loops;
   inner.trips[inner.count++] = node.as.loop.trips;
+  if (!isConditional)
+    inner.iterations = std::max<int64_t>(iterations, 1);
   return checkBody(index + 1, node.end, inner, depth + 1);
 }
 

@@ -81,9 +81,10 @@ struct Step {
   uint32_t otherwise = 0;              ///< branch: the first step of the else body
   std::span<const Launch> launches;    ///< launches of the step and its bodies
   std::span<const MovingSlice> moving; ///< loop: moving slices of its body
-  int64_t trips = 0;                   ///< loop: iterations, or the max if `value` has a count
+  int64_t trips = 0;                   ///< loop: iterations, or the max if it reads a number
   uint32_t value = GRADC_NONE;         ///< slice of a branch's condition or of a loop's count
   uint32_t valueBytes = 0;             ///< size of that value: 1, 4 or 8
+  uint32_t condition = GRADC_NONE;     ///< loop: slice of the bool that each iteration requires
   std::string_view node;               ///< source node
 };
 
@@ -124,7 +125,7 @@ public:
   template <typename Read, typename Iterate> const Step *next(Read &&read, Iterate &&iterate) {
     while (status_.ok()) {
       if (depth && at == frames[depth - 1].end) {
-        leaveBody(iterate);
+        leaveBody(read, iterate);
         continue;
       }
       if (at == schedule.steps.size())
@@ -140,7 +141,7 @@ public:
       if (step.kind == Step::Kind::branch)
         enter({at, value ? step.otherwise : step.end, 0, 1}, value ? at + 1 : step.otherwise);
       else
-        enterLoop(step, value, iterate);
+        enterLoop(step, value, read, iterate);
     }
     return nullptr;
   }
@@ -192,10 +193,11 @@ private:
     frames[depth++] = frame;
     at = begin;
   }
-  template <typename Iterate> void enterLoop(const Step &step, int64_t trips, Iterate &&iterate) {
+  template <typename Read, typename Iterate>
+  void enterLoop(const Step &step, int64_t trips, Read &&read, Iterate &&iterate) {
     if (trips > step.trips)
       return fail(tooManyIterations(step, trips));
-    if (trips <= 0) {
+    if (trips <= 0 || !goesOn(step, read)) {
       at = step.end;
       return;
     }
@@ -203,10 +205,10 @@ private:
     iterate(step);
     moveSlices(step);
   }
-  template <typename Iterate> void leaveBody(Iterate &&iterate) {
+  template <typename Read, typename Iterate> void leaveBody(Read &&read, Iterate &&iterate) {
     Frame &frame = frames[depth - 1];
     const Step &step = schedule.steps[frame.step];
-    if (++frame.iteration == frame.trips) {
+    if (++frame.iteration == frame.trips || !goesOn(step, read)) {
       at = step.end;
       --depth;
       return;
@@ -214,6 +216,10 @@ private:
     at = frame.step + 1;
     iterate(step);
     moveSlices(step);
+  }
+  /// Whether another iteration of the loop may begin.
+  template <typename Read> bool goesOn(const Step &loop, Read &&read) {
+    return loop.condition == GRADC_NONE || read(slices()[loop.condition], /*bytes=*/1) != 0;
   }
   void moveSlices(const Step &loop) {
     for (const MovingSlice &slice : loop.moving)

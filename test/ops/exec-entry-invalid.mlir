@@ -151,5 +151,33 @@ exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}]
 
 // -----
 
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected a condition of one i1, found #exec.slice<input 1 at 0 : tensor<i32>>}}
+  exec.loop 3 while <input 1 at 0 : tensor<i32>> {}
+}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected a slice within 128 bytes}}
+  exec.loop 3 while <arena 0 at 128 : tensor<i1>> {}
+}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] { exec.loop 3 while <arena 0 at 0 : tensor<i1>> {
+  // expected-error @+1 {{expected slices that stay in a loop that a condition ends, found #exec.slice<input 0 at 0 by [64] : tensor<16xf32>>}}
+  exec.copy <input 0 at 0 by [64] : tensor<16xf32>> -> <output 0 at 0 : tensor<16xf32>> }
+}
+
+// -----
+
+exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}] outputs [{type = tensor<16xf32>}] {
+  // expected-error @+1 {{expected 0 to 2147483647 iterations with those of the loops around it, found 2147483648}}
+  exec.loop 2147483648 while <arena 0 at 0 : tensor<i1>> {}
+}
+
+// -----
+
 // expected-error @+1 {{expects parent op to be one of 'exec.entry, exec.if, exec.loop'}}
 exec.loop 2 {}

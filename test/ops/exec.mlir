@@ -96,6 +96,20 @@ exec.entry @tree arena 64 inputs [{name = "x", type = tensor<4x16xf32>}, {name =
   }
 }
 
+// Loops that conditions end may have the largest number of iterations in each other. One may also have a count.
+
+// CHECK-LABEL: exec.entry @ends
+// CHECK-NEXT: exec.loop 2147483647 while <arena 0 at 0 : tensor<i1>> attributes {nodes = ["loop"]} {
+// CHECK-NEXT: exec.loop 2147483647 count <input 0 at 0 : tensor<i64>> while <arena 0 at 64 : tensor<i1>> {
+// CHECK-NEXT: exec.loop 65536 {
+exec.entry @ends arena 128 inputs [{name = "n", type = tensor<i64>}] outputs [] {
+  exec.loop 2147483647 while <arena 0 at 0 : tensor<i1>> attributes {nodes = ["loop"]} {
+    exec.loop 2147483647 count <input 0 at 0 : tensor<i64>> while <arena 0 at 64 : tensor<i1>> {
+      exec.loop 65536 {}
+    }
+  }
+}
+
 // CHECK-LABEL: exec.entry @sums
 // CHECK-NEXT: exec.collective sum [#exec.slice<arena 0 at 0 : tensor<4xf32>>, #exec.slice<output 0 at 0 : tensor<16xf32>>] bf16 {nodes = ["fc1"]}
 // CHECK-NEXT: exec.collective sum [#exec.slice<arena 0 at 64 : tensor<f64>>]

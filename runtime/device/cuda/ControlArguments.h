@@ -32,12 +32,14 @@ struct LoopArguments {
   int64_t *offsets; ///< of all slices of the schedule, in bytes
   const MovingOffset *moving;
   int64_t movingCount;
-  int64_t depth;        ///< number of loops around this one
-  const void *count;    ///< the number of iterations, or null
-  const int64_t *moved; ///< the offset of `count`
-  int64_t countBytes;   ///< 4 or 8
-  int64_t maxTrips;     ///< the number of iterations if `count` is null
-  int64_t step;         ///< the loop's index in the schedule
+  int64_t depth;                 ///< number of loops around this one
+  const void *count;             ///< the number of iterations, or null
+  const int64_t *moved;          ///< the offset of `count`
+  int64_t countBytes;            ///< 4 or 8
+  int64_t maxTrips;              ///< the number of iterations if `count` is null
+  int64_t step;                  ///< the loop's index in the schedule
+  const void *condition;         ///< the bool that each iteration requires, or null
+  const int64_t *conditionMoved; ///< the offset of `condition`
 };
 
 struct BranchArguments {

@@ -33,6 +33,11 @@ GRADC_DEVICE void moveSlices(const LoopArguments &a, int64_t iteration) {
   }
 }
 
+/// Whether the loop's condition lets another iteration begin.
+GRADC_DEVICE bool goesOn(const LoopArguments &a) {
+  return !a.condition || at(static_cast<const unsigned char *>(a.condition), a.conditionMoved) != 0;
+}
+
 } // namespace
 
 /// Before a WHILE node.
@@ -51,7 +56,7 @@ GRADC_KERNEL void gradc_begin_loop(LoopArguments a) {
   }
   a.block->iterations[a.depth] = 0;
   a.block->trips[a.depth] = trips;
-  cudaGraphSetConditional(a.handle, counts && trips > 0);
+  cudaGraphSetConditional(a.handle, counts && trips > 0 && goesOn(a));
 }
 
 /// The end of a WHILE node's body.
@@ -62,8 +67,8 @@ GRADC_KERNEL void gradc_next_iteration(LoopArguments a) {
   if (threadNumber() != 0)
     return;
   a.block->iterations[a.depth] = iteration;
-  cudaGraphSetConditional(a.handle,
-                          iteration < a.block->trips[a.depth] && a.block->failedStep == 0);
+  cudaGraphSetConditional(a.handle, iteration < a.block->trips[a.depth] &&
+                                        a.block->failedStep == 0 && goesOn(a));
 }
 
 /// Before the IF nodes of a branch.

@@ -156,6 +156,10 @@ LoopArguments ScheduleGraphBuilder::argumentsOf(uint32_t at, uint64_t handle,
   arguments.countBytes = loop.valueBytes;
   arguments.maxTrips = loop.trips;
   arguments.step = at;
+  if (loop.condition != GRADC_NONE) {
+    arguments.condition = schedule.slices[loop.condition];
+    arguments.conditionMoved = offsets + loop.condition;
+  }
   return arguments;
 }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 21u
+#define GRADC_ARTIFACT_VERSION 22u
 #define GRADC_NONE 0xffffffffu
 
 /* The maximum number of ranks of a run, and so of the shards of a state. */
@@ -238,7 +238,7 @@ typedef enum gradc_wire { /* the type in which values travel between ranks */
 
 #define GRADC_MAX_DEPTH 16              /* nested bodies around a node */
 #define GRADC_MAX_LOOPS 8               /* nested loops around a node */
-#define GRADC_MAX_ITERATIONS 0x7fffffff /* total iterations of nested loops */
+#define GRADC_MAX_ITERATIONS 0x7fffffff /* of a loop, and of all nested loops together that no condition ends */
 
 /* A node of a schedule. A schedule is a tree in preorder: a node is followed by the nodes of its bodies. */
 typedef struct gradc_artifact_node {
@@ -247,7 +247,8 @@ typedef struct gradc_artifact_node {
   gradc_string node;  /* the node of the model */
   uint32_t operands;  /* number of slices that are read; they come first, then those that are written */
   gradc_range slices; /* gradc_artifact_slice. An if reads its condition, a bool. A loop may read its count, an i32 or
-                       * i64: a negative count means 0, and the run fails if it exceeds `trips` */
+                       * i64: a negative count means 0, and the run fails if it exceeds `trips`. It may then read a
+                       * condition, a bool: the loop ends before the first iteration at whose beginning it is false */
   union {
     struct {
       uint32_t kernel; /* index into level.kernels */
@@ -255,7 +256,7 @@ typedef struct gradc_artifact_node {
       int64_t per;     /* units per piece of the cut */
     } launch;
     struct { uint32_t otherwise; } branch; /* the first node of the else body, which ends at `end` */
-    struct { int64_t trips; } loop;        /* iterations; their maximum if the loop reads its count */
+    struct { int64_t trips; } loop;        /* iterations; their maximum if the loop reads a count or a condition */
     struct {
       uint32_t wire;     /* gradc_wire */
       uint32_t kind;     /* gradc_collective_kind */

@@ -392,7 +392,7 @@ typedef struct gradc_launch_info {
   gradc_node_kind kind;
   uint32_t end;            /* the first number after the node and its bodies */
   uint32_t otherwise;      /* of an if: the first number of the else body */
-  int64_t trips;           /* of a loop: its iterations, or their maximum if the count is computed */
+  int64_t trips;           /* of a loop: its iterations, or their maximum if it reads a count or a condition */
 } gradc_launch_info;
 
 GRADC_API gradc_status gradc_launch_describe(const gradc_session *session, uint32_t entry,

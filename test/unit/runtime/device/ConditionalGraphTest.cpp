@@ -123,6 +123,17 @@ TEST_F(ConditionalGraph, GivesTheHostsBitsWithOneWait) {
   }
 }
 
+/// Before the first iteration, after some, together with a count, and never.
+TEST_F(ConditionalGraph, ConditionsEndLoops) {
+  for (const char *order : {"order=forward", "order=reverse", "order=shuffled"}) {
+    open("ending-loops");
+    simulate(order);
+    EXPECT_GT(expectTheHostsBits("forward", 1, 2), 1);
+    for (int count : {3, 0, 1, -2, 20, 2})
+      EXPECT_EQ(expectTheHostsBits("forward", count + 5, count), 1) << order;
+  }
+}
+
 TEST_F(ConditionalGraph, OneGraphServesAllCounts) {
   open("control-flow");
   for (int count : {1, 2})
