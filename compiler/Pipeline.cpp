@@ -82,6 +82,9 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReadStored());
   pm.addPass(createBindRows());
   simplify(pm);
+  // After gradients have made the loops that they read stack their steps, and after unused results
+  // are removed.
+  pm.addPass(createEndScans());
   // After unused gradients are removed: gradients of weights are sums over steps.
   hoistFromScans(pm, options);
   pm.addPass(createMoveTransposes());

@@ -167,8 +167,8 @@ def HoistFromScans : Pass<"gradc-hoist-from-scans", "::mlir::ModuleOp"> {
        more, the loop is as fast and needs no stacks.
 
     The added stacks take at most `stack-bytes`: a loop that needs more is split into an outer loop over chunks and an inner loop over
-    the steps of a chunk. An op is moved only if every step runs it, so a run cannot fail in new ways. The loop over the parts of a
-    batch is left alone, because it exists to avoid stacks. Ops move through OverStepsOpInterface, contractions through their
+    the steps of a chunk. An op is moved only if every step runs it, so a run cannot fail in new ways. A loop that a condition may end
+    only loses invariants, and only if it has a first step. The loop over the parts of a batch is left alone, because it exists to avoid stacks. Ops move through OverStepsOpInterface, contractions through their
     letters.
 
     ```mlir
@@ -383,6 +383,41 @@ def ReadStored : Pass<"gradc-read-stored", "::mlir::ModuleOp"> {
     %u = grad.cast %t storage : tensor<4xbf16> -> tensor<4xf32>
     ```
     Later readers of %y then read %u.
+  }];
+}
+
+def EndScans : Pass<"gradc-end-scans", "::mlir::ModuleOp"> {
+  let summary = "End loops at their conditions";
+  let description = [{
+    A scan ends at a carried flag if each step is one if on the flag whose else region leaves all carried values as they are, and the flag
+    false: the steps after it would change nothing. The ops of the if's body then are those of the step, where kernels write carried values
+    in place. Scans with stacks are left alone, such as one whose steps a gradient reads.
+
+    ```mlir
+    %r:2 = grad.scan 1000 from (%go, %x) over () with () : (tensor<i1>, tensor<4xf32>) -> (tensor<i1>, tensor<4xf32>) {
+    ^bb0(%flag: tensor<i1>, %v: tensor<4xf32>):
+      %s:2 = grad.if %flag with (%v) : (tensor<4xf32>) -> (tensor<i1>, tensor<4xf32>) {
+      ^bb0(%a: tensor<4xf32>):
+        %w = grad.add %a, %a : tensor<4xf32>
+        %again = ...
+        grad.yield %again, %w : tensor<i1>, tensor<4xf32>
+      } else {
+      ^bb0(%a: tensor<4xf32>):
+        %no = grad.constant dense<false> : tensor<i1>
+        grad.yield %no, %a : tensor<i1>, tensor<4xf32>
+      }
+      grad.yield %s#0, %s#1 : tensor<i1>, tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %r:2 = grad.scan 1000 while 0 from (%go, %x) over () with () : (tensor<i1>, tensor<4xf32>) -> (tensor<i1>, tensor<4xf32>) {
+    ^bb0(%flag: tensor<i1>, %v: tensor<4xf32>):
+      %w = grad.add %v, %v : tensor<4xf32>
+      %again = ...
+      grad.yield %again, %w : tensor<i1>, tensor<4xf32>
+    }
+    ```
   }];
 }
 

@@ -352,11 +352,17 @@ struct HoistFromScans : impl::HoistFromScansBase<HoistFromScans> {
     int64_t trips = scan.getTrips();
     if (trips < 2)
       return;
+    // Only a run knows how many steps it takes, so nothing is computed over all of them.
+    if (scan.mayEndEarly()) {
+      if (firstCondition(scan) == true)
+        move(scan, Planner(scan).run(/*onlyInvariants=*/true));
+      return;
+    }
     Plan plan = Planner(scan).run(/*onlyInvariants=*/false);
-    int64_t bytes = Mover(scan, plan).stackBytes(), steps = stepsAtOnce(trips, bytes, stackBytes);
+    int64_t bytes = Mover(scan, plan).stackBytes();
     if (bytes <= stackBytes)
       return move(scan, plan);
-    if (steps > 1) {
+    if (int64_t steps = stepsAtOnce(trips, bytes, stackBytes); steps > 1) {
       ScanOp inner = splitScan(scan, steps);
       scan = inner->getParentOfType<ScanOp>();
       move(inner, Planner(inner).run(/*onlyInvariants=*/false));

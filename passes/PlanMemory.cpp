@@ -81,8 +81,9 @@ private:
                                transfer->number, transfer->sends, transfer->startsWithRows(),
                                names);
     } else if (auto scan = dyn_cast<grad::ScanOp>(node.op)) {
+      SliceAttr condition = node.reads.empty() ? SliceAttr() : placement.sliceOf(node.reads[0]);
       auto loop =
-          exec::LoopOp::create(builder, loc, scan.getTrips(), SliceAttr(), SliceAttr(), names);
+          exec::LoopOp::create(builder, loc, scan.getTrips(), SliceAttr(), condition, names);
       builder.createBlock(&loop.getBody());
       emit(node.body);
     } else {

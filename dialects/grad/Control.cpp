@@ -82,6 +82,18 @@ OperandRole IfOp::getOperandRole(unsigned operand) {
 
 // Scan --------------------------------------------------------------------------------------------
 
+static LogicalResult verifyCondition(ScanOp scan) {
+  if (!scan.mayEndEarly())
+    return success();
+  uint64_t number = scan.getCondition();
+  auto type = number < scan.getCarriedCount() ? scan.getInitial()[number].getType() : Type();
+  if (type != RankedTensorType::get({}, IntegerType::get(scan.getContext(), 1)))
+    return scan.emitOpError("expected a condition that is a carried bool, found number ") << number;
+  if (!scan.getStacks().empty() || !scan.getStackResults().empty())
+    return scan.emitOpError("expected no stacks beside a condition");
+  return success();
+}
+
 LogicalResult ScanOp::verifyRegions() {
   int64_t trips = getTrips();
   if (trips < 0)
@@ -113,7 +125,7 @@ LogicalResult ScanOp::verifyRegions() {
   if (int64_t saved = getSaved(); saved < 0 || saved > int64_t(getStackResults().size()))
     return emitOpError("expected 0 to ")
            << getStackResults().size() << " saved results, found " << saved;
-  return success();
+  return verifyCondition(*this);
 }
 
 void ScanOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
@@ -126,6 +138,8 @@ void ScanOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
   };
   int64_t trips = getTrips();
   for (int64_t n = 0; n < trips; ++n) {
+    if (mayEndEarly() && !carried[getCondition()].getInt(0))
+      break;
     int64_t i = getReverse() ? trips - 1 - n : n;
     SmallVector<HostTensor> arguments(carried);
     for (const HostTensor &stack : operands.slice(carriedCount, stackCount))
@@ -138,6 +152,13 @@ void ScanOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
       llvm::copy(step.bytes(), stack.mutableBytes().begin() + i * step.bytes().size());
   }
   llvm::copy(carried, results.begin());
+}
+
+std::optional<bool> grad::firstCondition(ScanOp scan) {
+  if (!scan.mayEndEarly())
+    return true;
+  DenseElementsAttr first = splatOf(scan.getInitial()[scan.getCondition()]);
+  return first ? std::optional(first.getSplatValue<bool>()) : std::nullopt;
 }
 
 int64_t ScanOp::getFlops() { return getTrips() * flopsOf(getBlock()); }

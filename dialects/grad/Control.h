@@ -10,6 +10,10 @@ namespace mlir::grad {
 RankedTensorType stepType(Type stack);
 RankedTensorType stackType(Type step, int64_t trips);
 
+/// The condition at the beginning of the first step; none: only a run knows it. True for a scan
+/// without a condition.
+std::optional<bool> firstCondition(ScanOp scan);
+
 /// The operands of a scan to be built, in their order.
 struct ScanOperands {
   SmallVector<Value> initial, stacks, invariants;

@@ -52,11 +52,13 @@ def Grad_ScanOp : Grad_ControlOp<"scan", [AttrSizedOperandSegments,
   let description = [{
     Step i of `trips` runs the region on the carried values (initially `initial`), step i of every stack (index i of
     dim 0), and the invariants. The region yields the next carried values, then step i of every result stack. The results are
-    the last carried values, then the result stacks. With `reverse`, steps run from the last to the first.
+    the last carried values, then the result stacks. With `reverse`, steps run from the last to the first. With `while k`, the loop ends
+    before the first step at whose beginning carried value k is false.
 
     The last `saved` results are stacks of intermediate values that the gradient reads. C1: the region's arguments are the
     carried values, a step of each stack, and the invariants. C2: it yields the carried values, with the same types, and a step of each
-    result stack. C3: stacks have `trips` steps. C4: 0 <= saved <= number of result stacks.
+    result stack. C3: stacks have `trips` steps. C4: 0 <= saved <= number of result stacks. C5: k numbers a carried bool, and there are no
+    stacks, since only a run knows how many steps they would have; nor is there a gradient, which reads every step.
 
     Example, of a running sum:
     ```
@@ -68,11 +70,12 @@ def Grad_ScanOp : Grad_ControlOp<"scan", [AttrSizedOperandSegments,
     ```
   }];
   let arguments = (ins I64Attr:$trips, Variadic<Grad_Tensor>:$initial, Variadic<Grad_Tensor>:$stacks,
-                       Variadic<Grad_Tensor>:$invariants, UnitAttr:$reverse, DefaultValuedAttr<I64Attr, "0">:$saved);
+                       Variadic<Grad_Tensor>:$invariants, UnitAttr:$reverse, DefaultValuedAttr<I64Attr, "0">:$saved,
+                       DefaultValuedAttr<I64Attr, "-1">:$condition);
   let results = (outs Variadic<Grad_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $trips (`reverse` $reverse^)? `from` `(` $initial `)` `over` `(` $stacks `)` `with` `(` $invariants `)`
+    $trips (`reverse` $reverse^)? (`while` $condition^)? `from` `(` $initial `)` `over` `(` $stacks `)` `with` `(` $invariants `)`
     (`saved` $saved^)? attr-dict `:` functional-type(operands, $results) $body
   }];
   let hasRegionVerifier = 1;
@@ -80,6 +83,8 @@ def Grad_ScanOp : Grad_ControlOp<"scan", [AttrSizedOperandSegments,
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     unsigned getCarriedCount() { return unsigned(getInitial().size()); }
+    /// Whether a carried bool, number `getCondition()`, may end the loop before its last step.
+    bool mayEndEarly() { return int64_t(getCondition()) >= 0; }
     /// The region's arguments and yielded values, and the results, by kind.
     ::mlir::Block::BlockArgListType getCarried() { return getBlock().getArguments().take_front(getCarriedCount()); }
     ::mlir::Block::BlockArgListType getSteps() {

@@ -11,7 +11,7 @@ namespace {
 struct NoStep : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
-    if (op.getTrips() != 0)
+    if (op.getTrips() != 0 && firstCondition(op) != false)
       return failure();
     SmallVector<Value> values(op.getInitial());
     for (Value stack : op.getStackResults())
@@ -26,7 +26,7 @@ struct NoStep : OpRewritePattern<ScanOp> {
 struct SingleStep : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
-    if (op.getTrips() != 1)
+    if (op.getTrips() != 1 || op.mayEndEarly())
       return failure();
     SmallVector<Value> arguments(op.getInitial());
     for (Value stack : op.getStacks())
@@ -136,10 +136,12 @@ struct UnreadScan : OpRewritePattern<ScanOp> {
     ScanOperands operands{{}, op.getStacks(), op.getInvariants()};
     SmallVector<Type> types;
     SmallVector<Value> read;
-    int64_t saved = 0;
+    int64_t saved = 0, condition = -1;
     for (unsigned i = 0; i < op.getNumResults(); ++i) {
       if (!live[i])
         continue;
+      if (op.mayEndEarly() && i == op.getCondition())
+        condition = int64_t(operands.initial.size());
       if (i < carried)
         operands.initial.push_back(op.getInitial()[i]);
       types.push_back(op.getResult(i).getType());
@@ -152,8 +154,9 @@ struct UnreadScan : OpRewritePattern<ScanOp> {
           yield.getValuesMutable().erase(i);
     });
     eraseDead(op, live, rewriter);
-    auto narrow = ScanOp::create(rewriter, op.getLoc(), types, op.getTrips(), operands.initial,
-                                 operands.stacks, operands.invariants, op.getReverse(), saved);
+    auto narrow =
+        ScanOp::create(rewriter, op.getLoc(), types, op.getTrips(), operands.initial,
+                       operands.stacks, operands.invariants, op.getReverse(), saved, condition);
     rewriter.inlineRegionBefore(op.getBody(), narrow.getBody(), narrow.getBody().end());
     for (auto [from, to] : llvm::zip_equal(read, narrow.getResults()))
       rewriter.replaceAllUsesWith(from, to);
@@ -170,7 +173,7 @@ private:
         rewriter.replaceAllUsesWith(stack, at->second);
   }
 
-  /// The used results, and the carried values that they depend on.
+  /// The used results, and the carried values that they or the number of steps depend on.
   static llvm::BitVector findLive(ScanOp op) {
     llvm::BitVector live(op.getNumResults());
     SmallVector<Value> work;
@@ -183,6 +186,8 @@ private:
     for (OpResult result : op.getResults())
       if (!result.use_empty())
         mark(result.getResultNumber());
+    if (op.mayEndEarly() && live.any())
+      mark(unsigned(op.getCondition()));
     while (!work.empty()) {
       Value v = work.pop_back_val();
       if (auto argument = dyn_cast<BlockArgument>(v)) {

@@ -24,6 +24,8 @@ static bool isPrepared(ScanOp op) {
 }
 
 Operation *ScanOp::prepareGradient(OpBuilder &b) {
+  if (mayEndEarly())
+    return *this;
   for (Operation &inner : llvm::make_early_inc_range(getBlock().without_terminator()))
     if (auto differentiable = dyn_cast<GradientOpInterface>(inner)) {
       OpBuilder inside(&inner);
@@ -165,6 +167,8 @@ private:
 
 LogicalResult ScanOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                     SmallVectorImpl<Value> &operandGradients) {
+  if (mayEndEarly())
+    return failure();
   if (isPrepared(*this))
     return ScanGradient(b, *this, *this).build(resultGradients, operandGradients);
   // `prepareGradient` was not called, so the scan runs again.

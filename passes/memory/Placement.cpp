@@ -284,6 +284,10 @@ LogicalResult Placement::placeScan(ScanOp scan, Nodes &into) {
     copy(scan.getLoc(), tensorOf(initial), tensorOf(carried), into);
   PlacedNode node(scan, scan.getLoc());
   arena.enter(/*isLoop=*/true);
+  if (scan.mayEndEarly()) {
+    node.reads.push_back(tensorOf(scan.getCarried()[scan.getCondition()]));
+    touch(node.reads.back(), /*isWrite=*/false);
+  }
   for (auto [v, stack] : llvm::zip_equal(scan.getYieldedSteps(), scan.getStackResults()))
     if (isa<BlockArgument>(storageRoot(v))) {
       RankedTensorType type = stepType(stack.getType());

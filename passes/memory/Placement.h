@@ -32,8 +32,8 @@ struct PlacedTensor {
 };
 
 /// One node of the schedule. A launch reads its operands and writes its results; a copy (which has
-/// no `op`) has one read and one write; an if reads its condition; a collective writes the tensors
-/// that it changes; a transfer reads or writes one.
+/// no `op`) has one read and one write; an if reads its condition, and so does a scan that has one;
+/// a collective writes the tensors that it changes; a transfer reads or writes one.
 struct PlacedNode {
   PlacedNode(mlir::Operation *op, mlir::Location location) : op(op), location(location) {}
 

@@ -93,3 +93,36 @@ func.func @saved(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %y : tensor<4xf32>
 }
+
+// -----
+
+func.func @condition(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected a condition that is a carried bool, found number 0}}
+  %y = grad.scan 3 while 0 from (%x) over () with () : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    grad.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @condition_number(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected a condition that is a carried bool, found number 1}}
+  %y = grad.scan 3 while 1 from (%x) over () with (%c) : (tensor<4xf32>, tensor<i1>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<i1>):
+    grad.yield %a : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @condition_and_stack(%c: tensor<i1>) -> tensor<3xi1> {
+  // expected-error @+1 {{expected no stacks beside a condition}}
+  %y:2 = grad.scan 3 while 0 from (%c) over () with () : (tensor<i1>) -> (tensor<i1>, tensor<3xi1>) {
+  ^bb0(%a: tensor<i1>):
+    grad.yield %a, %a : tensor<i1>, tensor<i1>
+  }
+  return %y#1 : tensor<3xi1>
+}

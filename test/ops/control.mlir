@@ -165,3 +165,42 @@ func.func @unread_invariant(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf
   }
   return %last : tensor<4xf32>
 }
+
+// A condition ends a loop. What decides about it stays, under its new number, and a single step may not run.
+// TRIP-LABEL: @ends
+// TRIP: grad.scan 9 while 1 from(%{{.*}}) over() with(%{{.*}}) : (tensor<4xf32>, tensor<i1>, tensor<4xf32>, tensor<f32>)
+// CHECK-LABEL: @ends
+// CHECK: %[[R:.*]]:2 = grad.scan 9 while 0 from(%arg0, %arg2) over() with(%arg3) : (tensor<i1>, tensor<4xf32>, tensor<f32>) -> (tensor<i1>, tensor<4xf32>) {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<i1>, %[[V:.*]]: tensor<4xf32>, %[[L:.*]]: tensor<f32>):
+// CHECK-NOT: grad.exp
+// CHECK: grad.scan 1 while 0 from
+// CHECK: return %[[R]]#1
+func.func @ends(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>, %limit: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %r:3 = grad.scan 9 while 1 from (%x, %c, %y) over () with (%limit) : (tensor<4xf32>, tensor<i1>, tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<i1>, tensor<4xf32>) {
+  ^bb0(%unread: tensor<4xf32>, %go: tensor<i1>, %v: tensor<4xf32>, %l: tensor<f32>):
+    %0 = grad.exp %unread : tensor<4xf32>
+    %1 = grad.add %v, %v : tensor<4xf32>
+    %2 = grad.reduce_max %1 dims [0] : tensor<4xf32>
+    %3 = grad.compare lt %2, %l : tensor<f32>
+    grad.yield %0, %3, %1 : tensor<4xf32>, tensor<i1>, tensor<4xf32>
+  }
+  %s:2 = grad.scan 1 while 0 from (%c, %y) over () with () : (tensor<i1>, tensor<4xf32>) -> (tensor<i1>, tensor<4xf32>) {
+  ^bb0(%go: tensor<i1>, %v: tensor<4xf32>):
+    %0 = grad.exp %v : tensor<4xf32>
+    grad.yield %go, %0 : tensor<i1>, tensor<4xf32>
+  }
+  return %r#2, %s#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A loop whose condition does not hold at first has no step.
+// CHECK-LABEL: @ends_at_once
+// CHECK-NEXT: return %arg0
+func.func @ends_at_once(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %no = grad.constant dense<false> : tensor<i1>
+  %r:2 = grad.scan 9 while 0 from (%no, %x) over () with () : (tensor<i1>, tensor<4xf32>) -> (tensor<i1>, tensor<4xf32>) {
+  ^bb0(%go: tensor<i1>, %v: tensor<4xf32>):
+    %0 = grad.exp %v : tensor<4xf32>
+    grad.yield %go, %0 : tensor<i1>, tensor<4xf32>
+  }
+  return %r#1 : tensor<4xf32>
+}

@@ -46,3 +46,20 @@ func.func @train.tail(%x: tensor<3xf32> {grad.name = "x"}, %g: tensor<3xf32>, %l
   %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<3xf32>
   return %2 : tensor<3xf32>
 }
+
+// -----
+
+// A gradient reads all steps of a loop, and only a run knows how many there are.
+
+// expected-note @+1 {{needed for the gradient with respect to input "x"}}
+func.func @ends(%x: tensor<4xf32> {grad.name = "x"}, %c: tensor<i1>) -> tensor<4xf32> {
+  // expected-error @+1 {{'grad.scan' op has no gradient}}
+  %0:2 = grad.scan 9 while 0 from (%c, %x) over () with () : (tensor<i1>, tensor<4xf32>) -> (tensor<i1>, tensor<4xf32>) {
+  ^bb0(%go: tensor<i1>, %v: tensor<4xf32>):
+    %1 = grad.exp %v : tensor<4xf32>
+    grad.yield %go, %1 : tensor<i1>, tensor<4xf32>
+  }
+  %2 = grad.reduce_sum %0#1 dims [0] : tensor<4xf32>
+  %3 = grad.gradient %2 wrt %x : tensor<f32>, tensor<4xf32>
+  return %3 : tensor<4xf32>
+}

@@ -192,3 +192,35 @@ func.func @constant_stack(%xs: tensor<10x4x8xf32>, %h0: tensor<4x8xf32>) -> (ten
   }
   return %ys, %cs : tensor<10x4x3xf32>, tensor<10x8x3xf32>
 }
+
+// A loop that a condition may end loses what no step changes, if it has a first step. Nothing is computed over all of its steps.
+// CHECK-LABEL: @ends
+// CHECK: %[[W:.*]] = grad.mul %arg1, %arg2
+// CHECK: grad.scan 10 while 0 from
+// CHECK-NOT: grad.mul
+// CHECK: grad.matmul
+// CHECK: grad.scan 10 while 0 from
+// CHECK: grad.mul
+// CHECK: grad.matmul
+// CHECK: return
+func.func @ends(%h0: tensor<8x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>, %go0: tensor<i1>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %yes = grad.constant dense<true> : tensor<i1>
+  %r:2 = grad.scan 10 while 0 from (%yes, %h0) over () with (%w, %v) : (tensor<i1>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<i1>, tensor<8x8xf32>) {
+  ^bb0(%go: tensor<i1>, %h: tensor<8x8xf32>, %a: tensor<8x8xf32>, %b: tensor<8x8xf32>):
+    %0 = grad.mul %a, %b : tensor<8x8xf32>
+    %1 = grad.matmul %h, %0 : tensor<8x8xf32>, tensor<8x8xf32>
+    %2 = grad.reduce_sum %1 dims [0, 1] : tensor<8x8xf32>
+    %3 = grad.compare lt %2, %2 : tensor<f32>
+    grad.yield %3, %1 : tensor<i1>, tensor<8x8xf32>
+  }
+  %s:2 = grad.scan 10 while 0 from (%go0, %h0) over () with (%w, %v) : (tensor<i1>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<i1>, tensor<8x8xf32>) {
+  ^bb0(%go: tensor<i1>, %h: tensor<8x8xf32>, %a: tensor<8x8xf32>, %b: tensor<8x8xf32>):
+    %0 = grad.mul %a, %b : tensor<8x8xf32>
+    %1 = grad.matmul %0, %b : tensor<8x8xf32>, tensor<8x8xf32>
+    %2 = grad.add %h, %1 : tensor<8x8xf32>
+    %3 = grad.reduce_sum %2 dims [0, 1] : tensor<8x8xf32>
+    %4 = grad.compare lt %3, %3 : tensor<f32>
+    grad.yield %4, %2 : tensor<i1>, tensor<8x8xf32>
+  }
+  return %r#1, %s#1 : tensor<8x8xf32>, tensor<8x8xf32>
+}

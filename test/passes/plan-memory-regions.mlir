@@ -84,3 +84,44 @@ func.func @branch(%c: tensor<i1>, %x: tensor<16xf32>) -> tensor<16xf32> {
   }
   return %y : tensor<16xf32>
 }
+
+exec.kernel @less(%h: tensor<16xf32>) {
+  %s = grad.reduce_max %h dims [0] : tensor<16xf32>
+  %l = grad.constant dense<1.0> : tensor<f32>
+  %0 = grad.compare lt %s, %l : tensor<f32>
+  exec.yield %0 : tensor<i1>
+}
+
+// A loop reads its condition where its steps write it. A condition that no step changes keeps its place, which nothing in the loop takes.
+// CHECK-LABEL: exec.entry @ends
+// CHECK-NEXT: exec.dispatch @less {{.*}} -> [#exec.slice<arena 0 at [[GO:[0-9]+]] : tensor<i1>>]
+// CHECK-NEXT: exec.copy <input 0 at 0 : tensor<16xf32>> -> <output 0 at 0 : tensor<16xf32>>
+// CHECK-NEXT: exec.loop 7 while <arena 0 at [[GO]] : tensor<i1>>
+// CHECK-NEXT: exec.dispatch @step {{.*}} -> [#exec.slice<output 0 at 0 : tensor<16xf32>>]
+// CHECK-NEXT: exec.dispatch @less {{.*}} -> [#exec.slice<arena 0 at [[GO]] : tensor<i1>>]
+// CHECK-NEXT: {{^ *}$}}
+// CHECK-LABEL: exec.entry @stays
+// CHECK: exec.dispatch @less {{.*}} -> [#exec.slice<arena 0 at [[GO:[0-9]+]] : tensor<i1>>]
+// CHECK: exec.loop 7 while <arena 0 at [[GO]] : tensor<i1>>
+// CHECK-NOT: <arena 0 at [[GO]] :
+// CHECK: {{^ *}$}}
+func.func @ends(%h0: tensor<16xf32>, %x: tensor<16xf32>) -> tensor<16xf32> {
+  %go0 = exec.launch @less(%h0) : (tensor<16xf32>) -> tensor<i1>
+  %r:2 = grad.scan 7 while 0 from (%go0, %h0) over () with (%x) : (tensor<i1>, tensor<16xf32>, tensor<16xf32>) -> (tensor<i1>, tensor<16xf32>) {
+  ^bb0(%go: tensor<i1>, %h: tensor<16xf32>, %a: tensor<16xf32>):
+    %0 = exec.launch @step(%h, %a) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    %1 = exec.launch @less(%0) : (tensor<16xf32>) -> tensor<i1>
+    grad.yield %1, %0 : tensor<i1>, tensor<16xf32>
+  }
+  return %r#1 : tensor<16xf32>
+}
+func.func @stays(%h0: tensor<16xf32>, %x: tensor<16xf32>) -> tensor<16xf32> {
+  %go0 = exec.launch @less(%h0) : (tensor<16xf32>) -> tensor<i1>
+  %r:2 = grad.scan 7 while 0 from (%go0, %h0) over () with (%x) : (tensor<i1>, tensor<16xf32>, tensor<16xf32>) -> (tensor<i1>, tensor<16xf32>) {
+  ^bb0(%go: tensor<i1>, %h: tensor<16xf32>, %a: tensor<16xf32>):
+    %0:2 = exec.launch @both(%h, %a) : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+    %1 = exec.launch @step(%0#0, %0#1) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    grad.yield %go, %1 : tensor<i1>, tensor<16xf32>
+  }
+  return %r#1 : tensor<16xf32>
+}
