@@ -189,12 +189,13 @@ PlannedNode describeNode(Operation *op, exec::EntryOp entry, SymbolTableCollecti
   return node;
 }
 
-/// Describes the nodes of a body; returns their flops.
+/// Describes the nodes of a body; returns their flops, or the largest number: loops in loops that
+/// only a condition ends may have any number of iterations.
 int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
                      SymbolTableCollection &tables) {
-  int64_t flops = 0;
+  uint64_t flops = 0;
   if (region.empty())
-    return flops;
+    return 0;
   for (Operation &op : region.front()) {
     size_t number = plan.nodes.size();
     plan.nodes.push_back(describeNode(&op, entry, tables));
@@ -206,17 +207,19 @@ int64_t describeBody(Region &region, EntryPlan &plan, exec::EntryOp entry,
     }
     if (auto transfer = dyn_cast<exec::TransferOp>(op); transfer && transfer.getSend())
       plan.sent += plan.nodes.back().bytes;
-    flops += plan.nodes.back().flops;
+    flops = llvm::SaturatingAdd(flops, uint64_t(plan.nodes.back().flops));
     if (auto branch = dyn_cast<exec::IfOp>(op)) {
       int64_t body = describeBody(branch.getBody(), plan, entry, tables);
       if (!branch.getOtherwise().empty() && !branch.getOtherwise().front().empty())
         plan.nodes[number].otherwise = int64_t(plan.nodes.size());
-      flops += std::max(body, describeBody(branch.getOtherwise(), plan, entry, tables));
+      body = std::max(body, describeBody(branch.getOtherwise(), plan, entry, tables));
+      flops = llvm::SaturatingAdd(flops, uint64_t(body));
     } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
-      flops += int64_t(loop.getTrips()) * describeBody(loop.getBody(), plan, entry, tables);
+      int64_t body = describeBody(loop.getBody(), plan, entry, tables);
+      flops = llvm::SaturatingMultiplyAdd<uint64_t>(loop.getTrips(), uint64_t(body), flops);
     }
   }
-  return flops;
+  return int64_t(std::min<uint64_t>(flops, std::numeric_limits<int64_t>::max()));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Allocates every tensor: functions of launches become entries over one arena.
 #include "dialects/exec/Exec.h"
+#include "dialects/grad/Control.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
@@ -17,6 +18,8 @@ namespace gradc {
 #include "passes/Passes.h.inc"
 
 namespace {
+
+static_assert(unboundedTrips == exec::maxIterations);
 
 exec::CollectiveKind plannedKind(grad::CollectiveKind kind) {
   switch (kind) {

@@ -19,12 +19,14 @@ RankedTensorType grad::stackType(Type step, int64_t trips) {
   return type.clone(shape);
 }
 
-static int64_t flopsOf(Block &block) {
-  int64_t flops = 0;
+/// Flops of `times` executions, or the largest number: loops in loops that only a condition ends
+/// may have any number of steps.
+static int64_t flopsOf(Block &block, uint64_t times = 1) {
+  uint64_t flops = 0;
   for (Operation &op : block)
     if (auto cost = dyn_cast<CostOpInterface>(op))
-      flops += cost.getFlops();
-  return flops;
+      flops = llvm::SaturatingMultiplyAdd<uint64_t>(times, uint64_t(cost.getFlops()), flops);
+  return int64_t(std::min<uint64_t>(flops, std::numeric_limits<int64_t>::max()));
 }
 
 /// The role of an operand with these arguments: constant if any reader treats it so, else
@@ -137,6 +139,7 @@ void ScanOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
     return HostTensor(type, stack.bytes().slice(i * bytes, bytes));
   };
   int64_t trips = getTrips();
+  bool hasStacks = stackCount > 0 || results.size() > carriedCount;
   for (int64_t n = 0; n < trips; ++n) {
     if (mayEndEarly() && !carried[getCondition()].getInt(0))
       break;
@@ -146,7 +149,14 @@ void ScanOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor>
       arguments.push_back(stepOf(stack, i));
     llvm::append_range(arguments, operands.drop_front(carriedCount + stackCount));
     SmallVector<HostTensor> yielded = evaluateBlock(getBlock(), arguments);
-    carried.assign(yielded.begin(), yielded.begin() + carriedCount);
+    ArrayRef<HostTensor> next = ArrayRef(yielded).take_front(carriedCount);
+    bool changes = !llvm::equal(carried, next, [](const HostTensor &a, const HostTensor &b) {
+      return a.bytes() == b.bytes();
+    });
+    // Without stacks, the steps after one that changes nothing change nothing either.
+    if (!changes && !hasStacks)
+      break;
+    carried.assign(next.begin(), next.end());
     for (auto [stack, step] : llvm::zip_equal(results.drop_front(carriedCount),
                                               ArrayRef(yielded).drop_front(carriedCount)))
       llvm::copy(step.bytes(), stack.mutableBytes().begin() + i * step.bytes().size());
@@ -161,7 +171,7 @@ std::optional<bool> grad::firstCondition(ScanOp scan) {
   return first ? std::optional(first.getSplatValue<bool>()) : std::nullopt;
 }
 
-int64_t ScanOp::getFlops() { return getTrips() * flopsOf(getBlock()); }
+int64_t ScanOp::getFlops() { return flopsOf(getBlock(), getTrips()); }
 
 OperandRole ScanOp::getOperandRole(unsigned operand) {
   return roleOf({getBlock().getArgument(operand)});

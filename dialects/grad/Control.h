@@ -6,6 +6,10 @@
 
 namespace mlir::grad {
 
+/// The trips of a scan that its condition alone ends: as many as a schedule counts. It has no
+/// gradient, which would read a stack of that many steps.
+constexpr int64_t unboundedTrips = std::numeric_limits<int32_t>::max();
+
 /// The type of a step of a stack, and of a stack of `trips` steps.
 RankedTensorType stepType(Type stack);
 RankedTensorType stackType(Type step, int64_t trips);

@@ -17,6 +17,11 @@ static bool isWorthSaving(Operation &op) {
   return cost && !cost.isCheapToRepeat();
 }
 
+/// Whether the steps of a scan can be saved for its gradient.
+static bool hasGradient(ScanOp op) {
+  return !op.mayEndEarly() && int64_t(op.getTrips()) < unboundedTrips;
+}
+
 /// Whether all carried values at the beginning of a step are saved.
 static bool isPrepared(ScanOp op) {
   OperandRange saved = op.getYielded().take_back(op.getSaved());
@@ -24,7 +29,7 @@ static bool isPrepared(ScanOp op) {
 }
 
 Operation *ScanOp::prepareGradient(OpBuilder &b) {
-  if (mayEndEarly())
+  if (!hasGradient(*this))
     return *this;
   for (Operation &inner : llvm::make_early_inc_range(getBlock().without_terminator()))
     if (auto differentiable = dyn_cast<GradientOpInterface>(inner)) {
@@ -167,7 +172,7 @@ private:
 
 LogicalResult ScanOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                     SmallVectorImpl<Value> &operandGradients) {
-  if (mayEndEarly())
+  if (!hasGradient(*this))
     return failure();
   if (isPrepared(*this))
     return ScanGradient(b, *this, *this).build(resultGradients, operandGradients);

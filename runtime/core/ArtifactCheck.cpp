@@ -301,7 +301,7 @@ bool Checker::checkPort(const gradc_artifact_port &port) {
 #undef TYPE_OF_ROLE
   if (port.role >= GRADC_ROLES)
     return fail("unknown role ", port.role);
-  if (port.role == GRADC_ROLE_INDICES && port.classes < GRADC_LIMIT_TEXT)
+  if (port.role == GRADC_ROLE_INDICES && port.classes < GRADC_LIMIT_TRIPS)
     return fail("impossible limit ", port.classes, " of ", string(port.tensor.name));
   if (port.text && (port.tensor.dtype != GRADC_U8 || port.tensor.shape.count == 0))
     return fail("expected strings of ", string(port.tensor.name), " to be bytes");

@@ -26,6 +26,11 @@ Status checkIndices(std::string_view node, int64_t limit, uint64_t value) {
                : Status::error(text("node \"", node,
                                     "\" cannot change the case of a string: it is not UTF-8, or "
                                     "the other case of a letter takes another number of bytes"));
+  if (limit == GRADC_LIMIT_TRIPS)
+    return value == 0 ? Status()
+                      : Status::error(text("node \"", node,
+                                           "\": the condition of the loop still holds after ",
+                                           GRADC_MAX_ITERATIONS, " iterations"));
   if (value < 2 * uint64_t(limit))
     return {};
   std::string message = text("node \"", node, "\": index ", int64_t(value - uint64_t(limit)),

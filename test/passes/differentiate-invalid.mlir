@@ -49,7 +49,7 @@ func.func @train.tail(%x: tensor<3xf32> {grad.name = "x"}, %g: tensor<3xf32>, %l
 
 // -----
 
-// A gradient reads all steps of a loop, and only a run knows how many there are.
+// A gradient reads all steps of a loop, and how many there are must be known.
 
 // expected-note @+1 {{needed for the gradient with respect to input "x"}}
 func.func @ends(%x: tensor<4xf32> {grad.name = "x"}, %c: tensor<i1>) -> tensor<4xf32> {
@@ -59,7 +59,13 @@ func.func @ends(%x: tensor<4xf32> {grad.name = "x"}, %c: tensor<i1>) -> tensor<4
     %1 = grad.exp %v : tensor<4xf32>
     grad.yield %go, %1 : tensor<i1>, tensor<4xf32>
   }
-  %2 = grad.reduce_sum %0#1 dims [0] : tensor<4xf32>
-  %3 = grad.gradient %2 wrt %x : tensor<f32>, tensor<4xf32>
-  return %3 : tensor<4xf32>
+  // expected-error @+1 {{'grad.scan' op has no gradient}}
+  %2 = grad.scan 2147483647 from (%0#1) over () with () : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%v: tensor<4xf32>):
+    %3 = grad.tanh %v : tensor<4xf32>
+    grad.yield %3 : tensor<4xf32>
+  }
+  %4 = grad.reduce_sum %2 dims [0] : tensor<4xf32>
+  %5 = grad.gradient %4 wrt %x : tensor<f32>, tensor<4xf32>
+  return %5 : tensor<4xf32>
 }

@@ -381,6 +381,11 @@ void EntryImport::requireText(Value isWrong, Location node) {
   indexChecks.push_back({largest, GRADC_LIMIT_TEXT, nodeName(node)});
 }
 
+void EntryImport::requireEnd(Value goesOn, Location node) {
+  Expr x = Expr(builder, node, goesOn).cast(builder.getIntegerType(64, /*isSigned=*/false));
+  indexChecks.push_back({x, GRADC_LIMIT_TRIPS, nodeName(node)});
+}
+
 void EntryImport::finish() {
   for (size_t i = 0, count = results.size(); i < count; ++i)
     if (auto extent = findExtent(results[i])) {

@@ -169,6 +169,8 @@ public:
   /// Makes a run fail if any of `isWrong` (bool) is true: a string has letters that the node cannot
   /// change.
   void requireText(mlir::Value isWrong, mlir::Location node);
+  /// Makes a run fail if the condition of a loop still holds (bool) after all of its iterations.
+  void requireEnd(mlir::Value goesOn, mlir::Location node);
   /// The index checks of a region, which its op passes on.
   llvm::SmallVector<mlir::Value> indexChecksIn(const mlir::Block &region) const;
   void replaceIndexCheck(mlir::Value inRegion, mlir::Value outside);
@@ -176,6 +178,11 @@ public:
   /// all.
   size_t countIndexChecks() const { return indexChecks.size(); }
   void dropIndexChecks(size_t behind) { indexChecks.truncate(behind); }
+  /// What the entry does besides computing results. An import whose ops are not used after all
+  /// restores what was before it.
+  struct Effects;
+  Effects getEffects() const;
+  void restore(Effects effects);
   /// Lets names whose values could not be imported be tried, and reported, again: after an import
   /// whose diagnostics are not shown.
   void forgetFailures();
@@ -246,11 +253,23 @@ private:
     int64_t limit;
     std::string node;
   };
+  using Statistics = llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>>;
   llvm::SmallVector<IndexCheck> indexChecks;
   std::set<std::string> boundInputs, foldedNodes;
   llvm::StringSet<> gradientTargets; ///< of nodes Gradient
-  llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>> statistics;
+  Statistics statistics;
 };
+
+struct EntryImport::Effects {
+  llvm::SmallVector<IndexCheck> indexChecks;
+  Statistics statistics;
+};
+
+inline EntryImport::Effects EntryImport::getEffects() const { return {indexChecks, statistics}; }
+inline void EntryImport::restore(Effects effects) {
+  indexChecks = std::move(effects.indexChecks);
+  statistics = std::move(effects.statistics);
+}
 
 } // namespace gradc
 

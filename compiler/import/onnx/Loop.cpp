@@ -10,11 +10,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Maximum number of unrolled iterations, and of iterations that may be skipped after the last one.
-static constexpr int64_t maxUnrolled = 1024, maxGuarded = 1'000'000;
-
-/// The most iterations that an exec.loop counts.
-static constexpr int64_t maxTrips = std::numeric_limits<int32_t>::max();
+/// Maximum number of unrolled iterations.
+static constexpr int64_t maxUnrolled = 1024;
 
 /// The largest number that an integer scalar may hold, as far as its constants, minima, maxima and
 /// clamps tell, along paths of at most `depth` ops: both operands of each minimum are visited.
@@ -34,7 +31,7 @@ static std::optional<int64_t> upperBound(Value value, int depth = 8) {
   }
   if (auto clamp = dyn_cast_or_null<ClampOp>(op)) {
     double high = clamp.getHigh().convertToDouble();
-    return std::abs(high) <= double(maxTrips) ? std::optional(int64_t(high)) : std::nullopt;
+    return std::abs(high) <= double(unboundedTrips) ? std::optional(int64_t(high)) : std::nullopt;
   }
   if (!isa_and_nonnull<MinOp, MaxOp>(op))
     return std::nullopt;
@@ -78,12 +75,20 @@ public:
   }
 
 private:
+  /// An imported graph, which takes `initial`, then `captured`, and whether to go on after it.
+  struct Body {
+    std::unique_ptr<Block> block;
+    SmallVector<Value> initial, captured, yielded;
+    Value proceed;
+  };
+
   /// A node of the graph may need the iteration number at compile time, for example a slice that
   /// starts there. In that case the loop is unrolled.
   LogicalResult importOnce() {
     std::vector<Diagnostic> problems, others;
+    EntryImport::Effects before = n.getEntry().getEffects();
     if (tryOut([&] { return importRegion(); }, problems))
-      return success();
+      return unbounded ? importUnbounded(std::move(before)) : success();
     // Without a bound, the condition may end the loop at compile time.
     bool mayEnd = trips ? *trips <= maxUnrolled : n.operand(1) && !count;
     if (mayEnd && tryOut([&] { return unroll(); }, others))
@@ -95,16 +100,28 @@ private:
     return failure();
   }
 
-  /// Tries an import. If it fails, `problems` receives its diagnostics, and its checks are dropped.
+  /// Imports a loop that its condition alone ends, as plain ops if that is at compile time.
+  LogicalResult importUnbounded(EntryImport::Effects before) {
+    EntryImport::Effects after = n.getEntry().getEffects();
+    n.getEntry().restore(std::move(before));
+    std::vector<Diagnostic> problems;
+    if (n.operand(1) && tryOut([&] { return unroll(); }, problems))
+      return success();
+    n.getEntry().restore(std::move(after));
+    bound = unboundedTrips;
+    return guard(std::move(*unbounded));
+  }
+
+  /// Tries an import. If it fails, `problems` receives its diagnostics, and its effects are undone.
   bool tryOut(llvm::function_ref<LogicalResult()> import, std::vector<Diagnostic> &problems) {
-    size_t checks = n.getEntry().countIndexChecks();
+    EntryImport::Effects before = n.getEntry().getEffects();
     {
       ScopedDiagnosticHandler handler(n.loc().getContext(), [&](Diagnostic &problem) {
         problems.push_back(std::move(problem));
         return success();
       });
       if (failed(import())) {
-        n.getEntry().dropIndexChecks(checks);
+        n.getEntry().restore(std::move(before));
         n.getEntry().forgetFailures();
         return false;
       }
@@ -141,10 +158,10 @@ private:
 
   LogicalResult setTrips(int64_t known) {
     // Exporters of a loop that a condition alone ends write the largest number.
-    if (known > maxTrips && n.operand(1))
+    if (known > unboundedTrips && n.operand(1))
       return success();
-    if (known > maxTrips)
-      return n.error() << "expected at most " << maxTrips << " iterations, found " << known;
+    if (known > unboundedTrips)
+      return n.error() << "expected at most " << unboundedTrips << " iterations, found " << known;
     bound = trips = known;
     return success();
   }
@@ -214,7 +231,15 @@ private:
     }
     if (!count && startsAlways() && matchPattern(proceed.get(), m_One()))
       return repeat(std::move(block), initial, captured, yielded);
-    return guard(std::move(block), initial, captured, yielded, proceed);
+    if (yielded.size() > initial.size())
+      return n.error() << "stacks values in a loop that a condition ends, so how many they are is "
+                          "known at run time only";
+    Body body{std::move(block), std::move(initial), std::move(captured), std::move(yielded),
+              proceed};
+    if (bound)
+      return guard(std::move(body));
+    unbounded = std::move(body);
+    return success();
   }
 
   /// Repeats a region whose condition holds in every iteration.
@@ -232,14 +257,8 @@ private:
   }
 
   /// The run decides after each iteration whether to continue; later iterations do nothing.
-  LogicalResult guard(std::unique_ptr<Block> block, ArrayRef<Value> initial,
-                      ArrayRef<Value> captured, SmallVector<Value> yielded, Value proceed) {
-    if (!bound || *bound > maxGuarded)
-      return n.error() << "expected a bound of the trip count, at most " << maxGuarded
-                       << ", as only a run knows when the condition ends the loop";
-    if (yielded.size() > initial.size())
-      return n.error() << "stacks values in a loop that a condition ends, so how many they are is "
-                          "known at run time only";
+  LogicalResult guard(Body region) {
+    auto &[block, initial, captured, yielded, proceed] = region;
     OpBuilder &b = n.builder();
     RankedTensorType flag = RankedTensorType::get({}, b.getI1Type());
     Expr active(b, n.loc(),
@@ -249,10 +268,16 @@ private:
     ScanOperands operands{{active}, {}, SmallVector<Value>(captured)};
     llvm::append_range(operands.initial, initial);
     yielded.insert(yielded.begin(), proceed);
-    SmallVector<Value> checks = n.getEntry().indexChecksIn(*block);
-    llvm::append_range(yielded, checks);
     OpBuilder inside(b.getContext());
     inside.setInsertionPointToEnd(block.get());
+    // The largest values so far: as many as there are iterations cannot be stacked.
+    SmallVector<Value> checks = n.getEntry().indexChecksIn(*block);
+    for (Value check : checks) {
+      auto type = cast<RankedTensorType>(check.getType());
+      Value before = block->insertArgument(unsigned(operands.initial.size()) - 1, type, n.loc());
+      yielded.push_back(Expr(inside, n.loc(), check).apply<MaxOp>(before));
+      operands.initial.push_back(splat(b, n.loc(), type, 0));
+    }
     YieldOp::create(inside, n.loc(), yielded);
     auto scan = buildScan(
         b, n.loc(), std::max<int64_t>(*bound, 0), /*reverse=*/false, operands,
@@ -263,15 +288,17 @@ private:
           for (BlockArgument argument : arguments.drop_front())
             otherwise->addArgument(argument.getType(), n.loc());
           SmallVector<Value> kept{splat(body, n.loc(), flag, 0)};
-          llvm::append_range(kept, otherwise->getArguments().take_front(initial.size()));
-          for (Value check : checks)
-            kept.push_back(splat(body, n.loc(), cast<RankedTensorType>(check.getType()), 0));
+          llvm::append_range(kept, otherwise->getArguments().take_front(yielded.size() - 1));
           YieldOp::create(body, n.loc(), kept);
           branch.getBody().push_back(block.release());
           body.setInsertionPointAfter(branch);
           return SmallVector<Value>(branch.getResults());
         });
-    handOnIndexChecks(n, checks, scan.getResults().take_back(checks.size()));
+    for (auto [check, largest] :
+         llvm::zip_equal(checks, scan.getResults().take_back(checks.size())))
+      n.getEntry().replaceIndexCheck(check, largest);
+    if (!trips && !count)
+      n.getEntry().requireEnd(scan.getResult(0), n.loc());
     return setAll(scan.getResults().drop_front(2));
   }
 
@@ -394,6 +421,7 @@ private:
   unsigned carriedCount = 0;
   std::optional<int64_t> trips, bound;     ///< `bound` is of `trips`, or of `count`
   Value count;                             ///< the trips, if only a run knows them
+  std::optional<Body> unbounded;           ///< imported, but without a bound
   SmallVector<const NarrowType *> narrows; ///< of the results of the region
 };
 

@@ -220,11 +220,9 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
 
 FailureOr<SmallVector<GraphValue>> EntryImport::importUnused(const onnx::GraphProto &graph,
                                                              ArrayRef<GraphValue> inputs) {
-  size_t checks = countIndexChecks();
-  auto updates = statistics;
+  Effects before = getEffects();
   auto results = importSubgraph(graph, *builder.getInsertionBlock(), inputs);
-  dropIndexChecks(checks);
-  statistics = std::move(updates);
+  restore(std::move(before));
   return results;
 }
 

@@ -268,8 +268,9 @@ typedef struct gradc_artifact_node {
 } gradc_artifact_node;
 
 /* The `classes` of a port of GRADC_ROLE_INDICES whose value is not an index: it is nonzero if the node has refused its
- * strings. */
+ * strings, or if the condition of a loop still holds after GRADC_MAX_ITERATIONS. */
 #define GRADC_LIMIT_TEXT (-1)
+#define GRADC_LIMIT_TRIPS (-2)
 
 typedef struct gradc_artifact_port {
   gradc_artifact_tensor tensor;
@@ -277,7 +278,7 @@ typedef struct gradc_artifact_port {
   gradc_string field;       /* data inputs: the field of the data set. GRADC_ROLE_INDICES: the node. GRADC_ROLE_EXTENT: the
                              * output. GRADC_ROLE_LEARNING_RATE: the first pattern of the group, "" for all other parameters */
   int64_t classes;          /* targets of a loss: as in gradc_port_info, 0 for any value. GRADC_ROLE_INDICES: the node accepts
-                             * indices from -classes to classes - 1, or GRADC_LIMIT_TEXT. GRADC_ROLE_EXTENT: the dim */
+                             * indices from -classes to classes - 1, or is a GRADC_LIMIT. GRADC_ROLE_EXTENT: the dim */
   uint32_t batched;         /* 1: a run of n rows uses the first n / batch of the bytes; only in entries with any_rows or
                              * with a batch of 1 */
   uint32_t text;            /* 1: strings, as in gradc_port_info */

@@ -100,4 +100,14 @@ TEST_F(EndScans, HaveTheResultsOfStepsThatArePassedOver) {
   }
 }
 
+// The largest number of steps takes no time before and after the pass, if the condition ends them.
+TEST_F(EndScans, EvaluateNoFurtherThanTheirConditions) {
+  parse(unboundedTrips);
+  for (bool isEnded : {false, true}) {
+    if (isEnded)
+      end();
+    expect(true, 1, 1 << 20, false, 1 << 20, 20);
+  }
+}
+
 } // namespace

@@ -8,13 +8,20 @@ namespace {
 
 class ControlTest : public GraphTextTest {};
 
-/// y = the first power of 2 times x that is at least 100; the loop's bound is `trips`.
-std::string doubling(const char *trips) {
+/// y = x doubled while `condition` says so; the loop's bound is `trips`, or there is none.
+std::string doublingWhile(const std::string &condition, const char *trips) {
   std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
-                     node("Add", "v v", "w") + node("Less", "w limit", "goes") +
+                     node("Add", "v v", "w") + condition +
                      "output { name: 'goes' } output { name: 'w' } ";
-  return tensor("input", "x", "") + number("n", "i64", trips) + number("limit", "f32", "100") +
-         number("yes", "bool", "1") + node("Loop", "n yes x", "y", graph("body", body)) + output;
+  bool isBounded = *trips;
+  return tensor("input", "x", "") + (isBounded ? number("n", "i64", trips) : "") +
+         number("limit", "f32", "100") + number("yes", "bool", "1") +
+         node("Loop", isBounded ? "n yes x" : "- yes x", "y", graph("body", body)) + output;
+}
+
+/// y = the first power of 2 times x that is at least 100.
+std::string doubling(const char *trips) {
+  return doublingWhile(node("Less", "w limit", "goes"), trips);
 }
 
 TEST_F(ControlTest, AConditionEndsALoop) {
@@ -33,9 +40,23 @@ TEST_F(ControlTest, ABoundEndsALoopWhoseConditionHolds) {
   expect(one, {}, {24});
 }
 
-TEST_F(ControlTest, ALoopWithoutABoundIsRefused) {
-  expectError(doubling("9000000000000000000"),
-              "expected a bound of the trip count, at most 1000000");
+/// The run fails if the condition never ends the loop, which an output says.
+TEST_F(ControlTest, AConditionAloneEndsALoop) {
+  for (const char *trips : {"9223372036854775807", "2147483648", ""}) {
+    OneNode one = model(doubling(trips));
+    one.data = {{3}};
+    expect(one, {}, {192});
+    EXPECT_EQ(count<mlir::grad::ScanOp>(one), 1);
+    auto results = run(one);
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[1].getInt(0), 0);
+  }
+  OneNode bounded = model(doubling("2147483647"));
+  bounded.data = {{3}};
+  expect(bounded, {}, {192});
+  EXPECT_EQ(run(bounded).size(), 1u);
+  expectError(doublingWhile(node("Identity", "go", "goes"), ""),
+              "expected a trip count, as its condition is always true");
 }
 
 /// y = x doubled as often as `bounded` says, which computes m from the input n and constants.
@@ -346,6 +367,26 @@ TEST_F(ControlTest, ARegionReadsNoSequencesAroundIt) {
                   node("If", "c", "y", graph("then_branch", read) + graph("else_branch", read)) +
                   output,
               "reads the sequence \"s\" of a graph around its own");
+}
+
+/// Adds rows of a table of 4 until their sum is at least 100.
+TEST_F(ControlTest, IndicesAreCheckedUntilALoopEnds) {
+  std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
+                     node("Gather", "table i", "row") + node("Add", "v row", "w") +
+                     node("Less", "w limit", "goes") +
+                     "output { name: 'goes' } output { name: 'w' } ";
+  OneNode one =
+      model(tensor("input", "x", "") + tensor("input", "table", "4") + number("n", "i64", "1000") +
+            number("limit", "f32", "100") + number("yes", "bool", "1") +
+            node("Loop", "n yes x", "y", graph("body", body)) + output);
+  // The largest index plus the number of rows, as the runtime checks it.
+  for (auto [first, sum, largest] : {std::tuple(0.f, 110.f, 2 + 4), {90.f, 100.f, 0 + 4}}) {
+    one.data = {{first}, {10, 40, 60, 80}};
+    expect(one, {}, {sum});
+    auto results = run(one);
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[1].getInt(0), largest);
+  }
 }
 
 /// Looks up `i` in a table of 3 rows, in a loop of 2 steps inside a branch.

@@ -366,9 +366,9 @@ TEST(Artifact, ChecksEntries) {
   EXPECT_EQ(errorInOutput([](auto &p) { p.role = 77; }), prefix + "unknown role 77");
   auto spoilLimit = [](auto &p) {
     p.role = GRADC_ROLE_INDICES;
-    p.classes = -2;
+    p.classes = -3;
   };
-  EXPECT_TRUE(errorInOutput(spoilLimit).starts_with(prefix + "impossible limit -2 of "));
+  EXPECT_TRUE(errorInOutput(spoilLimit).starts_with(prefix + "impossible limit -3 of "));
   EXPECT_EQ(errorInOutput([](auto &p) { p.text = 1; }),
             prefix + "expected strings of loss to be bytes");
   EXPECT_EQ(errorInOutput([](auto &p) { p.role = GRADC_ROLE_PROCEED; }),

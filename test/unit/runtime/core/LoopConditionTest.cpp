@@ -1,4 +1,5 @@
 // Loops that a condition in memory ends: results, launches and replays, and checks of an artifact.
+#include "runtime/core/IndexCheck.h"
 #include "runtime/core/Session.h"
 #include "runtime/device/Device.h"
 #include "test/unit/runtime/ArtifactBuilder.h"
@@ -239,6 +240,12 @@ TEST(LoopCondition, LetsLoopsInEachOtherHaveAnyNumberOfIterations) {
   };
   EXPECT_EQ(errorOf(nest(true)), "");
   EXPECT_EQ(errorOf(nest(false)), "a loop of 2 iterations, in all 4294967294");
+}
+
+TEST(LoopCondition, ThatHoldsAfterTheMostIterationsFailsTheRun) {
+  EXPECT_TRUE(checkIndices("loop", GRADC_LIMIT_TRIPS, 0).ok());
+  EXPECT_EQ(checkIndices("loop", GRADC_LIMIT_TRIPS, 1).message(),
+            "node \"loop\": the condition of the loop still holds after 2147483647 iterations");
 }
 
 } // namespace
