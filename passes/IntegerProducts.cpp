@@ -1,4 +1,4 @@
-// Multiplies quantized tensors as bytes, with sums of 32 bits.
+// Multiplies quantized tensors as bytes, with sums of 32 bits, and floats by quantized weights.
 #include "passes/Passes.h"
 
 #include "dialects/grad/Control.h"
@@ -35,8 +35,9 @@ std::optional<int64_t> integerOf(Value value) {
   return splat ? std::optional(splat.getSplatValue<APInt>().getSExtValue()) : std::nullopt;
 }
 
-/// One contraction whose factors are dequantized.
+/// One contraction whose rhs is dequantized, and maybe its lhs.
 ///
+/// If both are:
 /// 1. The lhs becomes unsigned and the rhs signed, as instructions multiply bytes. What is added to
 ///    codes is added to their zero point.
 /// 2. A lhs with a zero point is padded outside of the convolution, because padding is its zero
@@ -44,51 +45,62 @@ std::optional<int64_t> integerOf(Value value) {
 /// 3. With zero points p of the lhs and q of the rhs, and n factors, the sum of (a - p) (b - q) is
 ///    sum a b - p sum b - q (sum a - n p). Sums of constant weights are constants.
 /// 4. The sum is multiplied by both scales.
+///
+/// Else the scales of the rhs leave the sum. Matrices of codes are multiplied as they are, and
+/// converted in registers. Filters become floats at compile time, which Winograd's algorithm takes.
 class Product {
 public:
   Product(OpBuilder &builder, SymbolTable &symbols, ContractionOpInterface op, Dequantized lhs,
           Dequantized rhs)
       : builder(builder), symbols(symbols), op(op), letters(op.getLetters()), lhs(lhs), rhs(rhs) {}
 
-  bool isPossible() {
-    int64_t summed = 0, rows = 0, columns = 0;
-    for (char letter : letters.lhs)
-      summed += letters.isSummed(letter);
-    for (char letter : letters.result) {
-      rows += letters.isRow(letter);
-      columns += letters.isColumn(letter);
-    }
+  bool isOfIntegers() {
     bool isFloat = getElementTypeOrSelf(op->getResult(0)).isF32();
-    // Instructions sum along one dim of each factor.
-    return summed == 1 && rows <= 1 && columns == 1 && (!isFloat || factors() <= maxFactors) &&
+    int64_t rows = llvm::count_if(letters.result, [&](char c) { return letters.isRow(c); });
+    return lhs.codes && hasMatrix() && rows <= 1 && (!isFloat || factors() <= maxFactors) &&
            isFloat == bool(lhs.scale) && isFloat == bool(rhs.scale) && !lhs.zero.dim &&
-           !lhs.scale.dim && isAlongColumns(rhs.zero) && isAlongColumns(rhs.scale) &&
+           !lhs.scale.dim && isInResult(rhs.zero) && isInResult(rhs.scale) &&
            (!letters.window || isPossibleWindow());
   }
 
-  void replace() {
+  /// Whether the scales can leave the sum.
+  bool isOfWeights() {
+    SmallVector<Operation *> moves;
+    return getElementTypeOrSelf(op->getOperand(0)).isF32() && rhs.scale && isInResult(rhs.scale) &&
+           isInResult(rhs.zero) && constantBehind(rhs.codes, moves);
+  }
+
+  void multiplyIntegers() {
     makeUnsigned(lhs);
     makeSigned(rhs);
     if (letters.window) {
       padOutside();
       padChannels();
     }
-    Operation *product = builder.clone(*op);
-    product->setOperands({lhs.codes, rhs.codes});
-    product->setAttr("wide", builder.getUnitAttr());
-    if (auto convolution = dyn_cast<ConvolutionOp>(product))
-      convolution.setWindowAttr(window);
-    RankedTensorType result = typeOf(op->getResult(0));
-    product->getResult(0).setType(result.clone(builder.getI32Type()));
-    Expr sum = expr(product->getResult(0));
+    Expr sum = product(lhs.codes, rhs.codes, /*wide=*/true);
     if (lhs.zero)
       sum = sum - inResult(lhs.zero.value, {}) * inResult(columnSums(), keptLetters(1));
     if (rhs.zero)
-      sum = sum - ofColumns(rhs.zero) * inResult(rowSums(), keptLetters(0));
+      sum = sum - inResult(rhs.zero) * inResult(rowSums(), keptLetters(0));
     if (lhs.scale)
-      sum = sum.cast(builder.getF32Type()) * (inResult(lhs.scale.value, {}) * ofColumns(rhs.scale));
-    op->getResult(0).replaceAllUsesWith(sum);
-    op->erase();
+      sum = sum.cast(builder.getF32Type()) * (inResult(lhs.scale) * inResult(rhs.scale));
+    replaceBy(sum);
+  }
+
+  void multiplyByWeights() {
+    Value x = op->getOperand(0);
+    if (!hasMatrix() || letters.window) {
+      if (Value filter = numbersOf(rhs))
+        replaceBy(product(x, filter, /*wide=*/false) * inResult(rhs.scale));
+      return;
+    }
+    makeSigned(rhs);
+    Expr sum = product(x, rhs.codes, /*wide=*/true);
+    if (rhs.zero) {
+      Value rows = expr(x).sum(summedDims(0));
+      sum = sum - inResult(rhs.zero).cast(sum.element()) * inResult(rows, keptLetters(0));
+    }
+    replaceBy(sum * inResult(rhs.scale));
   }
 
 private:
@@ -103,11 +115,40 @@ private:
     return count;
   }
 
-  char columnLetter() {
-    return *llvm::find_if(letters.rhs, [&](char c) { return letters.isColumn(c); });
+  /// Whether the factors are summed along one dim, and the rhs has one dim of columns: as
+  /// instructions and panels of the rhs need it.
+  bool hasMatrix() {
+    auto isBatch = [&](char c) { return letters.isBatch(c); };
+    return llvm::count_if(letters.rhs, [&](char c) { return letters.isSummed(c); }) == 1 &&
+           llvm::count_if(letters.rhs, [&](char c) { return letters.isColumn(c); }) == 1 &&
+           (lhs.codes || llvm::none_of(letters.rhs, isBatch));
   }
-  bool isAlongColumns(const Spread &spread) {
-    return !spread.dim || *spread.dim == letters.dimOf(letters.rhs, columnLetter());
+
+  /// The letter of the rhs' dim that the numbers run along.
+  char letterOf(const Spread &spread) { return letters.rhs[*spread.dim - letters.windowRank()]; }
+  /// Whether they are the same for all that is summed.
+  bool isInResult(const Spread &spread) {
+    return !spread.dim || (*spread.dim >= letters.windowRank() &&
+                           StringRef(letters.result).contains(letterOf(spread)));
+  }
+
+  Expr product(Value left, Value right, bool wide) {
+    Operation *product = builder.clone(*op);
+    product->setOperands({left, right});
+    if (wide)
+      product->setAttr("wide", builder.getUnitAttr());
+    if (auto convolution = dyn_cast<ConvolutionOp>(product))
+      if (letters.window)
+        convolution.setWindowAttr(window);
+    Type element = getElementTypeOrSelf(left);
+    Type sum = isa<FloatType>(element) ? element : builder.getI32Type();
+    product->getResult(0).setType(typeOf(op->getResult(0)).clone(sum));
+    return expr(product->getResult(0));
+  }
+
+  void replaceBy(Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
   }
 
   /// Whether the zero point of a padded lhs is known, and the rhs has none: sums of windows are not
@@ -157,12 +198,12 @@ private:
     tensor.codes = wide.cast(builder.getI8Type());
   }
 
-  /// The tensor that a value holds the elements of, and the transposes between; null: it is no
-  /// constant.
-  ElementsAttr constantBehind(Value value, SmallVectorImpl<TransposeOp> &moves) {
-    while (auto transpose = value.getDefiningOp<TransposeOp>()) {
-      moves.push_back(transpose);
-      value = transpose.getOperand();
+  /// The tensor that a value holds the elements of, and the moves between, from the last one on;
+  /// null: it is no constant.
+  ElementsAttr constantBehind(Value value, SmallVectorImpl<Operation *> &moves) {
+    while (isa_and_nonnull<TransposeOp, ReshapeOp>(value.getDefiningOp())) {
+      moves.push_back(value.getDefiningOp());
+      value = moves.back()->getOperand(0);
     }
     if (auto constant = value.getDefiningOp<ConstantOp>())
       return constant.getValue();
@@ -173,9 +214,21 @@ private:
     return isFixed ? state.getInitial() : ElementsAttr();
   }
 
+  /// The constant, moved.
+  Value constant(const HostTensor &value, ArrayRef<Operation *> moves) {
+    Expr result =
+        expr(ConstantOp::create(builder, op->getLoc(), value.getType(), value.toAttribute()));
+    for (Operation *move : llvm::reverse(moves))
+      if (auto transpose = dyn_cast<TransposeOp>(move))
+        result = result.transpose(transpose.getPermutation());
+      else
+        result = result.reshape(typeOf(move->getResult(0)).getShape());
+    return result;
+  }
+
   /// Signed codes of constant unsigned ones, as a constant.
   Value shiftedConstant(Value codes) {
-    SmallVector<TransposeOp> moves;
+    SmallVector<Operation *> moves;
     ElementsAttr attribute = constantBehind(codes, moves);
     if (!attribute)
       return {};
@@ -183,11 +236,22 @@ private:
     HostTensor to(from.getType().clone(builder.getI8Type()));
     llvm::transform(from.bytes(), to.mutableBytes().begin(),
                     [](char byte) { return char(uint8_t(byte) ^ byteOffset); });
-    ElementsAttr signedCodes = to.toAttribute();
-    Expr result = expr(ConstantOp::create(builder, op->getLoc(), to.getType(), signedCodes));
-    for (TransposeOp move : llvm::reverse(moves))
-      result = result.transpose(move.getPermutation());
-    return result;
+    return constant(to, moves);
+  }
+
+  /// Constant codes relative to one zero point, as a constant of floats.
+  Value numbersOf(const Dequantized &tensor) {
+    SmallVector<Operation *> moves;
+    ElementsAttr attribute = constantBehind(tensor.codes, moves);
+    std::optional<int64_t> zero = tensor.zero ? integerOf(tensor.zero.value) : 0;
+    if (!attribute || !zero)
+      return {};
+    HostTensor from(attribute), to(from.getType().clone(builder.getF32Type()));
+    auto *numbers = reinterpret_cast<float *>(to.mutableBytes().data());
+    for (auto [i, byte] : llvm::enumerate(from.bytes()))
+      numbers[i] =
+          float((isUnsigned(tensor.codes) ? int64_t(uint8_t(byte)) : int8_t(byte)) - *zero);
+    return constant(to, moves);
   }
 
   // Padding --------------------------------------------------------------------------------------
@@ -245,21 +309,25 @@ private:
     auto type = typeOf(op->getResult(0)).clone(getElementTypeOrSelf(value));
     return expr(value).broadcast(type, dims);
   }
-  Expr ofColumns(const Spread &spread) {
-    return inResult(spread.value, spread.dim ? std::string(1, columnLetter()) : std::string());
+  Expr inResult(const Spread &spread) {
+    return inResult(spread.value, spread.dim ? std::string(1, letterOf(spread)) : std::string());
   }
 
-  Expr sumOf(Value codes, unsigned factor) {
+  SmallVector<int64_t> summedDims(unsigned factor) {
     SmallVector<int64_t> summed = llvm::to_vector(llvm::seq<int64_t>(0, letters.windowRank()));
     for (char letter : lettersOf(factor))
       if (letters.isSummed(letter))
         summed.push_back(letters.dimOf(lettersOf(factor), letter));
-    return expr(codes).cast(builder.getI32Type()).sum(summed);
+    return summed;
+  }
+  Expr sumOf(Value codes, unsigned factor) {
+    return expr(codes).cast(builder.getI32Type()).sum(summedDims(factor));
   }
 
   Value columnSums() {
-    if (keptLetters(1).size() == 1)
-      if (Value known = constantSums(rhs.codes, letters.dimOf(letters.rhs, columnLetter())))
+    std::string kept = keptLetters(1);
+    if (kept.size() == 1)
+      if (Value known = constantSums(rhs.codes, letters.dimOf(letters.rhs, kept[0])))
         return known;
     return sumOf(rhs.codes, 1);
   }
@@ -268,12 +336,12 @@ private:
   Value constantSums(Value codes, int64_t dim) {
     if (auto padded = codes.getDefiningOp<PadOp>()) // by zeros
       codes = padded.getOperand();
-    SmallVector<TransposeOp> moves;
+    SmallVector<Operation *> moves;
     ElementsAttr attribute = constantBehind(codes, moves);
-    if (!attribute)
+    if (!attribute || llvm::any_of(moves, [](Operation *move) { return isa<ReshapeOp>(move); }))
       return {};
-    for (TransposeOp move : moves)
-      dim = move.getPermutation()[dim];
+    for (Operation *move : moves)
+      dim = cast<TransposeOp>(move).getPermutation()[dim];
     HostTensor tensor(attribute);
     int64_t size = tensor.getShape()[dim],
             inner = llvm::product_of(tensor.getShape().drop_front(dim + 1));
@@ -314,13 +382,15 @@ struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
       function.walk([&](ContractionOpInterface op) { products.push_back(op); });
       for (ContractionOpInterface op : products) {
         OpBuilder builder(op);
-        auto lhs = findDequantized(builder, op->getOperand(0));
-        auto rhs = lhs ? findDequantized(builder, op->getOperand(1)) : std::nullopt;
+        auto rhs = findDequantized(builder, op->getOperand(1));
         if (!rhs)
           continue;
-        Product product(builder, symbols, op, *lhs, *rhs);
-        if (product.isPossible())
-          product.replace();
+        auto lhs = findDequantized(builder, op->getOperand(0));
+        if (Product product(builder, symbols, op, lhs.value_or(Dequantized()), *rhs);
+            lhs && product.isOfIntegers())
+          product.multiplyIntegers();
+        else if (product.isOfWeights())
+          product.multiplyByWeights();
       }
     }
   }

@@ -16,7 +16,7 @@ Type grad::contractedElement(Type element, bool wide) {
 }
 
 bool grad::canMultiply(Type lhs, Type rhs, bool wide) {
-  return lhs == rhs || (wide && isByte(lhs) && isByte(rhs));
+  return lhs == rhs || (wide && isByte(rhs) && (isByte(lhs) || isa<FloatType>(lhs)));
 }
 
 Value grad::contract(OpBuilder &b, Location loc, Value lhs, Value rhs, const Twine &dims,
@@ -147,11 +147,16 @@ SmallVector<Value> grad::contractionLoops(OpBuilder &b, Operation *op, ValueRang
   Value initial = fillLoops(b, at, type.getShape(), b.getZeroAttr(accumulator));
   auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
     auto widen = [&](unsigned i) -> Value {
-      if (accumulator == element)
+      bool isUnsigned = getElementTypeOrSelf(op->getOperand(i)).isUnsignedInteger();
+      if (args[i].getType() == accumulator)
         return args[i];
-      if (isFloat)
+      if (isa<FloatType>(args[i].getType()))
         return arith::ExtFOp::create(nested, loc, accumulator, args[i]);
-      if (getElementTypeOrSelf(op->getOperand(i)).isUnsignedInteger())
+      if (isFloat && isUnsigned)
+        return arith::UIToFPOp::create(nested, loc, accumulator, args[i]);
+      if (isFloat)
+        return arith::SIToFPOp::create(nested, loc, accumulator, args[i]);
+      if (isUnsigned)
         return arith::ExtUIOp::create(nested, loc, accumulator, args[i]);
       return arith::ExtSIOp::create(nested, loc, accumulator, args[i]);
     };

@@ -30,7 +30,7 @@ Cost CostModel::kernel(exec::KernelOp kernel) const {
   if (contraction && level.isCuda()) {
     cost.arithmetic = flops / (level.f32Flops * level.gpu->generatedShare);
   } else if (contraction) {
-    Type factor = getElementTypeOrSelf(contraction->getOperand(1).getType());
+    Type factor = getElementTypeOrSelf(contraction->getOperand(0).getType());
     double bf16Flops =
         level.amxRows && !kernel.readsPairs() ? level.unpairedFlops : level.bf16Flops;
     cost.arithmetic = flops / (factor.isBF16()       ? bf16Flops

@@ -182,7 +182,8 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   if (isBatched(contraction)) // stays as it is
     return nullptr;
   Type element = getElementTypeOrSelf(rhs.getType());
-  if (!isa<FloatType>(element))
+  bool ofFloats = isa<FloatType>(getElementTypeOrSelf(contraction->getOperand(0).getType()));
+  if (!ofFloats)
     return nullptr;
   if (rowsOfFewColumns(kernel, level))
     return nullptr;

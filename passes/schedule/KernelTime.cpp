@@ -102,7 +102,7 @@ private:
       double share = m == 4 ? (isGradient ? 0.55 : 0.6) : (isGradient ? 0.6 : 0.71);
       return flops * double(exec::winogradSlots(m)) / double(9 * m * m) / (core.f32Flops * share);
     }
-    Type factor = getElementTypeOrSelf(op->getOperand(1).getType());
+    Type factor = getElementTypeOrSelf(op->getOperand(0).getType());
     double rate = factor.isBF16() ? core.bf16Flops : factor.isInteger(8) ? core.int8Flops : peak();
     if (hasVectorsOfRows())
       flops *= shuffles(op);

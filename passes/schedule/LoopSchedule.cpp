@@ -13,12 +13,14 @@ using exec::PanelAttr;
 
 static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
-/// Panels of quads are packed as words: of a quarter of a vector each.
+/// Quads are packed as words: a vector of bytes has a quarter of them. Panels are as wide as the
+/// vectors of sums, so that other bytes are packed in vectors as wide as these.
 static int64_t lanesOf(exec::KernelOp kernel, const exec::Level &level) {
   PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
-  constexpr int64_t wordBytes = 4;
-  bool isOfQuads = layout && layout.getKind() == exec::PanelKind::quads;
-  return level.vectorBytes / (isOfQuads ? wordBytes : widestElement(kernel));
+  int64_t lanes = level.vectorBytes / widestElement(kernel);
+  if (layout && layout.getKind() == exec::PanelKind::quads)
+    return lanes / layout.getTogether();
+  return layout ? std::min(lanes, layout.getWidth()) : lanes;
 }
 
 LoopSchedule::LoopSchedule(exec::KernelOp kernel, const exec::Level &level)

@@ -18,6 +18,8 @@ REASONS = {
     "passes/raise/Activations.cpp": "the ops that exporters write activations with",
     "passes/raise/Normalization.cpp": "the ops that exporters write normalizations with",
     "passes/raise/Rotary.cpp": "the ops that exporters write rotary positions with",
+    "passes/raise/Dequantized.cpp": "the ops that exporters write quantized tensors with",
+    "passes/IntegerProducts.cpp": "moves and pads the codes of quantized tensors",
     "passes/FormAttention.cpp": "the ops that exporters write an attention with",
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/entry/Coupling.cpp": "a count of rows depends on all of them",

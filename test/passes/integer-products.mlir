@@ -1,0 +1,168 @@
+// RUN: gradc-opt %s --gradc-integer-products --canonicalize | FileCheck %s
+
+grad.state constant @w : tensor<64x32xi8> = dense<3> : tensor<64x32xi8>
+grad.state constant @filter : tensor<3x3x8x16xi8> = dense<-2> : tensor<3x3x8x16xi8>
+grad.state constant @depthwise : tensor<3x3x16xui8> = dense<130> : tensor<3x3x16xui8>
+grad.state parameter @scales : tensor<32xf32> = dense<0.25> : tensor<32xf32>
+
+// Codes are multiplied; both scales follow.
+// CHECK-LABEL: func @both
+// CHECK: %[[W:.*]] = grad.read @w
+// CHECK: %[[SUM:.*]] = grad.matmul %arg0, %[[W]] wide : tensor<8x64xui8>, tensor<64x32xi8>
+// CHECK: %[[F:.*]] = grad.cast %[[SUM]] : tensor<8x32xi32> -> tensor<8x32xf32>
+// CHECK: %[[S:.*]] = grad.mul
+// CHECK: %[[Y:.*]] = grad.mul %[[F]], %[[S]]
+// CHECK: return %[[Y]]
+func.func @both(%x: tensor<8x64xui8>) -> tensor<8x32xf32> attributes {grad.entry = "both"} {
+  %scale = grad.constant dense<0.5> : tensor<8x64xf32>
+  %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>
+  %b = grad.mul %a, %scale : tensor<8x64xf32>
+  %w = grad.read @w : tensor<64x32xi8>
+  %scales = grad.read @scales : tensor<32xf32>
+  %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %d = grad.broadcast %scales dims [1] : tensor<32xf32> -> tensor<64x32xf32>
+  %e = grad.mul %c, %d : tensor<64x32xf32>
+  %y = grad.matmul %b, %e : tensor<8x64xf32>, tensor<64x32xf32>
+  return %y : tensor<8x32xf32>
+}
+
+// Signed codes become unsigned, which adds 128 to their zero point. Sums of the weights' columns are known: (5 + 128) * 64 * 3.
+// CHECK-LABEL: func @signed
+// CHECK-DAG: %[[ZERO:.*]] = grad.constant dense<25536> : tensor<8x32xi32>
+// CHECK-DAG: %[[OFFSET:.*]] = grad.constant dense<128> : tensor<8x64xi32>
+// CHECK: %[[WIDE:.*]] = grad.cast %arg0 : tensor<8x64xi8> -> tensor<8x64xi32>
+// CHECK: %[[SHIFTED:.*]] = grad.add %[[WIDE]], %[[OFFSET]]
+// CHECK: %[[CODES:.*]] = grad.cast %[[SHIFTED]] : tensor<8x64xi32> -> tensor<8x64xui8>
+// CHECK: grad.matmul %[[CODES]], %{{.*}} wide : tensor<8x64xui8>, tensor<64x32xi8>
+// CHECK: grad.sub %{{.*}}, %[[ZERO]]
+func.func @signed(%x: tensor<8x64xi8>) -> tensor<8x32xi32> attributes {grad.entry = "signed"} {
+  %zero = grad.constant dense<5> : tensor<8x64xi32>
+  %a = grad.cast %x : tensor<8x64xi8> -> tensor<8x64xi32>
+  %b = grad.sub %a, %zero : tensor<8x64xi32>
+  %w = grad.read @w : tensor<64x32xi8>
+  %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xi32>
+  %y = grad.matmul %b, %c : tensor<8x64xi32>, tensor<64x32xi32>
+  return %y : tensor<8x32xi32>
+}
+
+// Both have zero points, of which one is computed: sums of columns and of rows.
+// CHECK-LABEL: func @computed
+// CHECK: grad.matmul %arg0, %{{.*}} wide : tensor<2x8x64xui8>, tensor<2x64x32xi8>
+// CHECK-DAG: grad.reduce_sum %{{.*}} dims [1] : tensor<2x64x32xi32>
+// CHECK-DAG: grad.reduce_sum %{{.*}} dims [2] : tensor<2x8x64xi32>
+func.func @computed(%x: tensor<2x8x64xui8>, %zero: tensor<i32>, %w: tensor<2x64x32xui8>) -> tensor<2x8x32xi32> attributes {grad.entry = "computed"} {
+  %a = grad.cast %x : tensor<2x8x64xui8> -> tensor<2x8x64xi32>
+  %z = grad.broadcast %zero dims [] : tensor<i32> -> tensor<2x8x64xi32>
+  %b = grad.sub %a, %z : tensor<2x8x64xi32>
+  %c = grad.cast %w : tensor<2x64x32xui8> -> tensor<2x64x32xi32>
+  %y = grad.matmul %b, %c : tensor<2x8x64xi32>, tensor<2x64x32xi32>
+  return %y : tensor<2x8x32xi32>
+}
+
+// Padding is the zero point, and channels are padded to words of four by weights of 0.
+// CHECK-LABEL: func @padded
+// CHECK: %[[P:.*]] = grad.pad %arg0 low [1, 1, 0, 0] high [1, 1, 0, 0] interior [0, 0, 0, 0] {value = 9.000000e+00
+// CHECK: grad.convolution %[[P]], %{{.*}} dims "nc,co->no" window <[3, 3]> wide : tensor<11x11x2x8xui8>, tensor<3x3x8x16xi8>
+func.func @padded(%x: tensor<9x9x2x8xui8>) -> tensor<9x9x2x16xi32> attributes {grad.entry = "padded"} {
+  %zero = grad.constant dense<9> : tensor<9x9x2x8xi32>
+  %a = grad.cast %x : tensor<9x9x2x8xui8> -> tensor<9x9x2x8xi32>
+  %b = grad.sub %a, %zero : tensor<9x9x2x8xi32>
+  %w = grad.read @filter : tensor<3x3x8x16xi8>
+  %c = grad.cast %w : tensor<3x3x8x16xi8> -> tensor<3x3x8x16xi32>
+  %y = grad.convolution %b, %c dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<9x9x2x8xi32>, tensor<3x3x8x16xi32>
+  return %y : tensor<9x9x2x16xi32>
+}
+
+// CHECK-LABEL: func @three_channels
+// CHECK-DAG: grad.pad %arg0 low [0, 0, 0, 0] high [0, 0, 0, 1]
+// CHECK-DAG: grad.pad %arg1 low [0, 0, 0, 0] high [0, 0, 1, 0]
+// CHECK: grad.convolution %{{.*}} window <[3, 3] low [1, 1] high [1, 1]> wide : tensor<9x9x2x4xui8>, tensor<3x3x4x16xi8>
+func.func @three_channels(%x: tensor<9x9x2x3xui8>, %w: tensor<3x3x3x16xi8>) -> tensor<9x9x2x16xi32> attributes {grad.entry = "three_channels"} {
+  %b = grad.cast %x : tensor<9x9x2x3xui8> -> tensor<9x9x2x3xi32>
+  %c = grad.cast %w : tensor<3x3x3x16xi8> -> tensor<3x3x3x16xi32>
+  %y = grad.convolution %b, %c dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<9x9x2x3xi32>, tensor<3x3x3x16xi32>
+  return %y : tensor<9x9x2x16xi32>
+}
+
+// Floats times quantized weights: codes are converted in the product, and scales follow.
+// CHECK-LABEL: func @weights
+// CHECK: %[[Y:.*]] = grad.matmul %arg0, %{{.*}} wide : tensor<8x64xf32>, tensor<64x32xi8>
+// CHECK: grad.mul %[[Y]]
+func.func @weights(%x: tensor<8x64xf32>) -> tensor<8x32xf32> attributes {grad.entry = "weights"} {
+  %w = grad.read @w : tensor<64x32xi8>
+  %scales = grad.read @scales : tensor<32xf32>
+  %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %d = grad.broadcast %scales dims [1] : tensor<32xf32> -> tensor<64x32xf32>
+  %e = grad.mul %d, %c : tensor<64x32xf32>
+  %y = grad.matmul %x, %e : tensor<8x64xf32>, tensor<64x32xf32>
+  return %y : tensor<8x32xf32>
+}
+
+// The filter of a depthwise convolution becomes floats, relative to its zero point: 130 - 128.
+// CHECK-LABEL: func @depthwise_filter
+// CHECK-DAG: %[[FILTER:.*]] = grad.constant dense<2.000000e+00> : tensor<3x3x16xf32>
+// CHECK-DAG: %[[SCALE:.*]] = grad.constant dense<5.000000e-01> : tensor<9x9x2x16xf32>
+// CHECK: %[[Y:.*]] = grad.convolution %arg0, %[[FILTER]] dims "nc,c->nc"
+// CHECK: grad.mul %[[Y]], %[[SCALE]]
+func.func @depthwise_filter(%x: tensor<9x9x2x16xf32>) -> tensor<9x9x2x16xf32> attributes {grad.entry = "depthwise_filter"} {
+  %w = grad.read @depthwise : tensor<3x3x16xui8>
+  %zero = grad.constant dense<128> : tensor<3x3x16xi32>
+  %scale = grad.constant dense<0.5> : tensor<3x3x16xf32>
+  %a = grad.cast %w : tensor<3x3x16xui8> -> tensor<3x3x16xi32>
+  %b = grad.sub %a, %zero : tensor<3x3x16xi32>
+  %c = grad.cast %b : tensor<3x3x16xi32> -> tensor<3x3x16xf32>
+  %d = grad.mul %c, %scale : tensor<3x3x16xf32>
+  %y = grad.convolution %x, %d dims "nc,c->nc" window <[3, 3] low [1, 1] high [1, 1]> : tensor<9x9x2x16xf32>, tensor<3x3x16xf32>
+  return %y : tensor<9x9x2x16xf32>
+}
+
+// A scale for each row of the sum cannot leave it; a window over computed zero points is padded by what is not known; sums of more than
+// 65536 products may not fit.
+// CHECK-LABEL: func @unchanged
+// CHECK: grad.matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>
+// CHECK: grad.convolution %{{.*}} : tensor<9x9x2x8xi32>, tensor<3x3x8x16xi32>
+// CHECK: grad.matmul %{{.*}} : tensor<1x65540xf32>, tensor<65540x8xf32>
+func.func @unchanged(%x: tensor<8x64xui8>, %scales: tensor<64xf32>, %picture: tensor<9x9x2x8xui8>, %zero: tensor<i32>, %row: tensor<1x65540xui8>,
+                     %long: tensor<65540x8xi8>) -> (tensor<8x32xf32>, tensor<9x9x2x16xi32>, tensor<1x8xf32>) attributes {grad.entry = "unchanged"} {
+  %half = grad.constant dense<0.5> : tensor<8x64xf32>
+  %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>
+  %b = grad.mul %a, %half : tensor<8x64xf32>
+  %w = grad.read @w : tensor<64x32xi8>
+  %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %d = grad.broadcast %scales dims [0] : tensor<64xf32> -> tensor<64x32xf32>
+  %e = grad.mul %c, %d : tensor<64x32xf32>
+  %0 = grad.matmul %b, %e : tensor<8x64xf32>, tensor<64x32xf32>
+
+  %f = grad.cast %picture : tensor<9x9x2x8xui8> -> tensor<9x9x2x8xi32>
+  %g = grad.broadcast %zero dims [] : tensor<i32> -> tensor<9x9x2x8xi32>
+  %h = grad.sub %f, %g : tensor<9x9x2x8xi32>
+  %i = grad.read @filter : tensor<3x3x8x16xi8>
+  %j = grad.cast %i : tensor<3x3x8x16xi8> -> tensor<3x3x8x16xi32>
+  %1 = grad.convolution %h, %j dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<9x9x2x8xi32>, tensor<3x3x8x16xi32>
+
+  %k = grad.constant dense<0.5> : tensor<1x65540xf32>
+  %l = grad.cast %row : tensor<1x65540xui8> -> tensor<1x65540xf32>
+  %m = grad.mul %l, %k : tensor<1x65540xf32>
+  %n = grad.constant dense<0.5> : tensor<65540x8xf32>
+  %o = grad.cast %long : tensor<65540x8xi8> -> tensor<65540x8xf32>
+  %p = grad.mul %o, %n : tensor<65540x8xf32>
+  %2 = grad.matmul %m, %p : tensor<1x65540xf32>, tensor<65540x8xf32>
+  return %0, %1, %2 : tensor<8x32xf32>, tensor<9x9x2x16xi32>, tensor<1x8xf32>
+}
+
+// Integers have no gradients.
+// CHECK-LABEL: func @differentiated
+// CHECK: grad.matmul %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>
+func.func @differentiated(%x: tensor<8x64xui8>, %scale: tensor<f32>) -> tensor<f32> attributes {grad.entry = "differentiated"} {
+  %s = grad.broadcast %scale dims [] : tensor<f32> -> tensor<8x64xf32>
+  %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>
+  %b = grad.mul %a, %s : tensor<8x64xf32>
+  %w = grad.read @w : tensor<64x32xi8>
+  %half = grad.constant dense<0.5> : tensor<64x32xf32>
+  %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %e = grad.mul %c, %half : tensor<64x32xf32>
+  %y = grad.matmul %b, %e : tensor<8x64xf32>, tensor<64x32xf32>
+  %loss = grad.reduce_sum %y dims [0, 1] : tensor<8x32xf32>
+  %g = grad.gradient %loss wrt %scale : tensor<f32>, tensor<f32>
+  return %g : tensor<f32>
+}
