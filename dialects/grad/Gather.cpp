@@ -67,15 +67,112 @@ SmallVector<Value> GatherOp::lowerToLoops(OpBuilder &b, ValueRange operands) {
               .getResult(0)};
 }
 
+// Gradients ---------------------------------------------------------------------------------------
+
+/// An index counted from the front of a dim of `size`; nothing if it is out of range.
+static std::optional<int64_t> indexInRange(int64_t index, int64_t size) {
+  int64_t at = index < 0 ? index + size : index;
+  return at >= 0 && at < size ? std::optional(at) : std::nullopt;
+}
+
+int64_t grad::mostReaders(ArrayRef<int64_t> indices, int64_t size) {
+  SmallVector<int64_t> counts(size, 0);
+  int64_t most = 0;
+  for (int64_t index : indices)
+    if (std::optional<int64_t> at = indexInRange(index, size))
+      most = std::max(most, ++counts[*at]);
+  return most;
+}
+
+/// A known list of indices along one dim of the data, which has a dim of the result to itself.
+static std::optional<SmallVector<int64_t>> knownList(GatherOp op) {
+  auto known = op.getIndices().front().getDefiningOp<ConstantOp>();
+  if (!known || op.getIndices().size() != 1 || op.getIndexDims().size() != 1 ||
+      llvm::is_contained(op.getDims(), op.getIndexDims().front()))
+    return std::nullopt;
+  HostTensor value(known.getValue());
+  SmallVector<int64_t> list;
+  for (int64_t i = 0; i < value.size(); ++i)
+    list.push_back(value.getInt(i));
+  return list;
+}
+
+namespace {
+/// The n-th readers of all elements: the positions of the indices, and whether there is one.
+struct Readers {
+  HostTensor positions, exist;
+  bool all = true;
+};
+} // namespace
+
+/// An element that has no n-th reader repeats the one before it.
+static SmallVector<Readers> readersInOrder(OpBuilder &b, ArrayRef<int64_t> indices, int64_t size) {
+  auto type = RankedTensorType::get({size}, b.getI64Type());
+  HostTensor none(type.clone(b.getI1Type())), last(type);
+  SmallVector<Readers> readers(mostReaders(indices, size), {last, none});
+  SmallVector<int64_t> counts(size, 0);
+  for (auto [position, index] : llvm::enumerate(indices))
+    if (std::optional<int64_t> at = indexInRange(index, size)) {
+      Readers &next = readers[counts[*at]++];
+      next.positions.setInt(*at, int64_t(position));
+      next.exist.setInt(*at, 1);
+    }
+  for (auto [n, own] : llvm::enumerate(readers))
+    for (int64_t i = 0; i < size; ++i)
+      if (counts[i] <= int64_t(n)) {
+        own.all = false;
+        own.positions.setInt(i, n > 0 ? readers[n - 1].positions.getInt(i) : 0);
+      }
+  return readers;
+}
+
+/// Where the indices are known, an element's gradient is read where the element was read: one
+/// gather for its first readers, one for its second readers, and so on, added in order of position
+/// as a scatter adds them. Null if that would be many gathers, or many reads for each update.
+static Value sumOfReaders(GatherOp op, OpBuilder &b, Value gradient) {
+  constexpr int64_t readsPerUpdate = 4;
+  std::optional<SmallVector<int64_t>> list = knownList(op);
+  if (!list)
+    return nullptr;
+  int64_t from = op.getIndexDims().front();
+  int64_t to = llvm::find(op.getDims(), -1) - op.getDims().begin();
+  int64_t size = op.getData().getType().getDimSize(to), most = mostReaders(*list, size);
+  if (most == 0 || most > mostGradientReads ||
+      most * size > readsPerUpdate * (int64_t(list->size()) + size))
+    return nullptr;
+  SmallVector<int64_t> dims(op.getType().getRank());
+  for (auto [d, along] : llvm::enumerate(op.getDims()))
+    dims[along < 0 ? from : along] = along < 0 ? -1 : int64_t(d);
+  Expr g(b, op.getLoc(), gradient);
+  std::optional<Expr> sum;
+  for (const Readers &own : readersInOrder(b, *list, size)) {
+    Value positions = constant(b, op.getLoc(), own.positions);
+    Expr read = g.with(b.createOrFold<GatherOp>(op.getLoc(), gradient, positions, dims,
+                                                ArrayRef<int64_t>{to}))
+                    .wide();
+    if (!own.all)
+      read = g.with(constant(b, op.getLoc(), own.exist))
+                 .broadcast(read.type().clone(b.getI1Type()), {to})
+                 .select(read, read.splat(0));
+    sum = sum ? *sum + read : read;
+  }
+  return sum->cast(g.element());
+}
+
 LogicalResult GatherOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                       SmallVectorImpl<Value> &operandGradients) {
   if (!isFloatTensor(getType()))
+    return success();
+  operandGradients[0] = sumOfReaders(*this, b, resultGradients[0]);
+  if (operandGradients[0])
     return success();
   operandGradients[0] = ScatterOp::create(
       b, getLoc(), getData().getType(), splat(b, getLoc(), getData().getType(), 0), getIndices(),
       resultGradients[0], ScatterReduction::add, getDims(), getIndexDims());
   return success();
 }
+
+// Kernels -----------------------------------------------------------------------------------------
 
 LoopKind GatherOp::getLoopKind() { return LoopKind::movement; }
 SmallVector<int64_t> GatherOp::getResultDims() { return SmallVector<int64_t>(getDims()); }

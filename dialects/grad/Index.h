@@ -28,6 +28,12 @@ struct IndexedDims {
               SmallVectorImpl<int64_t> &coordinates) const;
 };
 
+/// How many of a list of indices choose the same one of `size` elements, at most. Indices out of
+/// range choose none.
+int64_t mostReaders(ArrayRef<int64_t> indices, int64_t size);
+/// The most gathers that the gradient of a gather at known indices becomes; each is an op.
+inline constexpr int64_t mostGradientReads = 32;
+
 /// An index as i64, counted from the front of a dim of `size`.
 Scalar wrapIndex(OpBuilder &builder, Location location, Value index, int64_t size);
 

@@ -15,7 +15,8 @@ def Grad_GatherOp : Grad_Op<"gather", [InferTypeOpAdaptor,
   let description = [{
     result[d] = data[c], where coordinate c[i] is d[dims[i]] or, if dims[i] is -1 - k, an element of the k-th indices:
     indices_k[d[index_dims[0]], d[index_dims[1]], ...]. Negative indices count from the end. An index out of range reads
-    the nearest element (0 if the dim is empty); the builder of the op has to report it. The gradient adds in order of position.
+    the nearest element (0 if the dim is empty); the builder of the op has to report it. The gradient adds in order of position:
+    a scatter, or gathers if the indices are a constant list along one dim.
 
     C1: `dims` has one entry per dim of the data; its non-negative entries are distinct, and each of -1 to -K, for K indices,
     occurs once. C2: all indices are i32 or i64, of one shape, and `index_dims` has one distinct entry per dim of that shape.

@@ -38,6 +38,81 @@ func.func @gradient(%table: tensor<50x8xf32>, %tokens: tensor<4xi64>) -> tensor<
   return %2 : tensor<50x8xf32>
 }
 
+// At known indices, elements read the gradient where they were read: by their first reader, and by their second. Position 1 has none,
+// and the last index is out of range.
+
+// GRAD-LABEL: @known_indices
+func.func @known_indices(%x: tensor<2x4x3xf32>, %y: tensor<5x2x3xf32>) -> tensor<2x4x3xf32> {
+  // GRAD-DAG: %[[FIRST:.*]] = grad.constant dense<[1, 0, 0, 3]> : tensor<4xi64>
+  // GRAD-DAG: %[[HAS_FIRST:.*]] = grad.constant dense<[true, false, true, true]> : tensor<4xi1>
+  // GRAD-DAG: %[[SECOND:.*]] = grad.constant dense<[1, 0, 2, 3]> : tensor<4xi64>
+  // GRAD-DAG: %[[HAS_SECOND:.*]] = grad.constant dense<[false, false, true, false]> : tensor<4xi1>
+  // GRAD-DAG: grad.gather %{{.*}}[%[[FIRST]]] dims [-1, 0, 2] index_dims [1] : tensor<5x2x3xf32>, tensor<4xi64>
+  // GRAD-DAG: grad.gather %{{.*}}[%[[SECOND]]] dims [-1, 0, 2] index_dims [1] : tensor<5x2x3xf32>, tensor<4xi64>
+  // GRAD-DAG: grad.broadcast %[[HAS_FIRST]] dims [1] : tensor<4xi1> -> tensor<2x4x3xi1>
+  // GRAD-DAG: grad.broadcast %[[HAS_SECOND]] dims [1] : tensor<4xi1> -> tensor<2x4x3xi1>
+  // GRAD-NOT: grad.scatter
+  // GRAD: return
+  %i = grad.constant dense<[2, 0, 2, -1, 9]> : tensor<5xi64>
+  %0 = grad.gather %x[%i] dims [1, -1, 2] index_dims [0] : tensor<2x4x3xf32>, tensor<5xi64>
+  %1 = grad.mul %0, %y : tensor<5x2x3xf32>
+  %2 = grad.reduce_sum %1 dims [0, 1, 2] : tensor<5x2x3xf32>
+  %3 = grad.gradient %2 wrt %x : tensor<f32>, tensor<2x4x3xf32>
+  return %3 : tensor<2x4x3xf32>
+}
+
+// Of a permutation, each element has one reader. Halves are added up in f32.
+
+// GRAD-LABEL: @permuted
+func.func @permuted(%x: tensor<2x3xf16>, %y: tensor<2x3xf16>, %z: tensor<2x4xf16>) -> (tensor<2x3xf16>, tensor<2x3xf16>) {
+  // GRAD-DAG: %[[BACK:.*]] = grad.constant dense<[1, 2, 0]> : tensor<3xi64>
+  // GRAD-DAG: grad.gather %{{.*}}[%[[BACK]]] dims [0, -1] index_dims [1] : tensor<2x3xf16>, tensor<3xi64>
+  // GRAD-DAG: grad.add %{{.*}}, %{{.*}} : tensor<2x3xf32>
+  // GRAD-NOT: grad.scatter
+  // GRAD: return
+  %i = grad.constant dense<[2, 0, 1]> : tensor<3xi64>
+  %0 = grad.gather %x[%i] dims [0, -1] index_dims [1] : tensor<2x3xf16>, tensor<3xi64>
+  %1 = grad.mul %0, %y : tensor<2x3xf16>
+  %2 = grad.reduce_sum %1 dims [0, 1] : tensor<2x3xf16>
+  %3 = grad.gradient %2 wrt %x : tensor<f16>, tensor<2x3xf16>
+  %j = grad.constant dense<[2, 0, 1, 1]> : tensor<4xi64>
+  %4 = grad.gather %x[%j] dims [0, -1] index_dims [1] : tensor<2x3xf16>, tensor<4xi64>
+  %5 = grad.mul %4, %z : tensor<2x4xf16>
+  %6 = grad.reduce_sum %5 dims [0, 1] : tensor<2x4xf16>
+  %7 = grad.gradient %6 wrt %x : tensor<f16>, tensor<2x3xf16>
+  return %3, %7 : tensor<2x3xf16>, tensor<2x3xf16>
+}
+
+// A scatter adds up what would be many gathers, or reads of many elements for few updates, and updates at indices of several dims, of
+// each row, or out of range.
+
+// GRAD-LABEL: @known_but_many
+func.func @known_but_many(%x: tensor<8xf32>, %long: tensor<100xf32>, %rows: tensor<2x4xf32>)
+    -> (tensor<8xf32>, tensor<100xf32>, tensor<8xf32>, tensor<2x4xf32>, tensor<8xf32>) {
+  // GRAD-COUNT-5: grad.scatter
+  %i = grad.constant dense<3> : tensor<33xi64>
+  %0 = grad.gather %x[%i] dims [-1] index_dims [0] : tensor<8xf32>, tensor<33xi64>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<33xf32>
+  %2 = grad.gradient %1 wrt %x : tensor<f32>, tensor<8xf32>
+  %j = grad.constant dense<3> : tensor<20xi64>
+  %3 = grad.gather %long[%j] dims [-1] index_dims [0] : tensor<100xf32>, tensor<20xi64>
+  %4 = grad.reduce_sum %3 dims [0] : tensor<20xf32>
+  %5 = grad.gradient %4 wrt %long : tensor<f32>, tensor<100xf32>
+  %k = grad.constant dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>
+  %6 = grad.gather %x[%k] dims [-1] index_dims [0, 1] : tensor<8xf32>, tensor<2x2xi64>
+  %7 = grad.reduce_sum %6 dims [0, 1] : tensor<2x2xf32>
+  %8 = grad.gradient %7 wrt %x : tensor<f32>, tensor<8xf32>
+  %l = grad.constant dense<[1, 2]> : tensor<2xi64>
+  %9 = grad.gather %rows[%l] dims [0, -1] index_dims [0] : tensor<2x4xf32>, tensor<2xi64>
+  %10 = grad.reduce_sum %9 dims [0] : tensor<2xf32>
+  %11 = grad.gradient %10 wrt %rows : tensor<f32>, tensor<2x4xf32>
+  %m = grad.constant dense<[8, 9]> : tensor<2xi64>
+  %12 = grad.gather %x[%m] dims [-1] index_dims [0] : tensor<8xf32>, tensor<2xi64>
+  %13 = grad.reduce_sum %12 dims [0] : tensor<2xf32>
+  %14 = grad.gradient %13 wrt %x : tensor<f32>, tensor<8xf32>
+  return %2, %5, %8, %11, %14 : tensor<8xf32>, tensor<100xf32>, tensor<8xf32>, tensor<2x4xf32>, tensor<8xf32>
+}
+
 // An index that is the same for all elements of a row is read once per row.
 
 // FOLD-LABEL: @index_of_row
