@@ -72,6 +72,9 @@ def composed():
     b.end(b.node("GridSample", cubic, "cubic", mode="cubic", padding_mode="reflection"), "sampled")
     b.op("RoiAlign", [2, 2, 5, 5], -1.0, 1.0, b.numbers("regions", [2, 4], 0.3, 4.1), b.ints("owners", [1, 0]), output_height=2,
          output_width=2, sampling_ratio=2)
+    b.op("Resize", [2, 150, 2], -1.0, 1.0, "", "", b.ints("resized", [2, 400, 2]), mode="linear")
+    nearest = [b.numbers("nearest.x", [1, 133, 3], -1.0, 1.0), "", "", b.ints("nearest.sizes", [1, 200, 3])]
+    b.end(b.node("Resize", nearest, "nearest", mode="nearest"), "moved")
     b.op("DeformConv", [1, 2, 4, 4], -1.0, 1.0, b.numbers("deform.filter", [3, 2, 2, 2], -1.0, 1.0),
          b.numbers("deform.offset", [1, 8, 3, 3], -0.4, 0.45), b.numbers("deform.bias", [3], -1.0, 1.0),
          b.numbers("deform.mask", [1, 4, 3, 3], 0.2, 1.0))

@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/Indices.h"
 #include "compiler/import/onnx/Pick.h"
+#include "dialects/grad/Index.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -31,7 +32,39 @@ struct Resize {
 
 /// The elements that contribute to a result, and their weights.
 using Taps = SmallVector<std::pair<int64_t, double>, 4>;
+
+/// A dim to resize.
+struct ResizedDim {
+  int64_t dim, size;
+  SmallVector<Taps> results; ///< the terms of each result
+  bool isRead = false;       ///< tap by tap, instead of a product with a matrix
+
+  /// Whether each result is one element, as the nearest one is.
+  bool isPicked() const {
+    return llvm::all_of(results, [](const Taps &t) { return t.size() == 1; });
+  }
+  /// The number of reads for each result.
+  int64_t reads() const;
+  /// The elements that are the k-th taps. A result without it names one at its own place in the
+  /// dim, so that no element is read by many results.
+  SmallVector<int64_t> indices(size_t k) const;
+};
 } // namespace
+
+int64_t ResizedDim::reads() const {
+  size_t most = 1;
+  for (const Taps &t : results)
+    most = std::max(most, t.size());
+  return int64_t(most);
+}
+
+SmallVector<int64_t> ResizedDim::indices(size_t k) const {
+  SmallVector<int64_t> all;
+  int64_t count = int64_t(results.size());
+  for (auto [i, t] : llvm::enumerate(results))
+    all.push_back(k < t.size() ? t[k].first : int64_t(i) * size / count);
+  return all;
+}
 
 /// The position of result `i` between the operand's elements. The scale is not rounded to whole
 /// elements, as in ONNX's own test cases.
@@ -118,43 +151,50 @@ static Expr multiplyAlong(Expr x, int64_t d, Expr matrix) {
   return (after > 1 ? y.transpose({0, 2, 1}) : y).reshape(shape);
 }
 
-static size_t mostTaps(ArrayRef<Taps> all) {
-  size_t most = 1;
-  for (const Taps &t : all)
-    most = std::max(most, t.size());
-  return most;
-}
-
-/// Whether reads of the taps take less time than a product with a matrix, on one core of a CPU: the
-/// product takes 2 * size operations a result at 100 a nanosecond. A read takes 1 ns, or 0.1 ns if
-/// vectors read along a later dim. Where gradients flow, a product is faster: the gradient of reads
-/// searches the updates of each element.
-static bool readsTaps(Node &n, Expr x, int64_t d, ArrayRef<Taps> all) {
-  constexpr size_t mostReads = 32; // each is an op
+/// Whether to read the taps of a dim with `row` elements behind each of its own: where that takes
+/// less time than a product with a matrix, on one core of a CPU. The product takes 2 * size
+/// operations a result at 100 a nanosecond. A read takes 1 ns, or 0.1 ns if vectors read along a
+/// later dim. Where gradients flow, the matrix has a second product, and the reads have others in
+/// return: one gather for each tap and each of an element's readers.
+static bool readsTaps(Node &n, const ResizedDim &along, int64_t row) {
+  constexpr int64_t smallDim = 128; // up to here, products of a training step take as long
   constexpr int64_t vector = 16;
-  size_t reads = mostTaps(all);
-  int64_t row = llvm::product_of(x.shape().drop_front(d + 1));
+  if (along.isPicked() && !isa<FloatType>(n.element(0)))
+    return true;
+  int64_t count = int64_t(along.results.size()), reads = along.reads(), gathers = 0, products = 1;
+  if (reads > mostGradientReads)
+    return false;
+  if (n.mayDifferentiate()) {
+    for (int64_t k = 0; k < reads; ++k)
+      gathers += mostReaders(along.indices(size_t(k)), along.size);
+    if (gathers > mostGradientReads)
+      return false;
+    products = 2;
+  }
+  if (along.isPicked())
+    return true;
+  if (n.mayDifferentiate() && std::max(count, along.size) <= smallDim)
+    return false;
   double perRead = row < vector ? 1 : 0.1, perElement = 0.02;
-  return !n.mayDifferentiate() && reads <= mostReads &&
-         double(reads) * perRead < double(x.shape()[d]) * perElement;
+  return double(count * reads + along.size * gathers) * perRead <
+         double(products * count * along.size) * perElement;
 }
 
-/// The sum of each result's taps along dim `d`; 0 for a result without taps.
-static Expr sumTaps(Node &n, Expr x, int64_t d, ArrayRef<Taps> all) {
-  auto type = RankedTensorType::get({int64_t(all.size())}, accumulatorOf(x.element()));
+/// The sum of each result's taps; 0 for a result without taps.
+static Expr sumTaps(Node &n, Expr x, const ResizedDim &along) {
+  int64_t d = along.dim, count = int64_t(along.results.size());
+  auto type = RankedTensorType::get({count}, accumulatorOf(x.element()));
   std::optional<Expr> sum;
-  for (size_t k = 0, count = mostTaps(all); k < count; ++k) {
-    SmallVector<int64_t> indices;
+  for (size_t k = 0, reads = size_t(along.reads()); k < reads; ++k) {
     HostTensor weights(type), hasTap(type.clone(n.builder().getI1Type()));
     bool haveAll = true;
-    for (auto [i, t] : llvm::enumerate(all)) {
+    for (auto [i, t] : llvm::enumerate(along.results)) {
       bool has = k < t.size();
       haveAll &= has;
       hasTap.setInt(int64_t(i), has);
-      indices.push_back(has ? t[k].first : 0);
       weights.setFloat(int64_t(i), has ? t[k].second : 0);
     }
-    Expr tap = gatherAlong(x, d, n.constantInts(indices)).wide();
+    Expr tap = gatherAlong(x, d, n.constantInts(along.indices(k))).wide();
     tap = tap * x.with(n.constant(weights)).broadcast(tap.type(), {d});
     // A result without this tap must not depend on what is read: 0 times infinity is NaN.
     if (!haveAll)
@@ -166,47 +206,38 @@ static Expr sumTaps(Node &n, Expr x, int64_t d, ArrayRef<Taps> all) {
   return sum->cast(x.element());
 }
 
-/// The product of dim `d` with the matrix of all taps.
-static Expr multiplyByTaps(Node &n, Expr x, int64_t d, ArrayRef<Taps> all) {
-  int64_t size = x.shape()[d];
-  HostTensor matrix(RankedTensorType::get({int64_t(all.size()), size}, x.element()));
-  for (auto [i, t] : llvm::enumerate(all))
+/// The product of the dim with the matrix of all taps.
+static Expr multiplyByTaps(Node &n, Expr x, const ResizedDim &along) {
+  HostTensor matrix(
+      RankedTensorType::get({int64_t(along.results.size()), along.size}, x.element()));
+  for (auto [i, t] : llvm::enumerate(along.results))
     for (auto [k, share] : t) {
-      int64_t at = int64_t(i) * size + k;
+      int64_t at = int64_t(i) * along.size + k;
       matrix.setFloat(at, matrix.getFloat(at) + share);
     }
-  return multiplyAlong(x, d, x.with(n.constant(matrix)));
+  return multiplyAlong(x, along.dim, x.with(n.constant(matrix)));
 }
 
-static FailureOr<Expr> resizeDim(Node &n, const Resize &r, Expr x, int64_t d) {
-  const DimResize &dim = r.dims[d];
-  if (dim.size == 0 || dim.result > maxIndices)
-    return n.error() << "expected a dim of at least one element and at most " << maxIndices
-                     << " results, found " << dim.size << " and " << dim.result << " for dim " << d;
-  SmallVector<Taps> all;
-  for (int64_t i = 0; i < dim.result; ++i)
-    all.push_back(taps(r, dim, i));
-  if (llvm::all_of(all, [](const Taps &t) { return t.size() == 1; })) {
-    SmallVector<int64_t> indices;
-    for (const Taps &t : all)
-      indices.push_back(t[0].first);
+static FailureOr<Expr> resizeDim(Node &n, const Resize &r, Expr x, const ResizedDim &along) {
+  int64_t d = along.dim, count = int64_t(along.results.size());
+  if (along.isPicked()) {
+    SmallVector<int64_t> indices = along.indices(0);
     if (Value picked = pick(x, d, indices))
       return x.with(picked);
-    if (!n.mayDifferentiate() || !isa<FloatType>(x.element()))
+    if (along.isRead)
       return gatherAlong(x, d, n.constantInts(indices));
   }
   Type element = x.element();
-  bool reads = readsTaps(n, x, d, all);
-  if (!isa<FloatType>(element) || (!reads && !fits({dim.result, dim.size, 8})))
-    return n.error() << "of dim " << d << " of " << n.describeOperand(0) << " to " << dim.result
+  if (!isa<FloatType>(element) || (!along.isRead && !fits({count, along.size, 8})))
+    return n.error() << "of dim " << d << " of " << n.describeOperand(0) << " to " << count
                      << " is not supported in mode \"" << r.mode << "\"";
-  HostTensor outside(RankedTensorType::get({dim.result}, element));
+  HostTensor outside(RankedTensorType::get({count}, element));
   bool anyOutside = false;
-  for (auto [i, t] : llvm::enumerate(all)) {
+  for (auto [i, t] : llvm::enumerate(along.results)) {
     outside.setFloat(i, t.empty() ? r.extrapolation : 0);
     anyOutside |= t.empty();
   }
-  Expr y = reads ? sumTaps(n, x, d, all) : multiplyByTaps(n, x, d, all);
+  Expr y = along.isRead ? sumTaps(n, x, along) : multiplyByTaps(n, x, along);
   if (!anyOutside)
     return y;
   return y + x.with(n.constant(outside)).broadcast(y.type(), {d});
@@ -281,16 +312,25 @@ static LogicalResult setSizes(Node &n, Resize &r, ArrayRef<int64_t> axes, ArrayR
 /// The dims to resize, in order. Reads along the last of them are the slow ones, so it comes after
 /// those that shrink and before those that grow. Products need no transposition along the last dim,
 /// which also often shrinks, so it is their first.
-static SmallVector<int64_t> dimsInOrder(Node &n, const Resize &r) {
-  SmallVector<int64_t> early, late;
+static FailureOr<SmallVector<ResizedDim>> dimsInOrder(Node &n, const Resize &r) {
+  SmallVector<ResizedDim> early, late;
   for (int64_t d = n.rank(0) - 1; d >= 0; --d) {
     const DimResize &dim = r.dims[d];
     if (dim.scale == 1 && dim.size == dim.result && dim.begin == 0 && dim.end == 1)
       continue;
-    bool isEarly = !n.mayDifferentiate() && !late.empty() && dim.result < dim.size;
-    (isEarly ? early : late).push_back(d);
+    if (dim.size == 0 || dim.result > maxIndices)
+      return n.error() << "expected a dim of at least one element and at most " << maxIndices
+                       << " results, found " << dim.size << " and " << dim.result << " for dim "
+                       << d;
+    ResizedDim along{d, dim.size, {}};
+    for (int64_t i = 0; i < dim.result; ++i)
+      along.results.push_back(taps(r, dim, i));
+    along.isRead = readsTaps(n, along, llvm::product_of(n.shape(0).drop_front(d + 1)));
+    bool isEarly =
+        (along.isRead || !n.mayDifferentiate()) && !late.empty() && dim.result < dim.size;
+    (isEarly ? early : late).push_back(std::move(along));
   }
-  early.append(late);
+  early.append(std::make_move_iterator(late.begin()), std::make_move_iterator(late.end()));
   return early;
 }
 
@@ -300,9 +340,12 @@ static LogicalResult build(Node &n, const Resize &r) {
     shape.push_back(dim.result);
   if (failed(n.expectSensible(shape)))
     return failure();
+  FailureOr<SmallVector<ResizedDim>> dims = dimsInOrder(n, r);
+  if (failed(dims))
+    return failure();
   Expr x = n.expr(0u);
-  for (int64_t d : dimsInOrder(n, r)) {
-    FailureOr<Expr> resized = resizeDim(n, r, x, d);
+  for (const ResizedDim &along : *dims) {
+    FailureOr<Expr> resized = resizeDim(n, r, x, along);
     if (failed(resized))
       return failure();
     x = *resized;

@@ -107,10 +107,12 @@ TEST_F(ResampleTest, ReadsTheElementsNearResultsOfLongDims) {
     int64_t size, result;
     const char *mode;
     int64_t antialias;
-    int reads;
-  } cases[] = {{120, 200, "linear", 0, 2}, {120, 50, "linear", 0, 2}, {301, 200, "cubic", 0, 4},
-               {600, 200, "linear", 1, 6}, {640, 320, "cubic", 1, 8}, {90, 200, "linear", 0, 0},
-               {190, 200, "cubic", 0, 0}};
+    int reads, readsInTraining;
+  } cases[] = {
+      {120, 200, "linear", 0, 2, 0}, {120, 50, "linear", 0, 2, 0},  {301, 200, "cubic", 0, 4, 0},
+      {600, 200, "linear", 1, 6, 0}, {640, 320, "cubic", 1, 8, 0},  {90, 200, "linear", 0, 0, 0},
+      {190, 200, "cubic", 0, 0, 0},  {400, 900, "linear", 0, 2, 2}, {300, 130, "linear", 0, 2, 2},
+      {601, 350, "cubic", 0, 4, 4},  {900, 301, "linear", 1, 6, 6}, {130, 1700, "linear", 0, 2, 0}};
   for (auto c : cases) {
     SCOPED_TRACE(std::to_string(c.size) + " " + c.mode);
     OneNode one = OneNode("Resize", 19)
@@ -122,7 +124,8 @@ TEST_F(ResampleTest, ReadsTheElementsNearResultsOfLongDims) {
                       .set("antialias", c.antialias);
     EXPECT_EQ(count<GatherOp>(one), c.reads);
     EXPECT_EQ(count<MatmulOp>(one), c.reads ? 0 : 1);
-    EXPECT_EQ(count<GatherOp>(differentiated(one)), 0);
+    EXPECT_EQ(count<GatherOp>(differentiated(one)), c.readsInTraining);
+    EXPECT_EQ(count<MatmulOp>(differentiated(one)), c.readsInTraining ? 0 : 1);
     Floats expected;
     for (int64_t i = 0; i < c.result; ++i)
       expected.push_back(
@@ -158,6 +161,19 @@ TEST_F(ResampleTest, ReadsRowsBeforeTheirElements) {
   };
   EXPECT_EQ(firstRead(one), OneNode::Shape({30, 120}));
   EXPECT_EQ(firstRead(resize({40, 120}, {60, 50}, "half_pixel")), OneNode::Shape({40, 50}));
+}
+
+/// Small dims of rows are multiplied by a matrix where gradients flow, and their dims keep the
+/// order of products.
+TEST_F(ResampleTest, TrainingMultipliesSmallDims) {
+  auto both = [&](const OneNode &one) {
+    return std::pair(count<GatherOp>(one), count<MatmulOp>(one));
+  };
+  OneNode small = resize({40, 64}, {30, 128}, "half_pixel");
+  EXPECT_EQ(both(small), std::pair(2, 1));
+  EXPECT_EQ(both(differentiated(small)), std::pair(0, 2));
+  EXPECT_EQ(both(differentiated(resize({40, 640}, {30, 320}, "half_pixel"))), std::pair(2, 1));
+  EXPECT_EQ(both(differentiated(resize({65, 65}, {513, 513}, "half_pixel"))), std::pair(2, 1));
 }
 
 TEST_F(ResampleTest, ReadsInsideARegionAlone) {
@@ -219,8 +235,12 @@ TEST_F(ResampleTest, ResizesToTheNearestByMoving) {
   OneNode odd = resize({211}, {307}, "half_pixel", "nearest");
   EXPECT_EQ(count<GatherOp>(odd), 1);
   EXPECT_EQ(count<MatmulOp>(odd), 0);
-  EXPECT_EQ(count<GatherOp>(differentiated(odd)), 0);
-  EXPECT_EQ(count<MatmulOp>(differentiated(odd)), 1);
+  EXPECT_EQ(count<GatherOp>(differentiated(odd)), 1);
+  EXPECT_EQ(count<MatmulOp>(differentiated(odd)), 0);
+  // An element that many results read has a gradient of as many terms.
+  OneNode large = resize({67}, {2700}, "half_pixel", "nearest");
+  EXPECT_EQ(count<GatherOp>(large), 1);
+  EXPECT_EQ(count<MatmulOp>(differentiated(large)), 1);
   auto results = run(odd);
   ASSERT_EQ(results.size(), 1u);
   for (int i = 0; i < 307; ++i)

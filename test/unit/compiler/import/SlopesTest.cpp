@@ -163,4 +163,57 @@ TEST_F(SlopesTest, PowersChangeWithTheirExponentAtZero) {
   expectNear(found[1], {0.5, 1.6931472, 0.25, 2, 1});
 }
 
+/// The slopes of dims that are read tap by tap: each element's are the weights of all results that
+/// read it.
+TEST_F(SlopesTest, ElementsOfResizedDimsHaveTheWeightsOfTheirReaders) {
+  struct {
+    int64_t size, result;
+    bool isLinear;
+  } cases[] = {{150, 400, true}, {300, 130, true}, {211, 307, false}, {501, 333, false}};
+  constexpr int64_t before = 2, after = 3;
+  for (auto c : cases) {
+    SCOPED_TRACE(c.size);
+    OneNode one = OneNode("Resize", 19)
+                      .input({before, c.size, after})
+                      .nothing()
+                      .nothing()
+                      .ints({before, c.result, after})
+                      .set("mode", c.isLinear ? "linear" : "nearest");
+    std::vector<double> weights(size_t(c.size), 0);
+    for (int64_t i = 0; i < c.result; ++i) {
+      double at = (double(i) + 0.5) * double(c.size) / double(c.result) - 0.5;
+      double below = c.isLinear ? std::floor(at) : std::ceil(at - 0.5), rest = at - below;
+      for (int64_t k : {0, 1})
+        weights[size_t(std::clamp<int64_t>(int64_t(below) + k, 0, c.size - 1))] +=
+            !c.isLinear ? double(k == 0)
+            : k == 0    ? 1 - rest
+                        : rest;
+    }
+    Floats expected;
+    for (int64_t i = 0; i < before * c.size * after; ++i)
+      expected.push_back(float(weights[size_t(i / after % c.size)]));
+    auto found = slopes(one, {"x0"});
+    ASSERT_EQ(found.size(), 1u) << everything();
+    expectNear(found[0], expected);
+  }
+}
+
+/// The second half of the results is outside of the list. The others read the list's second half.
+TEST_F(SlopesTest, ResultsOutsideARegionReadNothing) {
+  OneNode crop = OneNode("Resize", 19)
+                     .input({601})
+                     .floats({2}, {0.5, 1.5})
+                     .nothing()
+                     .ints({601})
+                     .set("mode", "linear")
+                     .set("coordinate_transformation_mode", "tf_crop_and_resize")
+                     .set("extrapolation_value", -1.0);
+  Floats expected;
+  for (int i = 0; i < 601; ++i)
+    expected.push_back(i < 300 ? 0 : 1);
+  auto found = slopes(crop, {"x0"});
+  ASSERT_EQ(found.size(), 1u) << everything();
+  expectNear(found[0], expected);
+}
+
 } // namespace
