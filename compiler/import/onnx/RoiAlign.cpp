@@ -87,15 +87,16 @@ static PixelTaps acrossPoints(PixelTaps taps, int64_t dim, ArrayRef<int64_t> sha
 }
 
 /// The mean over the points of each bin, of 16-bit floats in f32, or the maximum over their
-/// weighted pixels, as ONNX defines it.
+/// weighted pixels, as ONNX defines it. `bins` are [regions, channels, y, x], as the result.
 static Expr pool(const RoiAlign &r, const Sampler &sampler, ArrayRef<PixelTaps> taps,
                  ArrayRef<int64_t> bins) {
   auto reduce = [&](Expr x, bool max) {
-    Expr parts = x.reshape({bins[0], bins[1], bins[2], r.samples, bins[3], r.samples});
-    if (max)
-      return x.with(
-          x.getBuilder().createOrFold<ReduceMaxOp>(x.getLoc(), parts, ArrayRef<int64_t>{3, 5}));
-    return (parts.wide().sum({3, 5}) / double(r.samples * r.samples)).cast(x.element());
+    Expr parts = x.reshape({bins[0], bins[2], r.samples, bins[3], r.samples, bins[1]});
+    SmallVector<int64_t> points{2, 4};
+    Expr pooled =
+        max ? x.with(x.getBuilder().createOrFold<ReduceMaxOp>(x.getLoc(), parts, points))
+            : (parts.wide().sum(points) / double(r.samples * r.samples)).cast(x.element());
+    return pooled.transpose({0, 3, 1, 2});
   };
   if (!r.max)
     return reduce(sampler.sum(taps), false);
@@ -137,7 +138,10 @@ static LogicalResult importRoiAlign(Node &n) {
   PixelTaps owner{{n.expr(*owners).broadcast(n.type(2).clone(points), {0})}, {}};
   PixelTaps rows = tapsAlong(pointsAlong(*read, rois, {pictures[2], height, 1}), pictures[2]);
   PixelTaps columns = tapsAlong(pointsAlong(*read, rois, {pictures[3], width, 0}), pictures[3]);
-  Sampler sampler{n.expr(0u).cast(wide), {-1, 1, -2, -3}, {0, 2, 3}, /*mayBeOutside=*/false};
+  // With channels last, the dims that indices choose along are side by side, and a kernel adds up
+  // the gradient by rows of channels; with channels between them, each pixel searches all updates.
+  Expr channelsLast = n.expr(0u).cast(wide).transpose({0, 2, 3, 1});
+  Sampler sampler{channelsLast, {-1, -2, -3, 3}, {0, 1, 2}, /*mayBeOutside=*/false};
   PixelTaps taps[] = {owner, acrossPoints(rows, 1, points), acrossPoints(columns, 2, points)};
   Expr y = pool(*read, sampler, taps, {count, pictures[1], height, width});
   return n.set(y.cast(n.element(0)));

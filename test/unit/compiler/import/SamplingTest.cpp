@@ -87,6 +87,25 @@ TEST_F(SamplingTest, RegionsOfPictures) {
               {"expected pictures, four coordinates of each region and its picture, found"});
 }
 
+/// Indices choose among whole rows of channels, so that gradients are added up by rows.
+TEST_F(SamplingTest, RegionsReadRowsOfChannels) {
+  OneNode two = OneNode("RoiAlign", 16)
+                    .input({1, 2, 3, 3})
+                    .input({1, 4}, {0, 0, 2, 2})
+                    .input({1}, {0}, int64)
+                    .set("sampling_ratio", int64_t(1))
+                    .set("output_width", int64_t(2))
+                    .set("coordinate_transformation_mode", "output_half_pixel");
+  expect(two, {1, 2, 1, 2}, {3.5, 4.5, 12.5, 13.5});
+  expect(OneNode(two).set("mode", "max"), {1, 2, 1, 2}, {2, 2.5, 6.5, 7});
+  auto imported = import(two);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  imported->module.get()->walk([](GatherOp op) {
+    EXPECT_EQ(op.getDims(), ArrayRef<int64_t>({-1, -2, -3, 3}));
+    EXPECT_EQ(op.getIndexDims(), ArrayRef<int64_t>({0, 1, 2}));
+  });
+}
+
 OneNode deformed(const OneNode::Shape &filter, const OneNode::Shape &offset) {
   return OneNode("DeformConv", 19).input({1, 2, 3, 3}).input(filter).input(offset);
 }
