@@ -128,8 +128,8 @@ LibraryGeometry geometryOf(ContractionOpInterface op, LibraryRole role) {
   return g;
 }
 
-/// Whether the forward convolution has all windows that fit: one that crops elements at the end may
-/// have fewer.
+/// Whether the library takes the filter, whose order has to be [y, x, in, out], and the forward
+/// convolution has all windows that fit: one that crops elements at the end may have fewer.
 bool fits(ContractionOpInterface op, LibraryRole role) {
   LibraryGeometry g = geometryOf(op, role);
   bool ofData = role == LibraryRole::data_gradient, ofFilter = role == LibraryRole::filter_gradient;
@@ -137,6 +137,8 @@ bool fits(ContractionOpInterface op, LibraryRole role) {
                       &forward = ofData     ? g.lhs
                                  : ofFilter ? g.rhs
                                             : g.result;
+  if (filter.strides[0] != 1 || filter.strides[1] != filter.sizes[0])
+    return false;
   for (int64_t d = 0; d < 2; ++d) {
     int64_t padded = data.sizes[2 + d] + g.low[d] + g.high[d];
     int64_t reach = (filter.sizes[2 + d] - 1) * g.dilation[d] + 1;

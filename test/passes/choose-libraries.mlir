@@ -125,6 +125,18 @@ module attributes {exec.level = "cuda:sm_90"} {
     %0 = grad.convolution %x, %g dims "nc,no->co" window <[4, 4] low [1, 1] dilation [2, 2]> : tensor<8x8x2x3xf32>, tensor<4x4x2x4xf32>
     exec.yield %0 : tensor<3x3x3x4xf32>
   }
+  // The data of a transposed convolution's filter gradient is the result's gradient.
+  // CHECK: exec.kernel @transposed({{.*}} library = #exec.library<filter_gradient epilogue = none, operands = [0, 1]>
+  exec.kernel @transposed(%g: tensor<8x8x2x3xf32>, %x: tensor<4x4x2x4xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %g, %x dims "no,nc->oc" window <[4, 4] low [1, 1] high [1, 1] dilation [2, 2]> : tensor<8x8x2x3xf32>, tensor<4x4x2x4xf32>
+    exec.yield %0 : tensor<4x4x3x4xf32>
+  }
+  // The runtime reorders filters of one order of dims alone.
+  // CHECK: exec.kernel @transposed_of_few({{.*}} attributes {bytes = 0 : i64} {
+  exec.kernel @transposed_of_few(%g: tensor<8x8x2x3xf32>, %x: tensor<4x4x2x2xf32>) attributes {bytes = 0 : i64} {
+    %0 = grad.convolution %g, %x dims "no,nc->co" window <[4, 4] low [1, 1] high [1, 1] dilation [2, 2]> : tensor<8x8x2x3xf32>, tensor<4x4x2x2xf32>
+    exec.yield %0 : tensor<4x4x2x3xf32>
+  }
   // As a convolution with one tap it would have more windows than results.
   // CHECK: exec.kernel @point({{.*}} library = #exec.library<filter_gradient epilogue = none, operands = [0, 1]>
   exec.kernel @point(%x: tensor<2x2x2x3xf32>, %g: tensor<1x1x2x4xf32>) attributes {bytes = 0 : i64} {
