@@ -133,9 +133,56 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   return success();
 }
 
+/// The window with its taps in order of increasing positions.
+static WindowAttr countedUpwards(WindowAttr window) {
+  return WindowAttr::get(window.getContext(), window.getSize(), window.getStride(), window.getLow(),
+                         window.getHigh(), window.getBase(), window.getDilation(),
+                         /*reversed=*/false);
+}
+
+/// `value` with its `spatial` leading dims in reverse order.
+static Value reverseTaps(OpBuilder &b, Location location, Value value, int64_t spatial) {
+  ArrayRef<int64_t> sizes = cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<int64_t> starts(sizes.size(), 0), strides(sizes.size(), 1);
+  for (int64_t d = 0; d < spatial; ++d) {
+    starts[d] = sizes[d] - 1;
+    strides[d] = -1;
+  }
+  return b.createOrFold<SliceOp>(location, value, starts, sizes, strides);
+}
+
+/// Whether the gradient of the taps is a sum over windows of the result's gradient, with the lhs'
+/// elements as taps: a dilated lhs is mostly gaps, and the result has more positions.
+static bool walksResult(WindowAttr window, ArrayRef<int64_t> input, ArrayRef<int64_t> output) {
+  int64_t spatial = window.getRank();
+  return llvm::any_of(window.getBase(), [](int64_t base) { return base > 1; }) &&
+         llvm::product_of(output.take_front(spatial)) > llvm::product_of(input.take_front(spatial));
+}
+
+/// The letters of the rhs in the order in which a sum over windows of the result's gradient has
+/// them: those of its second factor alone are last, because pairs of 16-bit factors and GPUs'
+/// matrix instructions need columns of the second factor. If that leaves vectors mostly empty, the
+/// order stays.
+static std::string tapLetters(const Letters &letters, ArrayRef<int64_t> sizes) {
+  constexpr int64_t manyColumns = 16; // a vector of f32 on the widest CPUs
+  auto [lhs, rhs, result] = letters;
+  std::string columns, others;
+  int64_t columnCount = 1, rowCount = 1;
+  for (auto [letter, size] : llvm::zip_equal(rhs, sizes)) {
+    bool isColumn = !result.contains(letter);
+    (isColumn ? columns : others) += letter;
+    if (isColumn)
+      columnCount *= size;
+    else if (!lhs.contains(letter))
+      rowCount *= size;
+  }
+  return columnCount >= std::min(rowCount, manyColumns) ? others + columns : rhs.str();
+}
+
 // The gradient of the lhs uses the adjoint windows. The gradient of each tap of the rhs is a sum
 // over windows, with the elements that the tap was multiplied with. Taps of a reversed window come
-// out in reverse order.
+// out in reverse order. The adjoint convolution has the same rhs, so the windows may be over
+// either picture.
 LogicalResult ConvolutionOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
                                            SmallVectorImpl<Value> &operandGradients) {
   Value g = storeFactor(b, *this, resultGradients[0]), lhs = getLhs(), rhs = getRhs();
@@ -143,26 +190,35 @@ LogicalResult ConvolutionOp::buildGradient(OpBuilder &b, ValueRange resultGradie
                     output = getType().getShape();
   if (llvm::is_contained(input, 0) || llvm::is_contained(taps, 0))
     return success();
-  auto [l, r, o] = splitDims(getDims());
-  WindowAttr window = getWindow(), forward = window;
+  Letters letters = splitDims(getDims());
+  auto [l, r, o] = letters;
+  WindowAttr window = getWindow(), adjoint = window.getAdjoint(input, output);
+  int64_t spatial = window.getRank();
   auto sum = [&](Value left, Value right, std::string dims, WindowAttr window) {
     Value wide = ConvolutionOp::create(b, getLoc(), left, right, dims, window, getWide());
     return storeFactor(b, *this, wide);
   };
-  operandGradients[0] =
-      sum(g, rhs, (o + "," + r + "->" + l).str(), window.getAdjoint(input, output));
-  if (window.getReversed())
-    forward = WindowAttr::get(getContext(), window.getSize(), window.getStride(), window.getLow(),
-                              window.getHigh(), window.getBase(), window.getDilation(),
-                              /*reversed=*/false);
-  Value dRhs = sum(lhs, g, (l + "," + o + "->" + r).str(), forward.getExchanged(input, output));
-  if (window.getReversed()) {
-    SmallVector<int64_t> starts(taps.size(), 0), strides(taps.size(), 1);
-    for (int64_t d = 0; d < window.getRank(); ++d) {
-      starts[d] = taps[d] - 1;
-      strides[d] = -1;
-    }
-    dRhs = b.createOrFold<SliceOp>(getLoc(), dRhs, starts, taps, strides);
+  operandGradients[0] = sum(g, rhs, (o + "," + r + "->" + l).str(), adjoint);
+
+  Value dRhs;
+  std::string order = r.str();
+  bool isReversed = window.getReversed();
+  if (walksResult(window, input, output)) {
+    order = tapLetters(letters, taps.drop_front(spatial));
+    dRhs = sum(g, lhs, (o + "," + l + "->" + order).str(),
+               countedUpwards(adjoint).getExchanged(output, input));
+    isReversed = adjoint.getReversed();
+  } else {
+    dRhs = sum(lhs, g, (l + "," + o + "->" + r).str(),
+               countedUpwards(window).getExchanged(input, output));
+  }
+  if (isReversed)
+    dRhs = reverseTaps(b, getLoc(), dRhs, spatial);
+  if (order != r) {
+    auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, spatial));
+    for (char letter : r)
+      permutation.push_back(spatial + int64_t(order.find(letter)));
+    dRhs = b.createOrFold<TransposeOp>(getLoc(), dRhs, permutation);
   }
   operandGradients[1] = dRhs;
   return success();

@@ -195,6 +195,9 @@ TEST_F(Contract, ConvolutionsKnowWhatTheyCompute) {
             ConvolutionPart::data_gradient);
   EXPECT_EQ(partOf(context, "nc,nc->c", "<[2, 2]>", "tensor<4x4x2x3xf64>", "tensor<2x2x2x3xf64>"),
             ConvolutionPart::filter_gradient);
+  EXPECT_EQ(partOf(context, "no,nc->oc", "<[2, 2] low [1, 1] high [1, 1] dilation [2, 2]>",
+                   "tensor<4x4x2x4xf64>", "tensor<2x2x2x3xf64>"),
+            ConvolutionPart::filter_gradient);
   EXPECT_EQ(partOf(context, "nc,c->nc", "<[2, 2]>", "tensor<4x4x2x3xf64>", "tensor<2x2x3xf64>"),
             ConvolutionPart::forward);
   EXPECT_EQ(partOf(context, "no,co->nc", "<[3, 3] stride [2, 2] reversed>", "tensor<8x8x2x4xf64>",

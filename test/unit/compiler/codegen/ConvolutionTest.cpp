@@ -64,6 +64,13 @@ TEST(Convolution, FilterGradientInBlocks) {
   expectRight(convolution("9x8x5x6xf32", "5x4x5x8xf32", "nc,no->co",
                           "[5, 4] low [1, 1] high [1, 0] dilation [2, 2]", "3x3x6x8xf32",
                           "tile = [1, 1, 6, 8], order = [0, 1, 2, 3]", "", ", block = [1, 2]"));
+  // Of a transposed convolution, with the columns of the first factor, and of each channel alone.
+  expectRight(convolution("9x8x5x8xf32", "5x4x5x6xf32", "no,nc->co",
+                          "[5, 4] low [1, 1] high [1, 0] dilation [2, 2]", "3x3x6x8xf32",
+                          "tile = [1, 1, 6, 8], order = [0, 1, 2, 3]", "", ", block = [1, 2]"));
+  expectRight(convolution("9x8x5x20xf32", "5x4x5x20xf32", "nc,nc->c",
+                          "[5, 4] low [1, 1] high [1, 0] dilation [2, 2]", "3x3x20xf32",
+                          "tile = [1, 3, 16], order = [1, 2, 0]", "", ", block = [1, 4]"));
 }
 
 TEST(Convolution, Winograd) {
