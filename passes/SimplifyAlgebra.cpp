@@ -54,6 +54,12 @@ static bool isOne(Value value) {
   return number && number->isOne();
 }
 
+/// Whether every run of the entry around the op has as many rows as its batch.
+static bool isExact(Operation *op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  return function && function->hasAttr("grad.exact");
+}
+
 namespace {
 
 /// x + -0.0 = x (integers: x + 0); x + -y = x - y. Adding +0.0 would turn -0.0 into +0.0.
@@ -187,16 +193,16 @@ struct SimplifyEmptyPad : OpRewritePattern<PadOp> {
   }
 };
 
-/// A sum over dims that a broadcast repeats is a multiplication by their size, in the type in which
-/// sums accumulate: f16 has no 70000, and bf16 no 257.
+/// A sum over dims that a broadcast or a constant repeats is a multiplication by their size, in the
+/// type in which sums accumulate: f16 has no 70000, and bf16 no 257.
 struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceSumOp op, PatternRewriter &rewriter) const override {
     auto broadcast = op.getOperand().getDefiningOp<BroadcastOp>();
-    if (!broadcast)
+    if (op.getDims().empty() || !(broadcast || isSplatConstant(op.getOperand())))
       return failure();
-    auto type = cast<RankedTensorType>(broadcast.getType());
-    ArrayRef<int64_t> dims = broadcast.getDims();
+    auto type = cast<RankedTensorType>(op.getOperand().getType());
+    ArrayRef<int64_t> dims = broadcast ? broadcast.getDims() : ArrayRef<int64_t>();
     int64_t count = 1;
     SmallVector<int64_t> summed, kept;
     for (int64_t d : op.getDims())
@@ -205,12 +211,14 @@ struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
     // With no elements the sum is 0, not 0 times a possibly infinite value. The count must be
     // representable in small integer types.
     auto integer = dyn_cast<IntegerType>(type.getElementType());
-    if (count == 0 || (integer && !llvm::isUIntN(integer.getWidth() - 1, count)))
+    if (type.getNumElements() == 0 || (integer && !llvm::isUIntN(integer.getWidth() - 1, count)))
       return failure();
     SmallVector<int64_t> repeated;
     llvm::copy_if(op.getDims(), std::back_inserter(repeated),
                   [&](int64_t d) { return !llvm::is_contained(dims, d); });
-    if (integer && mayHoldBatch(rewriter, type, repeated))
+    // A constant does not tell which of its dims holds rows, unless all runs have as many.
+    bool mayHoldRows = mayHoldBatch(rewriter, type, repeated) && (broadcast || !isExact(op));
+    if ((integer || !broadcast) && mayHoldRows)
       return failure();
     SmallVector<int64_t> left = otherDims(type.getRank(), op.getDims());
     for (auto [i, d] : llvm::enumerate(dims)) {
@@ -223,11 +231,12 @@ struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
     if (summed.size() == op.getDims().size())
       return failure();
     Type accumulator = accumulatorOf(type.getElementType());
-    Expr x(rewriter, op.getLoc(), broadcast.getOperand());
+    Expr x(rewriter, op.getLoc(),
+           broadcast ? broadcast.getOperand() : resizedSplat(rewriter, op.getOperand(), {}));
     Expr sum = x.cast(accumulator).sum(summed);
     // If the repeated dims may hold rows of the batch, their count depends on the run.
     Expr product = sum * double(count);
-    if (mayHoldBatch(rewriter, type, repeated)) {
+    if (mayHoldRows) {
       Expr counted =
           sum.with(CountOp::create(rewriter, op.getLoc(), broadcast, repeated, IntegerAttr()));
       product = sum * counted.cast(accumulator).broadcastScalar(sum.type());

@@ -149,6 +149,38 @@ func.func @sum_of_broadcast_kept(%x: tensor<4xf32>, %n: tensor<i8>) -> (tensor<4
   return %1, %3 : tensor<4xf32>, tensor<i8>
 }
 
+// A constant repeats its number, too: the sum of many equal terms is rounded once.
+
+// CHECK-LABEL: @sum_of_constant
+func.func @sum_of_constant() -> (tensor<3xf32>, tensor<f32>) {
+  // CHECK-DAG: %[[SUM:.*]] = grad.constant dense<5.242880e+05> : tensor<3xf32>
+  // CHECK-DAG: %[[ALL:.*]] = grad.constant dense<1.572864e+06> : tensor<f32>
+  // CHECK: return %[[SUM]], %[[ALL]]
+  %c = grad.constant dense<5.0e-01> : tensor<16x3x65536xf32>
+  %0 = grad.reduce_sum %c dims [0, 2] : tensor<16x3x65536xf32>
+  %1 = grad.reduce_sum %c dims [0, 1, 2] : tensor<16x3x65536xf32>
+  return %0, %1 : tensor<3xf32>, tensor<f32>
+}
+
+// Any dim of a constant may hold the rows of the batch if it is as long, unless every run has as many.
+
+// CHECK-LABEL: @sum_of_constant_rows
+func.func @sum_of_constant_rows() -> tensor<3xf32> attributes {grad.batch = 16 : i64} {
+  // CHECK: grad.reduce_sum
+  %c = grad.constant dense<5.0e-01> : tensor<16x3xf32>
+  %0 = grad.reduce_sum %c dims [0] : tensor<16x3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// CHECK-LABEL: @sum_of_exact_rows
+func.func @sum_of_exact_rows() -> tensor<3xf32> attributes {grad.batch = 16 : i64, grad.exact = "of 16 rows"} {
+  // CHECK: %[[SUM:.*]] = grad.constant dense<8.000000e+00> : tensor<3xf32>
+  // CHECK: return %[[SUM]]
+  %c = grad.constant dense<5.0e-01> : tensor<16x3xf32>
+  %0 = grad.reduce_sum %c dims [0] : tensor<16x3xf32>
+  return %0 : tensor<3xf32>
+}
+
 // Sums of 16-bit floats accumulate in f32, and so does the product: f16 has no 70000.
 
 // CHECK-LABEL: @sum_of_short_broadcast
