@@ -56,6 +56,19 @@ Value gradc::tile::combinedValue(linalg::GenericOp op) {
   return found;
 }
 
+/// Whether the op adds up f32 numbers. Products are none: their accumulators fill all registers,
+/// and those of long sums go in blocks whose results stay in memory.
+static bool isPlainSum(linalg::GenericOp op) {
+  Value summed = combinedValue(op);
+  if (!summed || op.getNumDpsInputs() != 1 || !summed.getType().isF32() ||
+      !op.getDpsInits()[0].getDefiningOp<linalg::FillOp>())
+    return false;
+  auto add = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  Value acc = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  return add && ((add.getLhs() == acc && add.getRhs() == summed) ||
+                 (add.getLhs() == summed && add.getRhs() == acc));
+}
+
 void TileEmitter::accumulate(linalg::GenericOp op, const Memory &memory,
                              ArrayRef<std::pair<LinearExpr, LinearExpr>> block, int64_t steps) {
   accumulation = {op, memory, llvm::to_vector(block), steps};
@@ -188,30 +201,52 @@ void TileEmitter::prepareSteps(linalg::GenericOp op, const WindowReads *windows,
 
 using Steps = llvm::function_ref<SmallVector<Value>(LinearExpr, int64_t, ValueRange)>;
 
-/// A loop to `size` that executes `together` steps at a time, then the remaining steps one by one.
-static SmallVector<Value> loopTogether(LoopNest &nest, int64_t size, int64_t together,
-                                       ValueRange carried, Steps steps) {
+/// A loop to `size`, number `depth` of `loops`, that executes `together` steps at a time, then the
+/// remaining steps one by one.
+static SmallVector<Value> loopTogether(const SumLoops &loops, size_t depth, int64_t size,
+                                       int64_t together, ValueRange carried, Steps steps) {
   int64_t blocks = size / together;
   SmallVector<Value> values =
-      nest.loop(0, blocks, false, carried, [&](LinearExpr i, ValueRange values) {
+      loops.loop(depth, blocks, false, carried, [&](LinearExpr i, ValueRange values) {
         return steps(i * together, together, values);
       });
   for (int64_t rest = blocks * together; rest < size; ++rest)
     values = steps(LinearExpr(rest), 1, values);
   return values;
 }
-static SmallVector<Value> loopTogether(LoopNest &nest, Value size, int64_t together,
+/// The same for a size that is known to be a multiple of `multiple`.
+static SmallVector<Value> loopTogether(const SumLoops &loops, size_t depth, LoopNest &nest,
+                                       Value size, int64_t multiple, int64_t together,
                                        ValueRange carried, LoopNest::LoopBody one, Steps several) {
   if (together == 1)
-    return nest.loop(nest.constant(0), size, carried, one);
+    return loops.loop(depth, size, multiple, carried, one);
   OpBuilder &b = nest.builder;
   Value step = nest.constant(together);
   Value blocks = arith::DivUIOp::create(b, nest.location, size, step);
   SmallVector<Value> values =
-      nest.loop(nest.constant(0), blocks, carried, [&](LinearExpr i, ValueRange values) {
+      loops.loop(depth, blocks, /*multiple=*/1, carried, [&](LinearExpr i, ValueRange values) {
         return several(i * together, together, values);
       });
   return nest.loop(arith::MulIOp::create(b, nest.location, blocks, step), size, values, one);
+}
+
+SumLoops TileEmitter::sumLoops(linalg::GenericOp op, ArrayRef<int64_t> steps, int64_t terms,
+                               ArrayRef<Value> start) {
+  SumLoops loops(nest);
+  if (op != accumulation.op && isPlainSum(op))
+    loops.cut(steps, terms, start);
+  return loops;
+}
+
+int64_t TileEmitter::stepsTogether(linalg::GenericOp op, const WindowReads &windows,
+                                   ArrayRef<LinearExpr> domain, const Point &point) {
+  if (!point.hasLanes())
+    return 1;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (auto at = operandPoint(op, *input, domain, point.valid))
+      if (!windows.has(*input) && laneCost(input->get(), *at) > 0)
+        return nest.lanes;
+  return 1;
 }
 
 void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
@@ -257,12 +292,10 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
     return values;
   };
 
-  bool strided = false;
-  if (points[0].hasLanes())
-    for (OpOperand *input : op.getDpsInputOperands())
-      if (auto at = operandPoint(op, *input, domains[0], points[0].valid))
-        strided |= !windows.has(*input) && laneCost(input->get(), *at) > 0;
-  int64_t together = strided ? nest.lanes : 1;
+  int64_t together = stepsTogether(op, windows, domains[0], points[0]);
+  auto counts = llvm::map_to_vector(dims, [&](unsigned d) { return ranges[d]; });
+  counts.back() = llvm::divideCeil(counts.back(), together);
+  SumLoops sums = sumLoops(op, counts, together, start);
 
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     unsigned dim = dims[depth];
@@ -279,11 +312,11 @@ void TileEmitter::reduceInLanes(linalg::GenericOp op, OpResult result, ArrayRef<
     if (isBlock)
       return nest.loop(nest.index(begin), nest.index(end), carried, inside);
     if (int64_t each = perRow(op, dim))
-      return loopTogether(nest, nest.extent(ranges[dim], each), isLast ? together : 1, carried,
-                          inside, steps);
+      return loopTogether(sums, depth, nest, nest.extent(ranges[dim], each), each,
+                          isLast ? together : 1, carried, inside, steps);
     if (!isLast || together == 1)
-      return nest.loop(0, ranges[dim], isLast && ranges[dim] <= unrolledSteps, carried, inside);
-    return loopTogether(nest, ranges[dim], together, carried, steps);
+      return sums.loop(depth, ranges[dim], isLast && ranges[dim] <= unrolledSteps, carried, inside);
+    return loopTogether(sums, depth, ranges[dim], together, carried, steps);
   };
   SmallVector<Value> values = loops(loops, 0, start);
   for (auto [i, p] : llvm::enumerate(points))

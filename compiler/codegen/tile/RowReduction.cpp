@@ -43,7 +43,8 @@ bool TileEmitter::reduceRowOfEachLane(linalg::GenericOp op, OpResult result, Arr
 
 /// Sums `size` elements by vectors: groups with one vector per chain, then the remaining vectors
 /// and elements in the first chain.
-SmallVector<Value> TileEmitter::reduceRows(Value size, int64_t chains, SmallVector<Value> values,
+SmallVector<Value> TileEmitter::reduceRows(const SumLoops &loops, size_t depth, Value size,
+                                           int64_t chains, SmallVector<Value> values,
                                            ReduceStep step) {
   OpBuilder &b = nest.builder;
   Location at = nest.location;
@@ -53,7 +54,7 @@ SmallVector<Value> TileEmitter::reduceRows(Value size, int64_t chains, SmallVect
   };
   int64_t group = chains * nest.lanes;
   Value groups = below(group), vectors = below(nest.lanes);
-  values = nest.loop(nest.constant(0), groups, values, [&](LinearExpr i, ValueRange inner) {
+  values = loops.loop(depth, groups, /*multiple=*/1, values, [&](LinearExpr i, ValueRange inner) {
     SmallVector<Value> next(inner);
     for (int64_t c = 0; c < chains; ++c)
       step(i * group + LinearExpr(c * nest.lanes), c, nest.lanes, next);
@@ -73,11 +74,12 @@ SmallVector<Value> TileEmitter::reduceRows(Value size, int64_t chains, SmallVect
 }
 
 /// Like `reduceRows` for a constant size: the remaining vectors are spread over the chains.
-SmallVector<Value> TileEmitter::reduceVectors(int64_t size, int64_t chains,
-                                              SmallVector<Value> values, ReduceStep step) {
+SmallVector<Value> TileEmitter::reduceVectors(const SumLoops &loops, size_t depth, int64_t size,
+                                              int64_t chains, SmallVector<Value> values,
+                                              ReduceStep step) {
   int64_t vectors = llvm::divideCeil(size, nest.lanes), full = size / nest.lanes, done = 0;
   if (vectors > nest.level.rowVectors) {
-    values = nest.loop(0, full / chains, false, values, [&](LinearExpr i, ValueRange inner) {
+    values = loops.loop(depth, full / chains, false, values, [&](LinearExpr i, ValueRange inner) {
       SmallVector<Value> next(inner);
       for (int64_t c = 0; c < chains; ++c)
         step(i * (chains * nest.lanes) + LinearExpr(c * nest.lanes), c, nest.lanes, next);
@@ -133,14 +135,17 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
                                           nest.splat(results[0]), acc);
     }
   };
+  SmallVector<unsigned> dims = reducedDims(op);
+  llvm::erase(dims, dim);
+  auto counts = llvm::map_to_vector(dims, [&](unsigned d) { return ranges[d]; });
+  counts.push_back(llvm::divideCeil(vectors, chains));
+  SumLoops sums = sumLoops(op, counts, /*terms=*/1, start);
   auto row = [&](ValueRange carried) {
     SmallVector<Value> values(carried);
     if (int64_t each = perRow(op, dim))
-      return reduceRows(nest.extent(ranges[dim], each), chains, values, step);
-    return reduceVectors(ranges[dim], chains, values, step);
+      return reduceRows(sums, dims.size(), nest.extent(ranges[dim], each), chains, values, step);
+    return reduceVectors(sums, dims.size(), ranges[dim], chains, values, step);
   };
-  SmallVector<unsigned> dims = reducedDims(op);
-  llvm::erase(dims, dim);
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == dims.size())
       return row(carried);
@@ -150,8 +155,8 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
       return self(self, depth + 1, values);
     };
     if (int64_t each = perRow(op, dims[depth]))
-      return nest.loop(nest.constant(0), nest.extent(0, each), carried, inside);
-    return nest.loop(0, ranges[dims[depth]], false, carried, inside);
+      return sums.loop(depth, nest.extent(0, each), each, carried, inside);
+    return sums.loop(depth, ranges[dims[depth]], false, carried, inside);
   };
   SmallVector<Value> values = loops(loops, 0, start);
   if (failed)

@@ -76,6 +76,12 @@ struct Formation {
     most = arith::SubIOp::create(b, nest.location, most, nest.index(member));
     return arith::DivUIOp::create(b, nest.location, most, nest.constant(size));
   }
+  /// The number of the column's values in a walk from `first`, its first one, to `end`.
+  Value walked(LoopNest &nest, const LinearExpr &first, Value end) const {
+    OpBuilder &b = nest.builder;
+    Value left = arith::SubIOp::create(b, nest.location, end, nest.index(first));
+    return arith::CeilDivSIOp::create(b, nest.location, left, nest.constant(columns));
+  }
 };
 
 } // namespace
@@ -143,13 +149,14 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
     }
     return next;
   };
-  OpBuilder &b = nest.builder;
   Formation formation(nest, *team, walked.empty() ? team->size() : steps.total);
   int64_t each = steps.dims.empty() ? 0 : perRow(op, steps.dims.front());
   Value count = formation.share(nest, steps.count(nest, each));
+  int64_t most = llvm::divideCeil(steps.total, formation.size);
+  SumLoops sums = sumLoops(op, most, /*terms=*/1, start);
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {
     if (depth == walked.size())
-      return nest.loop(nest.constant(0), count, carried, [&](LinearExpr i, ValueRange values) {
+      return sums.loop(0, count, /*multiple=*/1, carried, [&](LinearExpr i, ValueRange values) {
         return step(i * formation.size + formation.member, values);
       });
     unsigned dim = walked[depth];
@@ -163,8 +170,7 @@ bool TileEmitter::reduceByTeam(linalg::GenericOp op, OpResult result, ArrayRef<P
     if (depth > 0 || formation.columns == 1)
       return nest.loop(taps.lower, taps.upper, carried, visit);
     LinearExpr first = nest.variable(taps.lower) + formation.column;
-    Value left = arith::SubIOp::create(b, nest.location, taps.upper, nest.index(first));
-    left = arith::CeilDivSIOp::create(b, nest.location, left, nest.constant(formation.columns));
+    Value left = formation.walked(nest, first, taps.upper);
     return nest.loop(nest.constant(0), left, carried, [&](LinearExpr i, ValueRange values) {
       return visit(first + i * formation.columns, values);
     });

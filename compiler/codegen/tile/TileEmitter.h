@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/tile/DotProducts.h"
 #include "compiler/codegen/tile/Prefetcher.h"
+#include "compiler/codegen/tile/SumLoops.h"
 #include "compiler/codegen/tile/Window.h"
 #include "passes/entry/Extents.h"
 
@@ -155,6 +156,13 @@ private:
   void reduce(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points);
   void reduceInLanes(mlir::linalg::GenericOp op, mlir::OpResult result,
                      llvm::ArrayRef<Point> points);
+  /// Loops over the steps of a reduction, in blocks if it is an f32 sum that is long enough. The
+  /// parameters are those of `SumLoops::cut`; `start`: the initial value of each accumulator.
+  SumLoops sumLoops(mlir::linalg::GenericOp op, llvm::ArrayRef<int64_t> steps, int64_t terms,
+                    llvm::ArrayRef<mlir::Value> start);
+  /// The steps of the innermost loop to execute together, so that strided loads are transposed.
+  int64_t stepsTogether(mlir::linalg::GenericOp op, const WindowReads &windows,
+                        llvm::ArrayRef<LinearExpr> domain, const Point &point);
   /// The part of a reduction's body that computes a value.
   struct BodyPart {
     mlir::Value value;
@@ -191,9 +199,12 @@ private:
   /// One step of a sum by vectors: `valid` lanes at `first`, into a chain.
   using ReduceStep = llvm::function_ref<void(LinearExpr first, int64_t chain, int64_t valid,
                                              llvm::SmallVector<mlir::Value> &values)>;
-  llvm::SmallVector<mlir::Value> reduceRows(mlir::Value size, int64_t chains,
-                                            llvm::SmallVector<mlir::Value> values, ReduceStep step);
-  llvm::SmallVector<mlir::Value> reduceVectors(int64_t size, int64_t chains,
+  /// `loops`: number `depth` of them is the one over the vectors.
+  llvm::SmallVector<mlir::Value> reduceRows(const SumLoops &loops, size_t depth, mlir::Value size,
+                                            int64_t chains, llvm::SmallVector<mlir::Value> values,
+                                            ReduceStep step);
+  llvm::SmallVector<mlir::Value> reduceVectors(const SumLoops &loops, size_t depth, int64_t size,
+                                               int64_t chains,
                                                llvm::SmallVector<mlir::Value> values,
                                                ReduceStep step);
   bool reduceByTeam(mlir::linalg::GenericOp op, mlir::OpResult result,

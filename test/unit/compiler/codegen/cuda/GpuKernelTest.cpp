@@ -88,6 +88,16 @@ TEST(GpuKernel, SumsOfColumns) {
                    2e-4);
 }
 
+// Each thread has more terms than one accumulator takes.
+TEST(GpuKernel, LongSums) {
+  for (auto [dims, result] : {std::pair("0, 1", "tensor<f32>"), {"0", "tensor<3xf32>"}})
+    expectRightOnGpu(kernelOf("%a: tensor<70001x3xf32>",
+                              std::string("%0 = grad.mul %a, %a : tensor<70001x3xf32>\n"
+                                          "%1 = grad.reduce_sum %0 dims [") +
+                                  dims + "] : tensor<70001x3xf32>\nexec.yield %1 : " + result),
+                     2e-6);
+}
+
 TEST(GpuKernel, RowsWithTheirStatistics) {
   for (const char *n : {"10", "64", "1030", "4096"}) {
     std::string row = std::string("tensor<5x") + n + "xf32>";
