@@ -85,6 +85,10 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // After gradients have made the loops that they read stack their steps, and after unused results
   // are removed.
   pm.addPass(createEndScans());
+  // After gradients, which are convolutions, too. Before loops lose what is the same in each step,
+  // such as a rearranged filter. Libraries of GPUs need no vectors.
+  if (!isForCuda(options))
+    pm.addPass(createWidenColumns());
   // After unused gradients are removed: gradients of weights are sums over steps.
   hoistFromScans(pm, options);
   pm.addPass(createMoveTransposes());

@@ -421,4 +421,31 @@ def EndScans : Pass<"gradc-end-scans", "::mlir::ModuleOp"> {
   }];
 }
 
+def WidenColumns : Pass<"gradc-widen-columns", "::mlir::ModuleOp"> {
+  let summary = "Give convolutions of f32 with at most 4 columns more of them, as far as that is faster";
+  let description = [{
+    Vectors run along the columns of a product: the filters of a convolution, or the channels of a picture whose gradient it is.
+    1. A window over a single element has one tap on it. Taps become columns, and windows slide over the other dims.
+    2. The gradient of a filter with few columns exchanges its factors: the channels become columns.
+    3. Else taps are divided into blocks along each dim. One convolution has the first taps of all blocks as columns, and so on;
+       slices of it, one per block, each moved to its place, are added up.
+
+    The estimate counts the vectors of products, and what it takes to add up columns. Depthwise and grouped convolutions, those with
+    strides (3) and those with too little work stay. What is left of the last block of taps is multiplied by 0: an infinity makes NaN of
+    more elements than those whose windows have it.
+
+    ```mlir
+    %y = grad.convolution %x, %w dims "nc,co->no" window <[9] low [4] high [4]> : tensor<9000x4x64xf32>, tensor<9x64x1xf32>
+    ```
+    becomes, with %v[t, c, b] = %w[t, c, 0] of tap t + b,
+    ```mlir
+    %q = grad.convolution %x, %v dims "nc,co->no" window <[1] low [4] high [4]> : tensor<9000x4x64xf32>, tensor<1x64x9xf32>
+    %0 = grad.slice %q starts [0, 0, 0] sizes [9000, 4, 1] strides [1, 1, 1] : tensor<9008x4x9xf32>
+    %1 = grad.slice %q starts [1, 0, 1] sizes [9000, 4, 1] strides [1, 1, 1] : tensor<9008x4x9xf32>
+    %2 = grad.add %0, %1 : tensor<9000x4x1xf32>
+    ...
+    ```
+  }];
+}
+
 #endif
