@@ -5,6 +5,7 @@
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/ScatterSums.h"
+#include "passes/schedule/CodeSize.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -130,8 +131,41 @@ void LoopSchedule::scheduleLoops() {
     tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, level.chains);
   if (isTransposed() && last > 0)
     transposeSquares();
+  if (!searchesUpdates() && !readsSquares())
+    boundCode();
   if (tiles(order.front()) < exec::manyUnits)
     divideUnits();
+}
+
+/// Whether a tile has to be a square of registers, because a transposed operand is loaded as one.
+/// Elements that indices choose are loaded one by one.
+bool LoopSchedule::readsSquares() {
+  auto isByIndices = [](Operation *op) { return op && movesByIndices(op); };
+  return llvm::any_of(kernel.getBlock(), [&](Operation &op) {
+    return movesLanes(&op) && !isByIndices(&op) && !isByIndices(op.getOperand(0).getDefiningOp());
+  });
+}
+
+/// Makes the tile smaller while its code is so long that unrolling it gains nothing: it fills the
+/// instruction cache, and the compiler takes seconds. Each step halves the dim that saves most.
+void LoopSchedule::boundCode() {
+  constexpr int64_t most = 4096; // instructions; estimate: as many bytes as the first-level cache
+  CodeSize code(kernel, level, lanes);
+  for (int64_t now = code.of(tile); now > most;) {
+    SmallVector<int64_t> best;
+    for (auto [d, extent] : llvm::enumerate(tile)) {
+      int64_t unit = d + 1 == tile.size() ? lanes : 1;
+      SmallVector<int64_t> smaller(tile);
+      smaller[d] = unit * llvm::divideCeil(extent / unit, 2);
+      if (int64_t size = code.of(smaller); extent > unit && size < now) {
+        now = size;
+        best = smaller;
+      }
+    }
+    if (best.empty())
+      return;
+    tile = best;
+  }
 }
 
 /// Transposes go through registers, a square at a time: lanes along the last dim are written, those

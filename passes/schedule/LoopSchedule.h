@@ -51,6 +51,8 @@ private:
   int64_t columnVectors();
   void transposeSquares();
   bool keepsResults();
+  bool readsSquares();
+  void boundCode();
 };
 
 } // namespace gradc
