@@ -82,6 +82,16 @@ static std::optional<DotDims> dotDims(ContractionOpInterface op, unsigned i,
   return summed && other ? std::optional<DotDims>({*summed, *other}) : std::nullopt;
 }
 
+/// Whether the kernel reads and writes more matrices of the root's shape than vectors along their
+/// rows are worth: those of a matrix with several columns are read and written lane by lane.
+static bool turnsMany(exec::KernelOp kernel) {
+  constexpr int64_t most = 16; // estimate: above what an optimizer keeps per parameter
+  auto isLikeRoot = [&](Value v) { return v.getType() == kernel.getRoot(); };
+  return llvm::count_if(kernel.getBlock().getArguments(), isLikeRoot) +
+             llvm::count_if(kernel.getYielded(), isLikeRoot) >
+         most;
+}
+
 std::optional<int64_t> gradc::rowsOfFewColumns(exec::KernelOp kernel, const exec::Level &level) {
   ContractionOpInterface product = contractionOf(kernel);
   RankedTensorType root = kernel.getRoot();
@@ -90,6 +100,8 @@ std::optional<int64_t> gradc::rowsOfFewColumns(exec::KernelOp kernel, const exec
       product->getResult(0).getType() != root || product.getLetters().window ||
       !isa<Float32Type, Float64Type>(root.getElementType()) ||
       getElementTypeOrSelf(product->getOperand(0)) != root.getElementType())
+    return std::nullopt;
+  if (root.getDimSize(last) > 1 && turnsMany(kernel))
     return std::nullopt;
   int64_t rows = last - 1;
   while (root.getDimSize(last) == 1 && rows > 0 && root.getDimSize(rows) == 1)

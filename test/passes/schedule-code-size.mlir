@@ -111,4 +111,36 @@ exec.kernel @search(%init: tensor<50x512xf32>, %at: tensor<24xi64>, %u: tensor<2
   %2 = grad.cos %1 : tensor<50x512xf32>
   exec.yield %2 : tensor<50x512xf32>
 }
+
+// Vectors run along the rows of a product with few columns unless it updates many matrices, which would be read and written lane by lane.
+
+// CHECK-LABEL: exec.kernel @updates(
+// CHECK-SAME: tile = [16, 4]
+exec.kernel @updates(%x: tensor<64x16xf32>, %w: tensor<16x4xf32>, %p0: tensor<64x4xf32>, %p1: tensor<64x4xf32>, %p2: tensor<64x4xf32>, %p3: tensor<64x4xf32>, %p4: tensor<64x4xf32>, %p5: tensor<64x4xf32>, %p6: tensor<64x4xf32>, %p7: tensor<64x4xf32>) attributes {flops = 10240 : i64, bytes = 20736 : i64} {
+  %g = grad.matmul %x, %w : tensor<64x16xf32>, tensor<16x4xf32>
+  %0 = grad.sub %p0, %g : tensor<64x4xf32>
+  %1 = grad.sub %p1, %g : tensor<64x4xf32>
+  %2 = grad.sub %p2, %g : tensor<64x4xf32>
+  %3 = grad.sub %p3, %g : tensor<64x4xf32>
+  %4 = grad.sub %p4, %g : tensor<64x4xf32>
+  %5 = grad.sub %p5, %g : tensor<64x4xf32>
+  %6 = grad.sub %p6, %g : tensor<64x4xf32>
+  %7 = grad.sub %p7, %g : tensor<64x4xf32>
+  exec.yield %0, %1, %2, %3, %4, %5, %6, %7 : tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>
+}
+// CHECK-LABEL: exec.kernel @many_updates(
+// CHECK-SAME: tile = [16, 16]
+exec.kernel @many_updates(%x: tensor<64x16xf32>, %w: tensor<16x4xf32>, %p0: tensor<64x4xf32>, %p1: tensor<64x4xf32>, %p2: tensor<64x4xf32>, %p3: tensor<64x4xf32>, %p4: tensor<64x4xf32>, %p5: tensor<64x4xf32>, %p6: tensor<64x4xf32>, %p7: tensor<64x4xf32>, %p8: tensor<64x4xf32>) attributes {flops = 10496 : i64, bytes = 22784 : i64} {
+  %g = grad.matmul %x, %w : tensor<64x16xf32>, tensor<16x4xf32>
+  %0 = grad.sub %p0, %g : tensor<64x4xf32>
+  %1 = grad.sub %p1, %g : tensor<64x4xf32>
+  %2 = grad.sub %p2, %g : tensor<64x4xf32>
+  %3 = grad.sub %p3, %g : tensor<64x4xf32>
+  %4 = grad.sub %p4, %g : tensor<64x4xf32>
+  %5 = grad.sub %p5, %g : tensor<64x4xf32>
+  %6 = grad.sub %p6, %g : tensor<64x4xf32>
+  %7 = grad.sub %p7, %g : tensor<64x4xf32>
+  %8 = grad.sub %p8, %g : tensor<64x4xf32>
+  exec.yield %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>
+}
 }
