@@ -78,11 +78,14 @@ private:
       for (Region &body : node.getRegions()) {
         lifetimes.enter(isa<exec::LoopOp>(node));
         follow(body);
-        // A loop reads its condition again after each iteration.
+        // A loop reads its condition again after each iteration, as its last node ends.
         if (auto loop = dyn_cast<exec::LoopOp>(node))
           if (auto condition = loop.getConditionAttr();
-              condition && condition.getSpace() == exec::Space::arena)
+              condition && condition.getSpace() == exec::Space::arena) {
+            lifetimes.retreat();
             read({condition, nullptr, false}, loops);
+            lifetimes.advance();
+          }
         lifetimes.leave();
       }
     }

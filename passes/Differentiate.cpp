@@ -64,6 +64,13 @@ void Differentiate::report(Operation *op, ValueRange targets) {
   if (!reported.insert({op->getLoc(), op->getName()}).second)
     return;
   InFlightDiagnostic error = op->emitOpError("has no gradient");
+  std::string reason; // of the op, or of one in its regions
+  op->walk([&](GradientOpInterface inner) {
+    if (reason.empty())
+      reason = inner.whyNoGradient();
+  });
+  if (!reason.empty())
+    error << ", which " << reason;
   DenseSet<Value> sources(op->operand_begin(), op->operand_end());
   for (Value operand : op->getOperands())
     for (Operation *producer : producersOf(operand))

@@ -47,12 +47,8 @@ SmallVector<Tuned> kernelsOf(ModuleOp module, const exec::Level &level) {
     if (place == places.end())
       return;
     Tuned &tuned = all[place->second];
-    double launches = 1;
-    SmallVector<exec::LoopOp> loops = exec::loopsAround(dispatch);
-    for (exec::LoopOp loop : loops)
-      launches *= double(loop.getTrips());
-    tuned.launches += launches;
-    tuned.isWarm &= !loops.empty();
+    tuned.launches += exec::runsOf(dispatch);
+    tuned.isWarm &= !exec::loopsAround(dispatch).empty();
     if (dispatch.getCutAttr()) // pieces are whole units, so other units cut otherwise
       divided.insert(place->second);
   });

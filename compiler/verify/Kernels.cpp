@@ -80,13 +80,6 @@ private:
     return reference->lookupSymbol<exec::KernelOp>(dispatch.getKernel());
   }
 
-  static double launchesOf(exec::DispatchOp dispatch) {
-    double launches = 1;
-    for (exec::LoopOp loop : exec::loopsAround(dispatch))
-      launches *= double(loop.getTrips());
-    return launches;
-  }
-
   /// Chooses the highest precision that an estimate allows, so that a program is always verified in
   /// the same way.
   void chooseEffort(double seconds) {
@@ -95,7 +88,7 @@ private:
       llvm::DenseSet<StringRef> seen;
       level.walk([&](exec::DispatchOp dispatch) {
         if (seen.insert(dispatch.getKernel()).second || effort.everyLaunch)
-          sum += launchesOf(dispatch) *
+          sum += exec::runsOf(dispatch) *
                  estimateSeconds(referenceOf(dispatch).getBlock(), effort.maxTerms);
       });
       return sum;

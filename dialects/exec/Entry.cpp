@@ -18,6 +18,17 @@ SmallVector<LoopOp> exec::loopsAround(Operation *node) {
   return loops;
 }
 
+double exec::runsOf(Operation *node) {
+  // The bound of a loop that ends at a condition tells little: it may be the largest number.
+  constexpr int64_t likelyTrips = 16;
+  double runs = 1;
+  for (LoopOp loop : loopsAround(node)) {
+    int64_t trips = loop.getTrips();
+    runs *= double(loop.getConditionAttr() ? std::min(trips, likelyTrips) : trips);
+  }
+  return runs;
+}
+
 std::pair<int64_t, int64_t> Access::getReach(ArrayRef<LoopOp> loops) const {
   int64_t begin = slice.getOffset(), end = begin + getBytes();
   for (auto [i, stride] : llvm::enumerate(slice.getStrides())) {

@@ -44,6 +44,8 @@ constexpr int64_t maxDepth = 16, maxLoops = 8, maxIterations = 0x7fffffff;
 SmallVector<Operation *> nodesOf(EntryOp entry);
 /// The loops around a node, outermost first.
 SmallVector<LoopOp> loopsAround(Operation *node);
+/// About how often a run of its entry runs a node.
+double runsOf(Operation *node);
 
 /// Memory that a node reads or writes.
 struct Access {

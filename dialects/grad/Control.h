@@ -6,9 +6,11 @@
 
 namespace mlir::grad {
 
-/// The trips of a scan that its condition alone ends: as many as a schedule counts. It has no
-/// gradient, which would read a stack of that many steps.
+/// The trips of a scan that its condition alone ends: as many as a schedule counts.
 constexpr int64_t unboundedTrips = std::numeric_limits<int32_t>::max();
+/// A scan of more trips has no gradient, which reads saved values of each step, unless it reads
+/// stacks: tensors of as many steps exist anyway. A scalar's stack of so many takes 64 MB.
+constexpr int64_t mostSavedTrips = 1'000'000;
 
 /// The type of a step of a stack, and of a stack of `trips` steps.
 RankedTensorType stepType(Type stack);

@@ -47,7 +47,7 @@ def Grad_IfOp : Grad_ControlOp<"if", [DeclareOpInterfaceMethods<GradientOpInterf
 }
 
 def Grad_ScanOp : Grad_ControlOp<"scan", [AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<GradientOpInterface, ["prepareGradient"]>]> {
+    DeclareOpInterfaceMethods<GradientOpInterface, ["prepareGradient", "whyNoGradient"]>]> {
   let summary = "a loop over the steps of stacked tensors, with carried values";
   let description = [{
     Step i of `trips` runs the region on the carried values (initially `initial`), step i of every stack (index i of

@@ -25,6 +25,10 @@ def GradientOpInterface : OpInterface<"GradientOpInterface"> {
         returns the op that replaces it. The gradient of an op without this call recomputes these values.
       }],
       "::mlir::Operation *", "prepareGradient", (ins "::mlir::OpBuilder &":$builder), "", [{ return $_op; }]>,
+    InterfaceMethod<[{
+        If the gradient is missing: why, as the end of a sentence about it; empty if there is no more to say.
+      }],
+      "::std::string", "whyNoGradient", (ins), "", [{ return ""; }]>,
   ];
 }
 

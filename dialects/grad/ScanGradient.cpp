@@ -17,9 +17,18 @@ static bool isWorthSaving(Operation &op) {
   return cost && !cost.isCheapToRepeat();
 }
 
-/// Whether the steps of a scan can be saved for its gradient.
-static bool hasGradient(ScanOp op) {
-  return !op.mayEndEarly() && int64_t(op.getTrips()) < unboundedTrips;
+/// Whether a scan has more steps than are saved for its gradient.
+static bool hasTooManySteps(ScanOp op) {
+  return op.getStacks().empty() && int64_t(op.getTrips()) > mostSavedTrips;
+}
+
+static bool hasGradient(ScanOp op) { return !op.mayEndEarly() && !hasTooManySteps(op); }
+
+std::string ScanOp::whyNoGradient() {
+  if (!hasTooManySteps(*this))
+    return "";
+  return "reads saved values of each step: give the loop a trip count of at most " +
+         std::to_string(mostSavedTrips);
 }
 
 /// Whether all carried values at the beginning of a step are saved.

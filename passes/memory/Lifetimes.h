@@ -18,6 +18,8 @@ struct Lifetime {
 class Lifetimes {
 public:
   void advance() { ++time; }
+  /// The last node is the current one again, until `advance`.
+  void retreat() { --time; }
   int64_t now() const { return time; }
   /// Nodes until `leave` form the body of a loop or of an if.
   void enter(bool isLoop);

@@ -71,7 +71,7 @@ def nested():
 
 
 def give(**inputs):
-    """Writes inputs and returns their options: x is counted up from its first element."""
+    """Writes inputs and returns their options: x is counted down from its first element."""
     options = []
     for name, value in inputs.items():
         values = [value - i for i in range(SIZE)] if name == "x" else [value]
@@ -86,7 +86,8 @@ def run(file, *options):
 
 def compiled(name):
     gradc("compile", path(name + ".onnx"), "--target", "cpu,cuda:sm_90", "--llvm-image", "-o", path(name + "-cuda"))
-    return [(path(name + ".onnx"), "--reference"), (path(name + ".onnx"),), (path(name + "-cuda"),)]
+    gradc("compile", path(name + ".onnx"), "-o", path(name + "-cpu"))
+    return [(path(name + ".onnx"), "--reference"), (path(name + ".onnx"),), (path(name + "-cpu"),), (path(name + "-cuda"),)]
 
 
 def check(name, cases):
@@ -113,13 +114,13 @@ def check_doubling(name, most, **more):
 
 
 def check_steps():
-    """Of a million steps, ten run, and they change the output in place."""
+    """Of a million steps, or of any number, ten run, and they change the output in place."""
     options = give(x=1.0, limit=1000.0)
-    gradc("compile", path("million.onnx"), "-o", path("million"))
-    gradc("bench", path("million"), *options, "--seconds", "0.05", "--threads", "1", "--trace", path("trace.json"))
-    with open(path("trace.json")) as file:
-        iterations = {int(n) for n in re.findall(r'"iteration":\[(\d+)\]', file.read())}
-    expect(f"iterations {iterations}", iterations == set(range(10)))
+    for name, threads in [("million", "1"), ("missing", "1"), ("missing", "2")]:
+        gradc("bench", path(name + "-cpu"), *options, "--seconds", "0.05", "--threads", threads, "--trace", path("trace.json"))
+        with open(path("trace.json")) as file:
+            iterations = {int(n) for n in re.findall(r'"iteration":\[(\d+)\]', file.read())}
+        expect(f"{name} on {threads}: iterations {iterations}", iterations == set(range(10)))
     plan = gradc("plan", path("million.onnx"))
     body = plan.split("loop of at most 1000000")[1].split("peak")[0]
     expect(f"the plan is {plan}", "copy" not in body and not re.search(r"\bif\b", body))

@@ -59,7 +59,7 @@ func.func @ends(%x: tensor<4xf32> {grad.name = "x"}, %c: tensor<i1>) -> tensor<4
     %1 = grad.exp %v : tensor<4xf32>
     grad.yield %go, %1 : tensor<i1>, tensor<4xf32>
   }
-  // expected-error @+1 {{'grad.scan' op has no gradient}}
+  // expected-error @+1 {{'grad.scan' op has no gradient, which reads saved values of each step: give the loop a trip count of at most 1000000}}
   %2 = grad.scan 2147483647 from (%0#1) over () with () : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%v: tensor<4xf32>):
     %3 = grad.tanh %v : tensor<4xf32>
@@ -68,4 +68,28 @@ func.func @ends(%x: tensor<4xf32> {grad.name = "x"}, %c: tensor<i1>) -> tensor<4
   %4 = grad.reduce_sum %2 dims [0] : tensor<4xf32>
   %5 = grad.gradient %4 wrt %x : tensor<f32>, tensor<4xf32>
   return %5 : tensor<4xf32>
+}
+
+// -----
+
+// A loop in a branch tells why the branch has no gradient.
+
+// expected-note @+1 {{needed for the gradient with respect to input "x"}}
+func.func @in_a_branch(%x: tensor<4xf32> {grad.name = "x"}, %c: tensor<i1>) -> tensor<4xf32> {
+  // expected-error @+1 {{'grad.if' op has no gradient, which reads saved values of each step: give the loop a trip count of at most 1000000}}
+  %0 = grad.if %c with (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = grad.scan 1000001 from (%a) over () with () : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%v: tensor<4xf32>):
+      %2 = grad.tanh %v : tensor<4xf32>
+      grad.yield %2 : tensor<4xf32>
+    }
+    grad.yield %1 : tensor<4xf32>
+  } else {
+  ^bb0(%a: tensor<4xf32>):
+    grad.yield %a : tensor<4xf32>
+  }
+  %3 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  %4 = grad.gradient %3 wrt %x : tensor<f32>, tensor<4xf32>
+  return %4 : tensor<4xf32>
 }

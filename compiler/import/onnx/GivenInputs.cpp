@@ -55,7 +55,7 @@ static uint64_t workOf(Operation *op) {
                                                work + workPerOp);
 }
 
-std::optional<HostTensor> EntryImport::known(Value value) {
+std::optional<HostTensor> EntryImport::known(Value value, bool mayBind) {
   isWorkSpent = false;
   auto isTooLarge = [](Value v) {
     return cast<RankedTensorType>(v.getType()).getNumElements() > mostKnown;
@@ -80,14 +80,14 @@ std::optional<HostTensor> EntryImport::known(Value value) {
     } else if (auto found = evaluated.find(v); found != evaluated.end()) {
       values[v] = found->second;
     } else if (Value captured = outside.lookup(v)) {
-      std::optional<HostTensor> value = known(captured);
+      std::optional<HostTensor> value = known(captured, mayBind);
       if (!value)
         return std::nullopt;
       values[v] = std::move(*value);
     } else if (auto argument = dyn_cast<BlockArgument>(v)) {
       if (argument.getOwner() != &function.front())
         return std::nullopt;
-      const HostTensor *given = givenValue(argument);
+      const HostTensor *given = mayBind ? givenValue(argument) : nullptr;
       if (!given)
         return std::nullopt;
       values[v] = *given;

@@ -139,8 +139,8 @@ public:
                                   mlir::Location where) const;
 
   /// A value known at compile time: a constant, an initializer, or a value computed from inputs
-  /// with given values. The call binds these inputs.
-  std::optional<mlir::grad::HostTensor> known(mlir::Value value);
+  /// with given values, if the call `mayBind` these inputs.
+  std::optional<mlir::grad::HostTensor> known(mlir::Value value, bool mayBind = true);
   /// Whether the last call of `known` would have taken more work than is left to the entry.
   bool lacksWork() const { return isWorkSpent; }
   /// Counts one more iteration of a loop that is written out; false: the entry has

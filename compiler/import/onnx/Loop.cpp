@@ -109,6 +109,7 @@ private:
       return success();
     n.getEntry().restore(std::move(after));
     bound = unboundedTrips;
+    isCut = true;
     return guard(std::move(*unbounded));
   }
 
@@ -147,22 +148,18 @@ private:
       return n.error() << "expected one trip count, found " << n.describeOperand(0);
     if (n.extent(0))
       return refuseUnknownTrips();
-    if (std::optional<HostTensor> known = n.getEntry().known(n.operand(0)))
-      return setTrips(std::max<int64_t>(known->getInt(0), 0));
+    if (std::optional<HostTensor> known = n.getEntry().known(n.operand(0))) {
+      // Exporters of a loop that a condition alone ends write the largest number.
+      if (int64_t most = std::max<int64_t>(known->getInt(0), 0); most <= unboundedTrips)
+        bound = trips = most;
+      return success();
+    }
     bound = upperBound(n.operand(0));
     if (!bound)
       return refuseUnknownTrips();
+    isCut = *bound > unboundedTrips;
+    bound = std::min(*bound, unboundedTrips);
     count = n.expr(0u).reshape({});
-    return success();
-  }
-
-  LogicalResult setTrips(int64_t known) {
-    // Exporters of a loop that a condition alone ends write the largest number.
-    if (known > unboundedTrips && n.operand(1))
-      return success();
-    if (known > unboundedTrips)
-      return n.error() << "expected at most " << unboundedTrips << " iterations, found " << known;
-    bound = trips = known;
     return success();
   }
 
@@ -246,7 +243,8 @@ private:
   LogicalResult repeat(std::unique_ptr<Block> block, ArrayRef<Value> initial,
                        ArrayRef<Value> captured, SmallVector<Value> yielded) {
     if (!trips)
-      return n.error() << "expected a trip count, as its condition is always true";
+      return n.error() << "expected a trip count of at most " << unboundedTrips
+                       << ", as its condition is always true";
     SmallVector<Value> checks = n.getEntry().indexChecksIn(*block);
     llvm::append_range(yielded, checks);
     ScanOperands operands{SmallVector<Value>(initial), {}, SmallVector<Value>(captured)};
@@ -297,7 +295,7 @@ private:
     for (auto [check, largest] :
          llvm::zip_equal(checks, scan.getResults().take_back(checks.size())))
       n.getEntry().replaceIndexCheck(check, largest);
-    if (!trips && !count)
+    if (isCut)
       n.getEntry().requireEnd(scan.getResult(0), n.loc());
     return setAll(scan.getResults().drop_front(2));
   }
@@ -330,7 +328,8 @@ private:
                                  : splat(n.builder(), n.loc(),
                                          RankedTensorType::get({}, n.builder().getI1Type()), 1);
     for (int64_t i = 0; !trips || i < *trips; ++i) {
-      auto goesOn = n.getEntry().known(proceed);
+      // A loop that a region can repeat is no reason to fix given inputs to their values.
+      auto goesOn = n.getEntry().known(proceed, /*mayBind=*/!unbounded);
       if (!goesOn)
         return n.error()
                << "carries a sequence, or a tensor whose shape changes, and only a run knows "
@@ -420,6 +419,7 @@ private:
   const onnx::GraphProto &graph;
   unsigned carriedCount = 0;
   std::optional<int64_t> trips, bound;     ///< `bound` is of `trips`, or of `count`
+  bool isCut = false;                      ///< `bound` is not the model's: a condition ends it
   Value count;                             ///< the trips, if only a run knows them
   std::optional<Body> unbounded;           ///< imported, but without a bound
   SmallVector<const NarrowType *> narrows; ///< of the results of the region

@@ -150,6 +150,11 @@ static Rows findByOrder(Expr x, bool isSorted) {
   OpBuilder &b = x.getBuilder();
   if (x.element().isInteger(1)) // no bools are sorted
     x = x.cast(b.getI32Type());
+  // Comparisons take denormals for 0, but a sort would put elements between them and 0.
+  if (isa<FloatType>(x.element())) {
+    Expr zero = x.splat(0);
+    x = x.compare(ComparePredicate::eq, zero).select(zero, x);
+  }
   SmallVector<Expr> columns = columnsOf(x);
   Expr order = orderOf(columns);
   Expr number = order.with(IotaOp::create(b, x.getLoc(), order.type(), 0));

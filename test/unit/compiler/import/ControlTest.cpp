@@ -9,14 +9,17 @@ namespace {
 class ControlTest : public GraphTextTest {};
 
 /// y = x doubled while `condition` says so; the loop's bound is `trips`, or there is none.
-std::string doublingWhile(const std::string &condition, const char *trips) {
+std::string doublingWhile(const std::string &condition, const char *trips,
+                          const std::string &first = "yes") {
   std::string body = "input { name: 'i' } input { name: 'go' } input { name: 'v' } " +
                      node("Add", "v v", "w") + condition +
                      "output { name: 'goes' } output { name: 'w' } ";
   bool isBounded = *trips;
   return tensor("input", "x", "") + (isBounded ? number("n", "i64", trips) : "") +
          number("limit", "f32", "100") + number("yes", "bool", "1") +
-         node("Loop", isBounded ? "n yes x" : "- yes x", "y", graph("body", body)) + output;
+         node("Loop", ((isBounded ? "n " : "- ") + first + " x").c_str(), "y",
+              graph("body", body)) +
+         output;
 }
 
 /// y = the first power of 2 times x that is at least 100.
@@ -50,13 +53,17 @@ TEST_F(ControlTest, AConditionAloneEndsALoop) {
     auto results = run(one);
     ASSERT_EQ(results.size(), 2u);
     EXPECT_EQ(results[1].getInt(0), 0);
+    one = model(doublingWhile(node("Less", "w limit", "goes"), trips, /*first=*/"-"));
+    one.data = {{3}};
+    expect(one, {}, {192});
+    EXPECT_EQ(count<mlir::grad::ScanOp>(one), 1);
   }
   OneNode bounded = model(doubling("2147483647"));
   bounded.data = {{3}};
   expect(bounded, {}, {192});
   EXPECT_EQ(run(bounded).size(), 1u);
   expectError(doublingWhile(node("Identity", "go", "goes"), ""),
-              "expected a trip count, as its condition is always true");
+              "expected a trip count of at most 2147483647, as its condition is always true");
 }
 
 /// y = x doubled as often as `bounded` says, which computes m from the input n and constants.
@@ -91,6 +98,24 @@ TEST_F(ControlTest, ATripCountOfTheRunNeedsABound) {
     expectError(doublingUpTo(unbounded), "expected the trip count, or a bound of it, to be known");
 }
 
+/// A loop ends after 2^31 - 1 trips, and the run fails if it should not, which an output says.
+TEST_F(ControlTest, ABoundMayExceedTheCounter) {
+  for (const char *most : {"2147483648", "9223372036854775807"}) {
+    OneNode one =
+        model(doublingUpTo(number("most", "i64", most) + node("Min", "n most", "m"), "go"));
+    one.data = {{5}, {2}, {1}};
+    expect(one, {}, {20});
+    EXPECT_EQ(count<mlir::grad::ScanOp>(one), 1);
+    auto results = run(one);
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[1].getInt(0), 0);
+  }
+  OneNode bounded =
+      model(doublingUpTo(number("most", "i64", "2147483647") + node("Min", "n most", "m"), "go"));
+  bounded.data = {{5}, {2}, {0}};
+  EXPECT_EQ(run(bounded).size(), 1u);
+}
+
 TEST_F(ControlTest, ABoundIsNotSearchedAlongAllPaths) {
   std::string chain = node("Min", "n three", "a0") + node("Min", "n five", "b0");
   for (int i = 0; i < 64; ++i) {
@@ -111,7 +136,7 @@ TEST_F(ControlTest, ATripCountFitsTheCounter) {
                                  node("Identity", "go", "goes") + node("Add", "v v", "w") +
                                  "output { name: 'goes' } output { name: 'w' } ")) +
           output,
-      "expected at most 2147483647 iterations, found 1000000000000");
+      "expected a trip count of at most 2147483647, as its condition is always true");
 }
 
 /// y = x `outer` * `inner` times: a loop in a loop counts how often, under the name `count`.
