@@ -51,7 +51,9 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   simplify(pm);
   pm.addPass(createRaiseComposites());
   // Before states are reordered: sums of constant weights are computed from their initial values.
-  pm.addPass(createIntegerProducts());
+  // On a GPU, libraries multiply floats faster than generated code multiplies codes.
+  if (!isForCuda(options))
+    pm.addPass(createIntegerProducts());
   // Before attentions form: those of a rank's heads are then found. After composites: their loops
   // say more about them than those of their parts.
   pm.addPass(createShardProducts());

@@ -82,7 +82,10 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     are constants for weights. The same holds for products of integers without scales (MatMulInteger, ConvInteger). One scale
     and zero point for the lhs; those of the rhs may differ from column to column. Codes that are unsigned or signed on
     the wrong side are shifted by 128. Entries that ask for gradients stay as they are, as do products with sums along several dims (or
-    none: depthwise convolutions), and sums of more than 65536 products.
+    none: depthwise convolutions), and sums of more than 32768 products.
+
+    If only the rhs is quantized, and constant, its scales leave the sum as well. A matrix stays in codes (`%x, %w wide : tensor<8x64xf32>,
+    tensor<64x32xi8>`), and a filter, also a depthwise one, becomes a constant of floats.
 
     ```mlir
     %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>

@@ -18,9 +18,9 @@ using namespace gradc;
 
 namespace {
 
-/// Factors of a sum of floats whose sum of codes is exact: 65536 products of 255 * 128 stay below
+/// Factors of a sum of floats whose sum of codes is exact: 32768 products of 255 * 255 stay below
 /// 2^31.
-constexpr int64_t maxFactors = 1 << 16;
+constexpr int64_t maxFactors = 1 << 15;
 /// The steps of a sum that an instruction takes together.
 constexpr int64_t wordSteps = 4;
 /// Unsigned codes are those of signed ones plus this.
@@ -35,6 +35,21 @@ std::optional<int64_t> integerOf(Value value) {
   return splat ? std::optional(splat.getSplatValue<APInt>().getSExtValue()) : std::nullopt;
 }
 
+/// Whether the zero points are codes of that type, or were before they were widened.
+bool areCodes(const Spread &zero, Type code) {
+  if (!zero)
+    return true;
+  if (auto widened = zero.value.getDefiningOp<CastOp>())
+    return getElementTypeOrSelf(widened.getOperand()) == code;
+  DenseIntElementsAttr numbers;
+  if (!matchPattern(zero.value, m_Constant(&numbers)))
+    return false;
+  int64_t least = code.isUnsignedInteger() ? 0 : -byteOffset;
+  return llvm::all_of(numbers.getValues<APInt>(), [&](const APInt &number) {
+    return number.getSExtValue() >= least && number.getSExtValue() < least + 2 * byteOffset;
+  });
+}
+
 /// One contraction whose rhs is dequantized, and maybe its lhs.
 ///
 /// If both are:
@@ -46,8 +61,9 @@ std::optional<int64_t> integerOf(Value value) {
 ///    sum a b - p sum b - q (sum a - n p). Sums of constant weights are constants.
 /// 4. The sum is multiplied by both scales.
 ///
-/// Else the scales of the rhs leave the sum. Matrices of codes are multiplied as they are, and
-/// converted in registers. Filters become floats at compile time, which Winograd's algorithm takes.
+/// If only the rhs is, and constant, its scales leave the sum. Matrices of codes are multiplied as
+/// they are, and converted in registers. Filters become floats at compile time, which Winograd's
+/// algorithm takes.
 class Product {
 public:
   Product(OpBuilder &builder, SymbolTable &symbols, ContractionOpInterface op, Dequantized lhs,
@@ -57,7 +73,7 @@ public:
   bool isOfIntegers() {
     bool isFloat = getElementTypeOrSelf(op->getResult(0)).isF32();
     int64_t rows = llvm::count_if(letters.result, [&](char c) { return letters.isRow(c); });
-    return lhs.codes && hasMatrix() && rows <= 1 && (!isFloat || factors() <= maxFactors) &&
+    return lhs.codes && hasMatrix() && rows <= 1 && (!isFloat || fitsSum()) && !maySumRows() &&
            isFloat == bool(lhs.scale) && isFloat == bool(rhs.scale) && !lhs.zero.dim &&
            !lhs.scale.dim && isInResult(rhs.zero) && isInResult(rhs.scale) &&
            (!letters.window || isPossibleWindow());
@@ -73,6 +89,7 @@ public:
   void multiplyIntegers() {
     makeUnsigned(lhs);
     makeSigned(rhs);
+    weights = rhs.codes;
     if (letters.window) {
       padOutside();
       padChannels();
@@ -89,7 +106,8 @@ public:
 
   void multiplyByWeights() {
     Value x = op->getOperand(0);
-    if (!hasMatrix() || letters.window) {
+    auto isBatch = [&](char c) { return letters.isBatch(c); };
+    if (!hasMatrix() || letters.window || llvm::any_of(letters.rhs, isBatch)) {
       if (Value filter = numbersOf(rhs))
         replaceBy(product(x, filter, /*wide=*/false) * inResult(rhs.scale));
       return;
@@ -118,10 +136,22 @@ private:
   /// Whether the factors are summed along one dim, and the rhs has one dim of columns: as
   /// instructions and panels of the rhs need it.
   bool hasMatrix() {
-    auto isBatch = [&](char c) { return letters.isBatch(c); };
     return llvm::count_if(letters.rhs, [&](char c) { return letters.isSummed(c); }) == 1 &&
-           llvm::count_if(letters.rhs, [&](char c) { return letters.isColumn(c); }) == 1 &&
-           (lhs.codes || llvm::none_of(letters.rhs, isBatch));
+           llvm::count_if(letters.rhs, [&](char c) { return letters.isColumn(c); }) == 1;
+  }
+
+  /// Whether sums of codes may be over rows of a run, whose number varies: not beside weights.
+  bool maySumRows() {
+    SmallVector<Operation *> moves;
+    bool hasZero = lhs.zero || rhs.zero || !isUnsigned(lhs.codes) || isUnsigned(rhs.codes);
+    return hasZero && !constantBehind(rhs.codes, moves) &&
+           mayHoldBatch(builder, typeOf(op->getOperand(0)), summedDims(0));
+  }
+
+  /// Whether the sum of floats is exact in 32 bits.
+  bool fitsSum() {
+    return factors() <= maxFactors && areCodes(lhs.zero, getElementTypeOrSelf(lhs.codes)) &&
+           areCodes(rhs.zero, getElementTypeOrSelf(rhs.codes));
   }
 
   /// The letter of the rhs' dim that the numbers run along.
@@ -151,8 +181,8 @@ private:
     op->erase();
   }
 
-  /// Whether the zero point of a padded lhs is known, and the rhs has none: sums of windows are not
-  /// computed.
+  /// Whether the zero point of a padded lhs is a known code, and signed codes of the rhs have none:
+  /// sums of windows are not computed.
   bool isPossibleWindow() {
     WindowAttr own = letters.window;
     auto all = [](ArrayRef<int64_t> values, int64_t number) {
@@ -163,8 +193,11 @@ private:
                   llvm::all_of(own.getLow(), [](int64_t v) { return v >= 0; }) &&
                   llvm::all_of(own.getHigh(), [](int64_t v) { return v >= 0; });
     bool hasZero = lhs.zero || !isUnsigned(lhs.codes);
-    bool isKnown = !lhs.zero || integerOf(lhs.zero.value);
-    return !rhs.zero && !isUnsigned(rhs.codes) && (!hasZero || isWhole || (mayPad && isKnown));
+    bool isKnown = !lhs.zero || (integerOf(lhs.zero.value) &&
+                                 areCodes(lhs.zero, getElementTypeOrSelf(lhs.codes)));
+    int64_t unsignedZero = isUnsigned(rhs.codes) ? byteOffset : 0;
+    bool isCentered = (rhs.zero ? integerOf(rhs.zero.value) : 0) == unsignedZero;
+    return isCentered && (!hasZero || isWhole || (mayPad && isKnown));
   }
 
   // Codes ----------------------------------------------------------------------------------------
@@ -176,6 +209,8 @@ private:
       return;
     }
     tensor.zero.value = expr(tensor.zero.value) + double(offset);
+    if (integerOf(tensor.zero.value) == 0)
+      tensor.zero = {};
   }
 
   void makeUnsigned(Dequantized &tensor) {
@@ -327,15 +362,13 @@ private:
   Value columnSums() {
     std::string kept = keptLetters(1);
     if (kept.size() == 1)
-      if (Value known = constantSums(rhs.codes, letters.dimOf(letters.rhs, kept[0])))
+      if (Value known = constantSums(weights, letters.dimOf(letters.rhs, kept[0])))
         return known;
-    return sumOf(rhs.codes, 1);
+    return sumOf(weights, 1);
   }
 
   /// The sums of constant codes over all dims but one.
   Value constantSums(Value codes, int64_t dim) {
-    if (auto padded = codes.getDefiningOp<PadOp>()) // by zeros
-      codes = padded.getOperand();
     SmallVector<Operation *> moves;
     ElementsAttr attribute = constantBehind(codes, moves);
     if (!attribute || llvm::any_of(moves, [](Operation *move) { return isa<ReshapeOp>(move); }))
@@ -368,6 +401,7 @@ private:
   ContractionLetters letters;
   WindowAttr window = letters.window;
   Dequantized lhs, rhs;
+  Value weights; ///< the codes of the rhs before channels are added
 };
 
 struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {

@@ -139,7 +139,7 @@ private:
     dropMerged(rhs, sumCount);
     dropMerged(result, rowCount);
     Value left = contraction->getOperand(0), right = contraction->getOperand(1);
-    bool wide = getElementTypeOrSelf(left) != getElementTypeOrSelf(contraction->getResult(0));
+    bool wide = isWide(contraction);
     Location loc = contraction->getLoc();
     if (lhs.size() == 2 && rhs.size() == 2 && result.size() == 2 && lhs.find(result[0]) < 2 &&
         rhs.find(result[1]) < 2)

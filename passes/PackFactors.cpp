@@ -1,4 +1,5 @@
-// Packs factors of products that are not states: in pairs for bf16, or in panels across their rows.
+// Packs factors of products that are not states: in words of 32 bits for bf16 and bytes, or in
+// panels across their rows.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "passes/Passes.h"
@@ -21,7 +22,7 @@ namespace {
 /// Min rows of a product for which packing a transposed rhs saves more time than it takes.
 constexpr int64_t minPackedRows = 128;
 
-/// 1. For each launch, in program order, find the row-major factors that its kernel needs in pairs
+/// 1. For each launch, in program order, find the row-major factors that its kernel needs in words
 ///    or rows for dot products, or reads across their rows.
 /// 2. Check that packing pays: the cost model decides for dot products; otherwise the product must
 ///    have many rows, since each row of the register tile pays for strided loads.
@@ -105,7 +106,7 @@ struct PackFactors : impl::PackFactorsBase<PackFactors> {
     const exec::Level *level = levelOrNative(getOperation());
     if (!level)
       return signalPassFailure();
-    if (level->isCuda()) // GPU kernels read no pairs
+    if (level->isCuda()) // GPU kernels read no words
       return;
     Packer packer(getOperation(), *level);
     for (auto function : functionsOf(getOperation()))

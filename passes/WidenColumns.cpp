@@ -13,9 +13,9 @@ namespace gradc {
 
 namespace {
 
-/// A module may be for several levels: lanes are those of the widest vectors, and few columns leave
-/// half of those of the narrowest ones empty, or more.
-constexpr int64_t lanes = 16, fewColumns = 4;
+/// A module may be for several levels: the lanes of the widest vectors, and of the narrowest ones,
+/// half of which few columns leave empty, or more.
+constexpr int64_t lanes = 16, fewestLanes = 8, fewColumns = 4;
 /// Adding up a column of a window takes about as long as this many vectors of products: it is
 /// written and read, in a tensor that leaves the cache if pictures are large.
 constexpr double vectorsPerColumn = 2;
@@ -31,7 +31,9 @@ constexpr double smallSums = 1 << 22;
 /// The most blocks of taps: slices that one kernel adds up.
 constexpr int64_t maxBlocks = 32;
 
-double vectorsOf(int64_t columns) { return double(llvm::divideCeil(columns, lanes)); }
+double vectorsOf(int64_t columns, int64_t width = lanes) {
+  return double(llvm::divideCeil(columns, width));
+}
 bool areAll(ArrayRef<int64_t> numbers, int64_t n) {
   return llvm::all_of(numbers, [&](int64_t number) { return number == n; });
 }
@@ -207,7 +209,7 @@ private:
   }
 
   /// The vectors of products that it takes if the taps of each dim are in `counts` blocks.
-  double timeOf(ArrayRef<int64_t> counts) const {
+  double timeOf(ArrayRef<int64_t> counts, int64_t width = lanes) const {
     double products = summed, places = rows;
     for (auto [d, count] : llvm::enumerate(counts)) {
       // Taps on gaps between elements are skipped.
@@ -216,7 +218,7 @@ private:
     }
     int64_t blocks = llvm::product_of(counts), all = blocks * columns;
     double added = blocks == 1 ? 0 : vectorsPerColumn * double(all);
-    return places * (products * vectorsOf(all) + added);
+    return places * (products * vectorsOf(all, width) + added);
   }
 
   /// Whether the sums of blocks need little memory beside what is read and written anyway.
@@ -232,7 +234,7 @@ private:
     if (!areAll(window.getStride(), 1))
       return std::nullopt;
     SmallVector<int64_t> counts(window.getRank(), 1), best = counts;
-    double whole = timeOf(counts), least = whole;
+    double whole = timeOf(counts), least = whole, narrow = timeOf(counts, fewestLanes);
     auto visit = [&](auto &&self, int64_t d, int64_t left) -> void {
       if (d == window.getRank()) {
         if (double time = timeOf(counts); time < least && isSmall(counts)) {
@@ -248,7 +250,8 @@ private:
       counts[d] = 1;
     };
     visit(visit, 0, maxBlocks);
-    bool gains = whole >= leastGain * least && whole - least >= leastSaved;
+    bool gains = whole >= leastGain * least && whole - least >= leastSaved &&
+                 narrow >= leastGain * timeOf(best, fewestLanes);
     return gains ? std::optional(best) : std::nullopt;
   }
 

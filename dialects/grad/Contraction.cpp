@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::grad;
 
-static bool isByte(Type element) { return element.isIntOrIndex() && element.isInteger(8); }
+static bool isByte(Type element) { return element.isInteger(8); }
 
 Type grad::contractedElement(Type element, bool wide) {
   if (!wide)
@@ -17,6 +17,12 @@ Type grad::contractedElement(Type element, bool wide) {
 
 bool grad::canMultiply(Type lhs, Type rhs, bool wide) {
   return lhs == rhs || (wide && isByte(rhs) && (isByte(lhs) || isa<FloatType>(lhs)));
+}
+
+bool grad::isWide(Operation *contraction) {
+  Type lhs = getElementTypeOrSelf(contraction->getOperand(0)),
+       rhs = getElementTypeOrSelf(contraction->getOperand(1));
+  return lhs != rhs || lhs != getElementTypeOrSelf(contraction->getResult(0));
 }
 
 Value grad::contract(OpBuilder &b, Location loc, Value lhs, Value rhs, const Twine &dims,

@@ -6,9 +6,11 @@
 
 namespace mlir::grad {
 
-/// Whether a contraction takes factors of these element types: `wide` ones of bytes may differ in
-/// their signs.
+/// Whether a contraction takes factors of these element types. With `wide`, bytes may differ in
+/// their signs, and the lhs may have floats beside bytes.
 bool canMultiply(Type lhs, Type rhs, bool wide);
+/// Whether a contraction's sums, or its factors, have different element types.
+bool isWide(Operation *contraction);
 /// The element type of a sum of products of `element`s; with `wide`, the accumulator type.
 Type contractedElement(Type element, bool wide);
 /// `value`, which multiplies or replaces a factor of `contraction`, in the factors' type.

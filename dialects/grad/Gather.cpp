@@ -84,11 +84,20 @@ int64_t grad::mostReaders(ArrayRef<int64_t> indices, int64_t size) {
   return most;
 }
 
-/// A known list of indices along one dim of the data, which has a dim of the result to itself.
-static std::optional<SmallVector<int64_t>> knownList(GatherOp op) {
+bool grad::areReadsCheap(int64_t mostReaders, int64_t size, int64_t count) {
+  constexpr int64_t mostReads = 32, readsPerUpdate = 4;
+  return mostReaders > 0 && mostReaders <= mostReads &&
+         mostReaders * size <= readsPerUpdate * (count + size);
+}
+
+/// A known list of indices along one dim of the data, which has a dim of the result to itself. One
+/// index for all may be repeated for the rows of a batch, of which a run has any number.
+static std::optional<SmallVector<int64_t>> knownList(GatherOp op, OpBuilder &b) {
   auto known = op.getIndices().front().getDefiningOp<ConstantOp>();
   if (!known || op.getIndices().size() != 1 || op.getIndexDims().size() != 1 ||
-      llvm::is_contained(op.getDims(), op.getIndexDims().front()))
+      llvm::is_contained(op.getDims(), op.getIndexDims().front()) ||
+      (isa<SplatElementsAttr>(known.getValue()) &&
+       mayHoldBatch(b, op.getType(), op.getIndexDims())))
     return std::nullopt;
   HostTensor value(known.getValue());
   SmallVector<int64_t> list;
@@ -130,15 +139,13 @@ static SmallVector<Readers> readersInOrder(OpBuilder &b, ArrayRef<int64_t> indic
 /// gather for its first readers, one for its second readers, and so on, added in order of position
 /// as a scatter adds them. Null if that would be many gathers, or many reads for each update.
 static Value sumOfReaders(GatherOp op, OpBuilder &b, Value gradient) {
-  constexpr int64_t readsPerUpdate = 4;
-  std::optional<SmallVector<int64_t>> list = knownList(op);
+  std::optional<SmallVector<int64_t>> list = knownList(op, b);
   if (!list)
     return nullptr;
   int64_t from = op.getIndexDims().front();
   int64_t to = llvm::find(op.getDims(), -1) - op.getDims().begin();
   int64_t size = op.getData().getType().getDimSize(to), most = mostReaders(*list, size);
-  if (most == 0 || most > mostGradientReads ||
-      most * size > readsPerUpdate * (int64_t(list->size()) + size))
+  if (!areReadsCheap(most, size, int64_t(list->size())))
     return nullptr;
   SmallVector<int64_t> dims(op.getType().getRank());
   for (auto [d, along] : llvm::enumerate(op.getDims()))

@@ -31,8 +31,9 @@ struct IndexedDims {
 /// How many of a list of indices choose the same one of `size` elements, at most. Indices out of
 /// range choose none.
 int64_t mostReaders(ArrayRef<int64_t> indices, int64_t size);
-/// The most gathers that the gradient of a gather at known indices becomes; each is an op.
-inline constexpr int64_t mostGradientReads = 32;
+/// Whether the gradient of a gather at `count` known indices is gathers, one for each of the
+/// readers of an element: they are few, and read little more than the gather did.
+bool areReadsCheap(int64_t mostReaders, int64_t size, int64_t count);
 
 /// An index as i64, counted from the front of a dim of `size`.
 Scalar wrapIndex(OpBuilder &builder, Location location, Value index, int64_t size);

@@ -65,9 +65,7 @@ public:
 
 static Value contractAs(OpBuilder &b, Operation *op, Value lhs, Value rhs,
                         const std::string &dims) {
-  bool isWide =
-      typeOf(op->getOperand(0)).getElementType() != typeOf(op->getResult(0)).getElementType();
-  return contract(b, op->getLoc(), lhs, rhs, dims, isWide);
+  return contract(b, op->getLoc(), lhs, rhs, dims, isWide(op));
 }
 
 /// The steps are one more row, column or batch dim.

@@ -63,7 +63,11 @@ bool CostModel::paysPacking(exec::KernelOp product, ArrayRef<Type> factors) cons
     int64_t bytes = bytesOf(cast<RankedTensorType>(factor));
     seconds += level.launch + 2 * double(bytes) / level.cacheBandwidth;
   }
-  return flops / level.unpairedFlops - flops / level.bf16Flops > seconds;
+  bool areBytes =
+      !factors.empty() && getElementTypeOrSelf(factors[0]).isInteger(8); // widened one by one
+  double saved = areBytes ? flops / level.f32Flops - flops / level.int8Flops
+                          : flops / level.unpairedFlops - flops / level.bf16Flops;
+  return saved > seconds;
 }
 
 double CostModel::savedByLibrary(Operation *contraction) const {

@@ -14,19 +14,10 @@ using exec::PanelAttr;
 
 static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
-/// Quads are packed as words: a vector of bytes has a quarter of them. Panels are as wide as the
-/// vectors of sums, so that other bytes are packed in vectors as wide as these.
-static int64_t lanesOf(exec::KernelOp kernel, const exec::Level &level) {
-  PanelAttr layout = kernel.getLayout(kernel.getBlock().getNumArguments());
-  int64_t lanes = level.vectorBytes / widestElement(kernel);
-  if (layout && layout.getKind() == exec::PanelKind::quads)
-    return lanes / layout.getTogether();
-  return layout ? std::min(lanes, layout.getWidth()) : lanes;
-}
-
 LoopSchedule::LoopSchedule(exec::KernelOp kernel, const exec::Level &level)
-    : kernel(kernel), level(level), root(kernel.getRoot()), lanes(lanesOf(kernel, level)),
-      tile(root.getRank(), 1), order(llvm::to_vector(llvm::seq<int64_t>(0, root.getRank()))) {}
+    : kernel(kernel), level(level), root(kernel.getRoot()),
+      lanes(level.vectorBytes / widestElement(kernel)), tile(root.getRank(), 1),
+      order(llvm::to_vector(llvm::seq<int64_t>(0, root.getRank()))) {}
 
 /// The layout of the root, if it is stored in interleaved panels; else null.
 PanelAttr LoopSchedule::interleavedRoot() {
@@ -131,7 +122,8 @@ void LoopSchedule::scheduleLoops() {
     tile[last - 1] = std::clamp<int64_t>(size(last - 1), 1, level.chains);
   if (isTransposed() && last > 0)
     transposeSquares();
-  if (!searchesUpdates() && !readsSquares())
+  // Column sums read whole rows: their tiles are as wide as that needs.
+  if (!searchesUpdates() && !readsSquares() && !sumsColumns())
     boundCode();
   if (tiles(order.front()) < exec::manyUnits)
     divideUnits();

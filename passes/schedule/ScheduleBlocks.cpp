@@ -169,8 +169,10 @@ private:
   /// Schedules a large product of matrices so that its operands pass through shared memory, if
   /// there are enough blocks.
   bool usesSharedMemory(Operation *op, int64_t length) {
+    bool isOfFloats = llvm::all_of(op->getOperands(),
+                                   [](Value v) { return isa<FloatType>(getElementTypeOrSelf(v)); });
     if (rank < 2 || !isMatrixProduct(op) || !resultType(op).getElementType().isF32() ||
-        shape.back() % lanes != 0 || shape.back() < gpu.minSharedMemoryColumns ||
+        !isOfFloats || shape.back() % lanes != 0 || shape.back() < gpu.minSharedMemoryColumns ||
         length < gpu.sharedMemorySteps)
       return false;
     tile[rank - 2] = level.tileRows;

@@ -11,7 +11,8 @@ from case import expect, path
 from bar import gradc, read_npy, write_npy
 from onnx_writer import FLOAT, INT8, INT32, UINT8, Model
 
-WAYS = [], ["--target", "cpu:x86-64-v3"], ["--one-bucket"]
+LEVELS = [line.split()[0] for line in gradc("doctor").splitlines() if "runs here" in line]
+WAYS = [["--one-bucket"], *(["--target", f"cpu:{level}"] for level in LEVELS)]
 numbers = random.Random(7)
 LIMITS = {INT8: (-128, 127), UINT8: (0, 255)}
 
@@ -65,8 +66,11 @@ def check(name, model, dims, exact=False):
 
 
 def product(name, rows, steps, columns, lhs, rhs, zeros, transposed=False, channels=False):
+    """`lhs` is None: only the weights are quantized."""
     model = Quantized(name, opset=19)
-    x = model.quantized(model.input("x", FLOAT, [rows, steps]), lhs, zeros[0])[1]
+    x = model.input("x", FLOAT, [rows, steps])
+    if lhs:
+        x = model.quantized(x, lhs, zeros[0])[1]
     dims = [columns, steps] if transposed else [steps, columns]
     w = model.dequantized(model.codes(rhs, *dims), rhs, zeros[1], columns if channels else 0, axis=0 if transposed else 1)
     model.output(model.node("Gemm", [x, w], ["y"], "y", transB=int(transposed)), FLOAT, [rows, columns])
@@ -85,6 +89,32 @@ def products():
     product("long", 4, 3001, 33, UINT8, INT8, (131, 0), channels=True)
 
 
+def weights():
+    product("weights", 16, 70, 50, None, INT8, (None, 0), channels=True)
+    product("weights_transposed", 33, 64, 96, None, INT8, (None, 0), transposed=True, channels=True)
+    product("weights_centered", 5, 40, 40, None, UINT8, (None, 128))
+    product("weights_shifted", 12, 40, 40, None, UINT8, (None, 100), channels=True)
+    product("weights_row", 1, 500, 300, None, INT8, (None, 3), channels=True)
+    product("weights_few", 64, 80, 3, None, INT8, (None, 0))
+    model = Quantized("positions", opset=19)
+    w = model.dequantized(model.codes(INT8, 24, 40), INT8, 0, 40, axis=1)
+    bias = model.constant(FLOAT, [40], [numbers.gauss(0, 1) for _ in range(40)])
+    y = model.add("Add", model.add("MatMul", model.input("x", FLOAT, [3, 7, 24]), w), bias)
+    model.output(model.node("Relu", [y], ["y"], "y"), FLOAT, [3, 7, 40])
+    check("positions", model, [3, 7, 24])
+
+
+def lookup():
+    """Rows of a quantized table, of which a product reads the whole as well."""
+    model = Quantized("lookup", opset=19)
+    table = model.dequantized(model.codes(UINT8, 60, 20), UINT8, 120)
+    x = model.input("x", FLOAT, [5, 8])
+    tokens = model.add("Cast", model.add("Abs", x), to=INT32)
+    rows = model.add("Gather", table, tokens)
+    model.output(model.node("MatMul", [rows, model.add("Transpose", table, perm=[1, 0])], ["y"], "y"), FLOAT, [5, 8, 60])
+    check("lookup", model, [5, 8])
+
+
 def batched():
     """Both factors are computed: a batch of products, as in an attention."""
     model = Quantized("batched", opset=19)
@@ -98,7 +128,9 @@ def batched():
 def convolution(name, kinds, zeros, channels, filters, size, taps, **attributes):
     groups = attributes.get("group", 1)
     model = Quantized(name, opset=19)
-    x = model.quantized(model.input("x", FLOAT, [2, channels, size, size]), kinds[0], zeros[0])[1]
+    x = model.input("x", FLOAT, [2, channels, size, size])
+    if kinds[0]:
+        x = model.quantized(x, kinds[0], zeros[0])[1]
     w = model.dequantized(model.codes(kinds[1], filters, channels // groups, taps, taps), kinds[1], zeros[1], filters)
     bias = model.constant(FLOAT, [filters], [numbers.gauss(0, 1) for _ in range(filters)])
     model.output(model.node("Conv", [x, w, bias], ["y"], "y", **attributes), FLOAT, ["N", filters, "H", "W"])
@@ -116,7 +148,9 @@ def convolutions():
     convolution("grouped", both, (50, 0), 16, 32, 8, 3, pads=[1, 1, 1, 1], group=4)
     convolution("depthwise", both, (50, 0), 16, 16, 8, 3, pads=[1, 1, 1, 1], group=16)
     convolution("zeros", both, (50, 9), 16, 16, 8, 3, pads=[1, 1, 1, 1])
-    convolution("unsigned_filter", (UINT8, UINT8), (50, 128), 16, 16, 8, 3)
+    convolution("unsigned_filter", (UINT8, UINT8), (50, 128), 16, 16, 8, 3, pads=[1, 1, 1, 1])
+    convolution("filter_only", (None, INT8), (0, 0), 16, 16, 8, 3, pads=[1, 1, 1, 1])
+    convolution("unsigned_filter_only", (None, UINT8), (0, 90), 8, 16, 8, 3)
 
 
 def integers():
@@ -154,6 +188,8 @@ def integers():
 
 
 products()
+weights()
+lookup()
 batched()
 convolutions()
 integers()

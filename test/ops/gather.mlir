@@ -44,13 +44,13 @@ func.func @gradient(%table: tensor<50x8xf32>, %tokens: tensor<4xi64>) -> tensor<
 // GRAD-LABEL: @known_indices
 func.func @known_indices(%x: tensor<2x4x3xf32>, %y: tensor<5x2x3xf32>) -> tensor<2x4x3xf32> {
   // GRAD-DAG: %[[FIRST:.*]] = grad.constant dense<[1, 0, 0, 3]> : tensor<4xi64>
-  // GRAD-DAG: %[[HAS_FIRST:.*]] = grad.constant dense<[true, false, true, true]> : tensor<4xi1>
+  // GRAD-DAG: %[[HAS_FIRST:.*]] = grad.constant dense<{{\[\[\[}}true, true, true], [false, false, false], [true, true, true], [true, true, true]], {{.*}} : tensor<2x4x3xi1>
   // GRAD-DAG: %[[SECOND:.*]] = grad.constant dense<[1, 0, 2, 3]> : tensor<4xi64>
-  // GRAD-DAG: %[[HAS_SECOND:.*]] = grad.constant dense<[false, false, true, false]> : tensor<4xi1>
-  // GRAD-DAG: grad.gather %{{.*}}[%[[FIRST]]] dims [-1, 0, 2] index_dims [1] : tensor<5x2x3xf32>, tensor<4xi64>
-  // GRAD-DAG: grad.gather %{{.*}}[%[[SECOND]]] dims [-1, 0, 2] index_dims [1] : tensor<5x2x3xf32>, tensor<4xi64>
-  // GRAD-DAG: grad.broadcast %[[HAS_FIRST]] dims [1] : tensor<4xi1> -> tensor<2x4x3xi1>
-  // GRAD-DAG: grad.broadcast %[[HAS_SECOND]] dims [1] : tensor<4xi1> -> tensor<2x4x3xi1>
+  // GRAD-DAG: %[[HAS_SECOND:.*]] = grad.constant dense<{{\[\[\[}}false, false, false], [false, false, false], [true, true, true], [false, false, false]], {{.*}} : tensor<2x4x3xi1>
+  // GRAD-DAG: %[[A:.*]] = grad.gather %{{.*}}[%[[FIRST]]] dims [-1, 0, 2] index_dims [1] : tensor<5x2x3xf32>, tensor<4xi64>
+  // GRAD-DAG: %[[B:.*]] = grad.gather %{{.*}}[%[[SECOND]]] dims [-1, 0, 2] index_dims [1] : tensor<5x2x3xf32>, tensor<4xi64>
+  // GRAD-DAG: grad.select %[[HAS_FIRST]], %[[A]]
+  // GRAD-DAG: grad.select %[[HAS_SECOND]], %[[B]]
   // GRAD-NOT: grad.scatter
   // GRAD: return
   %i = grad.constant dense<[2, 0, 2, -1, 9]> : tensor<5xi64>

@@ -76,12 +76,11 @@ DotFactor::DotFactor(LoopNest &nest, Value value, DotKind kind, bool isLhs) {
   Value all = LLVM::BitcastOp::create(b, at, halves, value);
   Value eight =
       arith::ConstantOp::create(b, at, DenseElementsAttr::get(halves, b.getI16IntegerAttr(8)));
+  Value up = arith::ShLIOp::create(b, at, all, eight);
   if (isLhs) {
-    Value up = arith::ShLIOp::create(b, at, all, eight);
     first = arith::ShRUIOp::create(b, at, up, eight);
     second = arith::ShRUIOp::create(b, at, all, eight);
   } else {
-    Value up = arith::ShLIOp::create(b, at, all, eight);
     first = arith::ShRSIOp::create(b, at, up, eight);
     second = arith::ShRSIOp::create(b, at, all, eight);
   }

@@ -157,18 +157,20 @@ static Expr multiplyAlong(Expr x, int64_t d, Expr matrix) {
 /// later dim. Where gradients flow, the matrix has a second product, and the reads have others in
 /// return: one gather for each tap and each of an element's readers.
 static bool readsTaps(Node &n, const ResizedDim &along, int64_t row) {
-  constexpr int64_t smallDim = 128; // up to here, products of a training step take as long
-  constexpr int64_t vector = 16;
+  // Products of a training step take as long for small dims; each read of a tap is an op.
+  constexpr int64_t smallDim = 128, mostReads = 32, vector = 16;
   if (along.isPicked() && !isa<FloatType>(n.element(0)))
     return true;
   int64_t count = int64_t(along.results.size()), reads = along.reads(), gathers = 0, products = 1;
-  if (reads > mostGradientReads)
+  if (reads > mostReads)
     return false;
   if (n.mayDifferentiate()) {
-    for (int64_t k = 0; k < reads; ++k)
-      gathers += mostReaders(along.indices(size_t(k)), along.size);
-    if (gathers > mostGradientReads)
-      return false;
+    for (int64_t k = 0; k < reads; ++k) {
+      int64_t readers = mostReaders(along.indices(size_t(k)), along.size);
+      gathers += readers;
+      if (!areReadsCheap(readers, along.size, count) || gathers > mostReads)
+        return false;
+    }
     products = 2;
   }
   if (along.isPicked())

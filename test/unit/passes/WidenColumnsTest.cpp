@@ -94,9 +94,9 @@ TEST_F(WidenColumns, BlocksOfTaps) {
 TEST_F(WidenColumns, BlocksOfReversedTaps) {
   expectSame("24x24x4x16", "7x5x1x16", "no,co->nc", "[7, 5] low [6, 4] high [6, 4] reversed",
              "30x28x4x1", "24x24x4x16", "1x3x14x16");
-  expectSame("24x24x4x32", "4x4x3x32", "no,co->nc",
-             "[4, 4] low [2, 2] high [2, 2] base [2, 2] reversed", "48x48x4x3", "24x24x4x32",
-             "2x2x12x32");
+  expectSame("24x24x4x32", "4x4x1x32", "no,co->nc",
+             "[4, 4] low [2, 2] high [2, 2] base [2, 2] reversed", "48x48x4x1", "24x24x4x32",
+             "2x2x4x32");
 }
 
 TEST_F(WidenColumns, TapsOverOneElement) {
