@@ -251,14 +251,8 @@ private:
 
   /// The constant, moved.
   Value constant(const HostTensor &value, ArrayRef<Operation *> moves) {
-    Expr result =
-        expr(ConstantOp::create(builder, op->getLoc(), value.getType(), value.toAttribute()));
-    for (Operation *move : llvm::reverse(moves))
-      if (auto transpose = dyn_cast<TransposeOp>(move))
-        result = result.transpose(transpose.getPermutation());
-      else
-        result = result.reshape(typeOf(move->getResult(0)).getShape());
-    return result;
+    Value made = ConstantOp::create(builder, op->getLoc(), value.getType(), value.toAttribute());
+    return moved(expr(made), moves);
   }
 
   /// Signed codes of constant unsigned ones, as a constant.

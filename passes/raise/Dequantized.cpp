@@ -83,6 +83,15 @@ static std::optional<int64_t> keptDim(ArrayRef<int64_t> from, ArrayRef<int64_t> 
   return std::nullopt;
 }
 
+Value gradc::moved(Expr value, ArrayRef<Operation *> moves) {
+  for (Operation *move : llvm::reverse(moves))
+    if (auto transpose = dyn_cast<TransposeOp>(move))
+      value = value.transpose(transpose.getPermutation());
+    else
+      value = value.reshape(typeOf(move->getResult(0)).getShape());
+  return value;
+}
+
 std::optional<Dequantized> gradc::findDequantized(OpBuilder &builder, Value value) {
   SmallVector<Operation *> moves;
   Value source = value;
@@ -103,12 +112,6 @@ std::optional<Dequantized> gradc::findDequantized(OpBuilder &builder, Value valu
                                 typeOf(move->getResult(0)).getShape(), **dim)))
         return std::nullopt;
     }
-  Expr codes(builder, value.getLoc(), found->codes);
-  for (Operation *move : llvm::reverse(moves))
-    if (auto transpose = dyn_cast<TransposeOp>(move))
-      codes = codes.transpose(transpose.getPermutation());
-    else
-      codes = codes.reshape(typeOf(move->getResult(0)).getShape());
-  found->codes = codes;
+  found->codes = moved(Expr(builder, value.getLoc(), found->codes), moves);
   return found;
 }

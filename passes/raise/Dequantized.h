@@ -25,6 +25,9 @@ struct Dequantized {
 /// at `builder`. Nothing is built if it is none.
 std::optional<Dequantized> findDequantized(mlir::OpBuilder &builder, mlir::Value value);
 
+/// The value reshaped and transposed as `moves` do, the last of which comes first.
+mlir::Value moved(mlir::grad::Expr value, llvm::ArrayRef<mlir::Operation *> moves);
+
 } // namespace gradc
 
 #endif
