@@ -8,8 +8,8 @@ namespace mlir::grad {
 
 /// The trips of a scan that its condition alone ends: as many as a schedule counts.
 constexpr int64_t unboundedTrips = std::numeric_limits<int32_t>::max();
-/// A scan of more trips has no gradient, which reads saved values of each step, unless it reads
-/// stacks: tensors of as many steps exist anyway. A scalar's stack of so many takes 64 MB.
+/// A scan of more trips has no gradient, because a gradient saves values of each step: even a
+/// scalar takes 64 MB. Scans that read stacks are exempt, because these have as many steps already.
 constexpr int64_t mostSavedTrips = 1'000'000;
 
 /// The type of a step of a stack, and of a stack of `trips` steps.

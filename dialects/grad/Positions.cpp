@@ -38,7 +38,7 @@ static Expr indicesOf(Expr isTrue, int64_t most) {
   OpBuilder &b = isTrue.getBuilder();
   Location loc = isTrue.getLoc();
   Expr ones = isTrue.cast(b.getI64Type());
-  // What an op decomposes to holds no composites.
+  // A decomposition must not contain composites, so the sums are decomposed at once.
   auto sums = CumulativeOp::create(b, loc, ones.get(), CumulativeKind::sum, /*dim=*/0,
                                    /*exclusive=*/true, /*reverse=*/false);
   Expr place = ones.with(sums.decompose(b).front());

@@ -12,8 +12,8 @@ public:
   /// Loops without blocks.
   explicit SumLoops(LoopNest &nest) : nest(nest) {}
 
-  /// Cuts nested loops into blocks: no accumulator adds up more than `maxTerms` terms, or sums of
-  /// blocks, one after another. `steps`: at most so many of each loop, the outermost first.
+  /// Cuts nested loops into blocks, so that no accumulator adds up more than `maxTerms` terms, or
+  /// more sums of blocks than that. `steps`: the most steps of each loop, the outermost first.
   /// `terms`: what a step of the innermost loop adds to an accumulator. `zeros`: where the
   /// accumulators of a block start.
   void cut(llvm::ArrayRef<int64_t> steps, int64_t terms, llvm::ArrayRef<mlir::Value> zeros);

@@ -97,7 +97,7 @@ bool Memory::storeInterleaved(LoopNest &nest, ArrayRef<Point> points, ValueRange
   return true;
 }
 
-/// The vectors one behind the other.
+/// Concatenates the vectors.
 static Value join(LoopNest &nest, ArrayRef<Value> vectors) {
   if (vectors.size() == 1)
     return vectors[0];

@@ -178,8 +178,8 @@ public:
   /// all.
   size_t countIndexChecks() const { return indexChecks.size(); }
   void dropIndexChecks(size_t behind) { indexChecks.truncate(behind); }
-  /// What the entry does besides computing results. An import whose ops are not used after all
-  /// restores what was before it.
+  /// The checks and statistics that the entry has so far. An import that is given up restores those
+  /// of before it.
   struct Effects;
   Effects getEffects() const;
   void restore(Effects effects);

@@ -18,7 +18,7 @@ constexpr int64_t mostComparisons = int64_t(1) << 34;
 
 namespace {
 
-/// What is known of `count` rows, in any order.
+/// For each of `count` rows, in any order: where it is, and whether it is the first of its kind.
 struct Rows {
   Expr position; ///< i64 [count]: of each, in the operand
   Expr isFirst;  ///< bool [count]: whether no equal row has a smaller position
