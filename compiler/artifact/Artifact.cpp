@@ -403,6 +403,24 @@ private:
     return blob.append(ArrayRef(ports));
   }
 
+  /// The outputs of the entry "merged", which exports read.
+  gradc_range writeMerged(ArrayAttr list) {
+    std::vector<gradc_artifact_port> ports;
+    for (auto attributes : list.getAsRange<DictionaryAttr>()) {
+      gradc_artifact_port port = writePort(attributes, /*isBatched=*/false);
+      StringRef name = stringOf(attributes, "name");
+      std::vector<uint64_t> offsets;
+      if (!stateIndex.contains(name)) // the places of a state are its own
+        for (const InitializerRange *range : rangesOf.lookup(name)) {
+          assert(range->bytes == port.tensor.bytes && "of the type of its initializer");
+          offsets.push_back(range->offset);
+        }
+      port.places = blob.append(ArrayRef(offsets));
+      ports.push_back(port);
+    }
+    return blob.append(ArrayRef(ports));
+  }
+
   gradc_artifact_entry writeEntry(exec::EntryOp op) {
     gradc_artifact_entry entry{};
     entry.name = blob.intern(op.getSymName());
@@ -421,7 +439,8 @@ private:
       entry.coupling_node = blob.intern(node.getValue());
     bool isBatched = entry.any_rows || entry.batch == 1;
     entry.inputs = writePorts(op.getInputs(), isBatched);
-    entry.outputs = writePorts(op.getOutputs(), isBatched);
+    entry.outputs = op.getSymName() == GRADC_MERGED_ENTRY ? writeMerged(op.getOutputs())
+                                                          : writePorts(op.getOutputs(), isBatched);
     std::vector<gradc_artifact_node> nodes;
     writeBody(op.getBody(), nodes);
     entry.nodes = blob.append(ArrayRef(nodes));

@@ -13,6 +13,7 @@
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/data/Preprocessing.h"
 #include "compiler/import/support/Names.h"
+#include "compiler/import/transfer/FakeQuantization.h"
 #include "compiler/import/transfer/Transfer.h"
 #include "runtime/include/gradc/entries.h"
 
@@ -179,7 +180,10 @@ LogicalResult JobImport::applySpec() {
   FailureOr<std::vector<Adapter>> added = applyTransfer(spec, model);
   if (succeeded(added))
     adapters = std::move(*added);
-  ok &= succeeded(added) && succeeded(chooseTrained());
+  FailureOr<std::vector<std::string>> codes = quantize(spec, model);
+  if (succeeded(codes))
+    import.determined = std::move(*codes);
+  ok &= succeeded(added) && succeeded(codes) && succeeded(chooseTrained());
   ok &= succeeded(teachers.read([&](StringRef input) { return fieldOf(input); }));
   ok &= succeeded(addLossGradients(spec, model));
   return success(ok && succeeded(checkNames()));
@@ -393,7 +397,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
     return import.importForward(GRADC_FORWARD_ENTRY, import.options, batch,
                                 [&](StringRef input) { return exportedFields[input.str()]; });
   });
-  ok = ok && succeeded(importMerged(model, import.states, import.options, adapters));
+  ok = ok && succeeded(importMerged(model, import.states, import.options, adapters)) &&
+       succeeded(importCodes(model, import.states, import.options, import.determined));
   if (!ok)
     return failure();
   for (FittedNumbers &fitted : import.imported.fitted)

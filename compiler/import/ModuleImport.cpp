@@ -136,6 +136,8 @@ LogicalResult ModuleImport::writeModel() {
   for (InitializerRange &range : ranges) {
     OnnxModel::Tied tied = model.tiedTo(range.state);
     StringRef symbol = states.symbol(tied.initializer);
+    if (llvm::is_contained(determined, range.state))
+      symbol = range.state;
     if (!symbol.empty())
       imported.ranges.push_back({symbol.str(), range.offset, range.bytes, tied.transposed});
   }

@@ -27,6 +27,8 @@ public:
   mlir::SymbolTable symbols; ///< of the states
   States states;
   Imported imported;
+  /// The initializers that only the exported model has, which the entry @merged computes.
+  std::vector<std::string> determined;
   bool exportsWeightsApart = false;
 
 private:

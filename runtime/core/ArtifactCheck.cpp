@@ -305,6 +305,12 @@ bool Checker::checkPort(const gradc_artifact_port &port) {
     return fail("impossible limit ", port.classes, " of ", string(port.tensor.name));
   if (port.text && (port.tensor.dtype != GRADC_U8 || port.tensor.shape.count == 0))
     return fail("expected strings of ", string(port.tensor.name), " to be bytes");
+  std::span<const uint64_t> places;
+  if (!view(port.places, "places in the model", places))
+    return false;
+  for (uint64_t offset : places)
+    if (offset > model.size() || port.tensor.bytes > model.size() - offset)
+      return fail("the place of ", string(port.tensor.name), " lies outside the model");
   uint32_t expected = types[port.role];
   if (expected == GRADC_ANY)
     return true;

@@ -102,6 +102,17 @@ Status ExportedValues::read(uint32_t number, void *out) const {
   return {};
 }
 
+void ExportedValues::copyTo(std::span<std::byte> model) const {
+  const gradc_artifact_entry *entry = session->findEntry(GRADC_MERGED_ENTRY);
+  if (!entry)
+    return;
+  const Artifact &artifact = session->artifact();
+  for (const auto &port : artifact.elements<gradc_artifact_port>(entry->outputs))
+    for (uint64_t offset : artifact.elements<uint64_t>(port.places))
+      std::ranges::copy(merged.find(artifact.string(port.tensor.name))->second,
+                        model.subspan(offset).begin());
+}
+
 Status exportOnnx(Session &session, const std::string &path, StateValues gathered) {
   const Artifact &artifact = session.artifact();
   std::span<const std::byte> original = artifact.bytes(artifact.header().model);
@@ -130,6 +141,7 @@ Status exportOnnx(Session &session, const std::string &path, StateValues gathere
                   findDataType(exportedType(artifact, state))->bytes);
     }
   }
+  exported->copyTo(model);
   if (Config job = Config::job(artifact); job.child("exported_files"))
     return writeExternal(job, model, path);
   AtomicFile file(path);

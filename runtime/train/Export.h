@@ -31,6 +31,8 @@ public:
   static Result<ExportedValues> compute(Session &session, StateValues gathered = {});
   /// The value in the type of the model's initializer, row-major. `out` has room for it.
   Status read(uint32_t state, void *out) const;
+  /// Copies the computed values that are no states into the model.
+  void copyTo(std::span<std::byte> model) const;
 
 private:
   ExportedValues(Session &session, StateValues values)

@@ -68,6 +68,7 @@ const OpTable &onnxOps();
   FAMILY(Pooling)                                                                                  \
   FAMILY(Position)                                                                                 \
   FAMILY(Quantization)                                                                             \
+  FAMILY(QuantizationScales)                                                                       \
   FAMILY(Random)                                                                                   \
   FAMILY(Recurrent)                                                                                \
   FAMILY(Reduction)                                                                                \

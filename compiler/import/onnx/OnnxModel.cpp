@@ -360,6 +360,13 @@ void OnnxModel::extend(llvm::function_ref<void(onnx::GraphProto &)> change) {
     initializers[tensor.name()] = &tensor;
 }
 
+void OnnxModel::editExported(llvm::function_ref<void(onnx::GraphProto &)> change) {
+  onnx::ModelProto whole;
+  whole.ParseFromString(bytes());
+  change(*whole.mutable_graph());
+  original = whole.SerializeAsString();
+}
+
 OnnxModel::Tied OnnxModel::tiedTo(StringRef name) const {
   Tied tied{name, false};
   for (auto found = ties.find(name); found != ties.end(); found = ties.find(tied.initializer))

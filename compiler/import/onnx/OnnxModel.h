@@ -66,6 +66,9 @@ public:
   /// Changes the graph for later imports; `bytes` stays as it was.
   void extend(llvm::function_ref<void(onnx::GraphProto &)> change);
 
+  /// Changes `bytes` alone.
+  void editExported(llvm::function_ref<void(onnx::GraphProto &)> change);
+
   /// The initializer that this name is tied to, following chains, or the name itself.
   struct Tied {
     llvm::StringRef initializer;

@@ -1,6 +1,7 @@
 // QuantizeLinear, DequantizeLinear, and DynamicQuantizeLinear: per tensor, per axis, and per block.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Quantization.h"
 
@@ -93,6 +94,16 @@ static Expr quantize(Expr quotient, std::optional<Expr> zero, const NarrowType &
   return encode(raised.apply<MinOp>(sum.splat(least + (1 << type.bits) - 1)), type);
 }
 
+/// The codes without rounding, for gradients: quotient + zero point, limited to the codes of
+/// `element`.
+static Expr softCodes(Expr quotient, Expr zeroPoint, Type element) {
+  Expr sum = quotient + zeroPoint.cast(quotient.element());
+  unsigned bits = element.getIntOrFloatBitWidth();
+  double least = element.isUnsignedInteger() ? 0 : -std::ldexp(1, int(bits) - 1);
+  Expr raised = sum.apply<MaxOp>(sum.splat(least));
+  return raised.apply<MinOp>(sum.splat(least + std::ldexp(1, int(bits)) - 1));
+}
+
 /// saturate(round(x / scale) + zero point), divided in the precision of the scale.
 static LogicalResult importQuantizeLinear(Node &n) {
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
@@ -129,7 +140,17 @@ static LogicalResult importQuantizeLinear(Node &n) {
     return n.setNarrow(
         0, quantize(quotient, hasZero ? std::optional(*zero) : std::nullopt, *narrow, saturates),
         narrow);
-  return n.set(saturate(quotient, hasZero ? *zero : quotient.splat(0), *result));
+  Expr shift = hasZero ? *zero : quotient.splat(0), codes = saturate(quotient, shift, *result);
+  if (n.mayDifferentiate())
+    n.getEntry().markNarrow(codes, nullptr, softCodes(quotient, shift, *result));
+  return n.set(codes);
+}
+
+/// The codes of operand 0 as floats. Gradients pass the rounding that made them, within its limits,
+/// as in quantization-aware training.
+static Expr numbersOf(Node &n, Value soft) {
+  Expr codes = n.expr(0u).cast(n.builder().getF32Type());
+  return n.expr(soft).cast(codes.element()).apply<StraightThroughOp>(codes);
 }
 
 /// (x - zero point) * scale, in f32.
@@ -143,15 +164,16 @@ static LogicalResult importDequantizeLinear(Node &n) {
   if (!isa<FloatType>(*result))
     return n.error() << "expected a float as output_dtype";
   const NarrowType *narrow = n.narrow(0);
+  Value soft = narrow ? Value() : n.getEntry().roundedTo(n.operand(0));
   auto widen = [&](Expr x) {
-    return narrow ? decode(x, *narrow) : x.cast(n.builder().getI32Type());
+    return narrow ? decode(x, *narrow) : x.cast(soft ? f32 : n.builder().getI32Type());
   };
-  Expr x = narrow ? widen(n.expr(0u)) : n.expr(0u);
+  Expr x = narrow ? widen(n.expr(0u)) : soft ? numbersOf(n, soft) : n.expr(0u);
   if (n.operand(2)) {
     FailureOr<Expr> zero = spread(n, 2, axis, block);
     if (failed(n.expectSameElement(0, 2)) || failed(zero))
       return failure();
-    x = (narrow ? x : widen(x)) - widen(*zero);
+    x = (narrow || soft ? x : widen(x)) - widen(*zero);
   }
   FailureOr<Expr> scale = spreadScale(n, axis, block);
   if (failed(scale))

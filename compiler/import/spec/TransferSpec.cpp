@@ -87,6 +87,37 @@ static void checkAdapters(Checker &c, const spec::Training &training) {
   }
 }
 
+static void checkQuantization(Checker &c, const spec::Training &training) {
+  if (!training.has_quantize())
+    return;
+  const spec::Quantize &block = training.quantize();
+  c.expect(block.momentum() >= 0 && block.momentum() < 1, {"quantize", "momentum"}, "momentum",
+           "from 0 to below 1", block.momentum());
+  c.expect(block.from_step() > 0, {"quantize", "from_step"}, "from_step", "above 0",
+           block.from_step());
+  c.expect(!block.has_ranges_until_step() || block.ranges_until_step() > 1,
+           {"quantize", "ranges_until_step"}, "ranges_until_step", "above 1",
+           block.ranges_until_step());
+  if (!block.activations() && block.inputs_of_size())
+    c.error({"quantize", "inputs_of"})
+        << "inputs_of quantizes activations, and activations is false";
+  if (training.lora_size())
+    c.error("lora") << "lora and quantize exclude each other: exports merge adapters into floats";
+  if (training.precision() != spec::FP32)
+    c.error("precision") << "quantize rounds values in f32, found precision "
+                         << spec::Precision_Name(training.precision());
+  const spec::Distribution &ranks = training.distribution();
+  if (ranks.synchronize_batch_norm())
+    c.error({"distribution", "synchronize_batch_norm"})
+        << "quantize observes ranges on each rank; synchronize_batch_norm must be false";
+  if (ranks.strategy() == spec::Distribution::PIPELINE ||
+      ranks.strategy() == spec::Distribution::TENSOR ||
+      ranks.strategy() == spec::Distribution::PARAMETER_SERVER)
+    c.error({"distribution", "strategy"}) << "quantize needs a strategy in which each rank has the "
+                                             "whole model, found "
+                                          << spec::Distribution::Strategy_Name(ranks.strategy());
+}
+
 void gradc::checkTransfer(Checker &c, const spec::Training &training) {
   const spec::InitialWeights &weights = training.initial_weights();
   c.require(!training.has_initial_weights() || !weights.path().empty(), {"initial_weights"}, "path",
@@ -98,4 +129,5 @@ void gradc::checkTransfer(Checker &c, const spec::Training &training) {
   checkHeads(c, training);
   checkTeachers(c, training);
   checkAdapters(c, training);
+  checkQuantization(c, training);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 22u
+#define GRADC_ARTIFACT_VERSION 23u
 #define GRADC_NONE 0xffffffffu
 
 /* The maximum number of ranks of a run, and so of the shards of a state. */
@@ -283,6 +283,8 @@ typedef struct gradc_artifact_port {
                              * with a batch of 1 */
   uint32_t text;            /* 1: strings, as in gradc_port_info */
   gradc_artifact_slice slice; /* outputs: the place of the value after the last node */
+  gradc_range places;         /* uint64_t: outputs of the entry "merged" that are no states: where the model (header.model) has
+                               * the initializer of that name */
 } gradc_artifact_port;
 
 /* A function that a session can run: a schedule with inputs and outputs. entries.h describes its name. */

@@ -2,7 +2,8 @@
  *   train, evaluate, forward   a training step, an evaluation, the model
  *   predict                    the model on prepared fields, if the exported model prepares them itself
  *   gradients                  the gradients that a spec asks for
- *   merged                     no inputs; its outputs have names of states, whose values they replace in exported models
+ *   merged                     no inputs; its outputs have names of states, whose values they replace in exported models, or of
+ *                              initializers that only exported models have
  *   map.N                      the model of a map stage; only at CPU levels
  *   train.NAME                 a step of each `train` block of the spec, instead of "train"
  *   pack:STATE, unpack:STATE   convert a packed state: one input or output, named "value", row-major

@@ -1,0 +1,132 @@
+// Nodes of domain "gradc", which a job that trains for quantization adds to its graph: the scales
+// of weights and of activations. They are no ops of ONNX, and exported models do not have them.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+#include "runtime/include/gradc/roles.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// The same value, through which no gradient flows.
+static Expr detached(Node &n, Expr x) {
+  return n.mayDifferentiate() ? x.splat(0).apply<StraightThroughOp>(x) : x;
+}
+
+static Expr allDims(Expr x, llvm::function_ref<Value(ArrayRef<int64_t>)> reduce) {
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
+  return dims.empty() ? x : x.with(reduce(dims));
+}
+
+/// Whether training has come to the step of attribute `name`; always in other entries.
+static Expr isAt(Node &n, StringRef name) {
+  Type boolean = n.builder().getI1Type();
+  int64_t first = n.integer(name, 1);
+  if (!n.training() || first <= 1)
+    return n.expr(splat(n.builder(), n.loc(), RankedTensorType::get({}, boolean), 1));
+  Expr step = n.expr(n.getEntry().scalarArgument(GRADC_ROLE_STEP));
+  return step.compare(ComparePredicate::ge, step.splat(double(first)));
+}
+
+/// Whether values are quantized in this step, a bool.
+static LogicalResult importIsQuantizing(Node &n) { return n.set(isAt(n, "from_step")); }
+
+/// A scale per index of `axis` for codes from -127 to 127. With operands 1 and 2, a bias and the
+/// scale of the layer's input, also one by which the bias fits 32-bit codes.
+static LogicalResult importWeightScale(Node &n) {
+  constexpr double mostCode = 127, mostBiasCode = 1 << 30;
+  FailureOr<int64_t> axis = n.axis(n.integer("axis", 0), n.rank(0));
+  if (failed(n.expect(0, Kind::Float)) || failed(axis))
+    return failure();
+  Expr size = n.expr(0u).apply<AbsOp>();
+  SmallVector<int64_t> dims = otherDims(n.rank(0), {*axis});
+  if (!dims.empty())
+    size = size.with(n.builder().createOrFold<ReduceMaxOp>(n.loc(), size, dims));
+  Expr scale = size / mostCode;
+  if (n.operand(1)) {
+    Expr bias = n.expr(1).apply<AbsOp>() / mostBiasCode;
+    scale = scale.apply<MaxOp>(bias / n.expr(2).broadcastScalar(bias.type()));
+  }
+  Expr isUsed = scale.compare(ComparePredicate::gt, scale.splat(0));
+  return n.set(detached(n, isUsed.select(scale, scale.splat(1))));
+}
+
+namespace {
+/// The ends of a range that contains 0; scalars.
+struct Ends {
+  Expr low, high;
+
+  Expr isEmpty() const { return low.compare(ComparePredicate::eq, high); }
+};
+} // namespace
+
+static Ends rangeOf(Node &n, Expr x) {
+  OpBuilder &b = n.builder();
+  Expr low = allDims(x, [&](auto dims) { return b.createOrFold<ReduceMinOp>(n.loc(), x, dims); }),
+       high = allDims(x, [&](auto dims) { return b.createOrFold<ReduceMaxOp>(n.loc(), x, dims); });
+  return {low.apply<MinOp>(low.splat(0)), high.apply<MaxOp>(high.splat(0))};
+}
+
+static Ends rangeIn(Node &n, Expr state) {
+  auto end = [&](int64_t i) {
+    Value one = n.builder().createOrFold<SliceOp>(n.loc(), state, ArrayRef<int64_t>{i},
+                                                  ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
+    return state.with(one).reshape({});
+  };
+  return {end(0), end(1)};
+}
+
+/// Moves the range in operand 1 towards that of operand 0, until the step `until_step`. The first
+/// range is that of the first batch.
+static Value observe(Node &n) {
+  EntryImport &entry = n.getEntry();
+  OpBuilder &b = n.builder();
+  double momentum = n.real("momentum", 0.99);
+  auto state = n.operand(1).getDefiningOp<ReadOp>();
+  Ends before = rangeIn(n, n.expr(entry.latestStatistic(state))),
+        batch = rangeOf(n, detached(n, n.expr(0u)));
+  Expr isFirst = before.isEmpty();
+  auto mix = [&](Expr old, Expr latest) {
+    Expr mixed = isFirst.select(latest, old * momentum + latest * (1 - momentum));
+    return n.has("until_step") ? isAt(n, "until_step").select(old, mixed) : mixed;
+  };
+  SmallVector<Value> ends = {mix(before.low, batch.low).reshape({1}),
+                             mix(before.high, batch.high).reshape({1})};
+  Value now = b.createOrFold<ConcatenateOp>(n.loc(), ends, /*dim=*/0);
+  entry.setStatistic(state, now, n.loc());
+  return now;
+}
+
+/// The range of operand 0 (its least and its largest value, and 0) over the steps so far, which is
+/// the statistic in operand 1.
+static LogicalResult importObserveRange(Node &n) {
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  n.ignore("momentum");
+  n.ignore("until_step");
+  n.getEntry().getStates().makeStatistic(n.operand(1), n.loc());
+  return n.set(n.training() ? observe(n) : n.operand(1));
+}
+
+/// The scale and the zero point (u8) of values in a range, and whether they are quantized (bool):
+/// not before `from_step`, nor while no value but 0 has been seen.
+static LogicalResult importRangeScale(Node &n) {
+  constexpr double codes = 255;
+  Ends range = rangeIn(n, n.expr(0u));
+  Expr isEmpty = range.isEmpty(), scale = (range.high - range.low) / codes;
+  scale = isEmpty.select(scale.splat(1), scale);
+  Expr zero = (-range.low / scale).apply<RoundOp>();
+  Expr isQuantized = isEmpty.select(isEmpty.splat(0), isAt(n, "from_step"));
+  (void)n.set(1, zero.cast(n.builder().getIntegerType(8, /*isSigned=*/false)));
+  if (n.wants(2))
+    (void)n.set(2, isQuantized);
+  return n.set(scale);
+}
+
+void gradc::addQuantizationScalesOps(OpTable &ops) {
+  ops["gradc::IsQuantizing"] = {importIsQuantizing, 0, 0};
+  ops["gradc::WeightScale"] = {importWeightScale, 1, 3};
+  ops["gradc::ObserveRange"] = {importObserveRange, 2, 2};
+  ops["gradc::RangeScale"] = {importRangeScale, 1, 1};
+}
