@@ -89,7 +89,9 @@ public:
 
   std::string write(ArrayRef<CompiledLevel> levels, StringRef directory) {
     gradc_artifact_header header{};
-    header.model = model = blob.appendBytes(imported.modelBytes);
+    header.model = blob.appendBytes(imported.modelBytes);
+    for (const InitializerRange &range : imported.ranges)
+      blob.offer({header.model.offset + range.offset, range.bytes});
     header.states = writeStates(levels.front().module);
     header.model_hash = gradc_hash_end(&modelHash);
     std::vector<gradc_artifact_level> written;
@@ -176,22 +178,12 @@ private:
     if (dense && dense.isSplat()) {
       auto one = RankedTensorType::get({1}, dense.getElementType());
       state.splat = 1;
-      state.initial = blob.appendBytes(HostTensor(ElementsAttr(dense.resizeSplat(one))).bytes());
+      state.initial = blob.appendShared(HostTensor(ElementsAttr(dense.resizeSplat(one))).bytes());
     } else if (auto resource = dyn_cast<DenseResourceElementsAttr>(op.getInitial())) {
-      state.initial = place(op, resource.getData().take_front(state.tensor.bytes));
+      state.initial = blob.appendShared(resource.getData().take_front(state.tensor.bytes));
     } else {
-      state.initial = place(op, HostTensor(op.getInitial()).bytes());
+      state.initial = blob.appendShared(HostTensor(op.getInitial()).bytes());
     }
-  }
-
-  /// If the model's bytes contain these values of a state, they are not written again.
-  gradc_range place(StateOp op, ArrayRef<char> values) {
-    StringRef bytes(values.data(), values.size());
-    for (const InitializerRange *range : rangesOf.lookup(modelName(op)))
-      if (!range->transposed &&
-          StringRef(imported.modelBytes).substr(range->offset, range->bytes) == bytes)
-        return {model.offset + range->offset, range->bytes};
-    return blob.appendBytes(values);
   }
 
   gradc_artifact_level writeLevel(const CompiledLevel &compiled) {
@@ -451,7 +443,6 @@ private:
 
   const Imported &imported;
   Blob blob;
-  gradc_range model = {};
   gradc_hasher modelHash = gradc_hash_begin();
   /// The initializers of the model by the state that they became.
   llvm::StringMap<SmallVector<const InitializerRange *>> rangesOf;

@@ -22,6 +22,15 @@ gradc_range Blob::appendBytes(llvm::ArrayRef<char> data) {
   return range;
 }
 
+gradc_range Blob::appendShared(llvm::ArrayRef<char> data) {
+  llvm::StringRef wanted(data.data(), data.size());
+  llvm::SmallVector<gradc_range, 1> &places = shared[data.size()];
+  for (gradc_range place : places)
+    if (llvm::StringRef(bytes).substr(place.offset, place.count) == wanted)
+      return place;
+  return places.emplace_back(appendBytes(data));
+}
+
 gradc_string Blob::intern(llvm::StringRef text) {
   auto [it, isNew] = interned.try_emplace(text, gradc_string(strings.size()));
   if (isNew) {

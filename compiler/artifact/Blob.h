@@ -5,6 +5,8 @@
 #include "runtime/include/gradc/artifact.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>
 
@@ -23,6 +25,11 @@ public:
     return range;
   }
   gradc_range appendBytes(llvm::ArrayRef<char> bytes);
+  /// The place of these bytes: that of equal ones which this function has placed before, or which
+  /// `offer` has named; else a new section.
+  gradc_range appendShared(llvm::ArrayRef<char> bytes);
+  /// Lets `appendShared` return a range of what has been appended.
+  void offer(gradc_range range) { shared[range.count].push_back(range); }
   /// The string's offset in the strings section; equal strings share an offset.
   gradc_string intern(llvm::StringRef text);
 
@@ -33,6 +40,7 @@ private:
   std::string bytes;
   std::string strings;
   llvm::StringMap<gradc_string> interned;
+  llvm::DenseMap<uint64_t, llvm::SmallVector<gradc_range, 1>> shared; ///< by their bytes' number
 };
 
 } // namespace gradc

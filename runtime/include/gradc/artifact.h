@@ -66,7 +66,7 @@ typedef struct gradc_artifact_state {
   gradc_artifact_tensor tensor;
   uint32_t kind;            /* gradc_state_kind */
   uint32_t splat;           /* 1: `initial` is a single element, the value of all elements */
-  gradc_range initial;      /* the row-major initial value, unaligned; inside the model if the model contains it */
+  gradc_range initial;      /* the row-major initial value, unaligned; inside the model if the model contains it; states of equal values share it */
   gradc_range places;       /* gradc_artifact_place; empty if the state is no initializer of the model */
   /* If `shards` is above 1, that many ranks share the state: as a tensor [runs, shards, elements], of which rank r stores [:, r, :].
    * Buffers and the entries "pack" and "unpack" are then those of one shard; all other fields describe the whole state.

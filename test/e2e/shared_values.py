@@ -1,0 +1,54 @@
+"""An artifact has equal values once: those that several entries fold.
+
+    shared_values.py
+"""
+import array
+import math
+import random
+
+from case import expect, path
+from bar import gradc, read_npy, write_npy
+from onnx_writer import FLOAT, INT64, Model, raw
+
+ROWS, INNER, COLUMNS = 8, 96, 64
+LIMITS = {INT64: (-10**9, 10**9)}
+numbers = random.Random(5)
+
+
+def codes(kind, count):
+    return [numbers.randint(*LIMITS[kind]) for _ in range(count)]
+
+
+def expect_once(name, made, dims, *options):
+    """Compiles the model, and expects the bytes of the values once in the artifact, and the results of the evaluated model."""
+    model, values = made
+    model.save(path(f"{name}.onnx"))
+    gradc("compile", path(f"{name}.onnx"), "--shape", f"x={'x'.join(map(str, dims))}", "--emit=so", "-o", path(f"{name}.so"), *options)
+    with open(path(f"{name}.so"), "rb") as file:
+        found = file.read().count(values)
+    expect(f"{name}: the values are {found} times in the artifact", found == 1)
+    write_npy(path("x.npy"), array.array("f", (numbers.uniform(0, INNER - 1) for _ in range(math.prod(dims)))), dims)
+
+    def run(*what):
+        gradc("run", *what, "--input", f"x={path('x.npy')}", "--output-dir", path("out"))
+        with open(path("out/y.npy"), "rb") as file:
+            return read_npy(file.read())[1]
+
+    exact, results = run(path(f"{name}.onnx"), "--reference"), run(path(f"{name}.so"))
+    size = max(map(abs, exact))
+    expect(f"{name}: other results", size > 0 and max(abs(e - r) for e, r in zip(exact, results)) <= 1e-5 * size)
+
+
+def with_folded():
+    """A constant that each entry folds, and that no initializer holds."""
+    model = Model("folded", opset=19)
+    rows = model.node("Cast", [model.node("Abs", [model.input("x", FLOAT, ["N"])], ["a"], "abs")], ["rows"], "cast", to=INT64)
+    values, more = codes(INT64, INNER * COLUMNS), codes(INT64, INNER * COLUMNS)
+    table = model.node("Add", [model.initializer("table", INT64, [INNER, COLUMNS], values),
+                               model.initializer("more", INT64, [INNER, COLUMNS], more)], ["both"], "add")
+    found = model.node("Gather", [table, rows], ["found"], "gather")
+    model.output(model.node("Cast", [found], ["y"], "float", to=FLOAT), FLOAT, ["N", COLUMNS])
+    return model, raw(INT64, [a + b for a, b in zip(values, more)])
+
+
+expect_once("a folded table", with_folded(), [ROWS], "--buckets", "1,2,8")
