@@ -135,11 +135,10 @@ LogicalResult ModuleImport::writeModel() {
   }
   for (InitializerRange &range : ranges) {
     OnnxModel::Tied tied = model.tiedTo(range.state);
-    StringRef symbol = states.symbol(tied.initializer);
+    StringRef name = states.symbol(tied.initializer);
     if (llvm::is_contained(determined, range.state))
-      symbol = range.state;
-    if (!symbol.empty())
-      imported.ranges.push_back({symbol.str(), range.offset, range.bytes, tied.transposed});
+      name = range.state;
+    imported.ranges.push_back({name.str(), range.offset, range.bytes, tied.transposed});
   }
   return success();
 }

@@ -1,4 +1,4 @@
-"""An artifact has equal values once: those that several entries fold.
+"""An artifact has equal values once: those of the model's initializers, whatever their type, and what several entries fold.
 
     shared_values.py
 """
@@ -8,10 +8,10 @@ import random
 
 from case import expect, path
 from bar import gradc, read_npy, write_npy
-from onnx_writer import FLOAT, INT64, Model, raw
+from onnx_writer import FLOAT, FLOAT8E4M3FN, INT8, INT32, INT64, UINT8, Model, raw
 
 ROWS, INNER, COLUMNS = 8, 96, 64
-LIMITS = {INT64: (-10**9, 10**9)}
+LIMITS = {INT8: (-128, 127), UINT8: (0, 255), INT32: (-10**6, 10**6), INT64: (-10**9, 10**9), FLOAT8E4M3FN: (0, 100)}
 numbers = random.Random(5)
 
 
@@ -39,6 +39,29 @@ def expect_once(name, made, dims, *options):
     expect(f"{name}: other results", size > 0 and max(abs(e - r) for e, r in zip(exact, results)) <= 1e-5 * size)
 
 
+def with_weights(kind):
+    """A product with quantized weights."""
+    model = Model("weights", opset=19)
+    x = model.input("x", FLOAT, ["N", INNER])
+    values = raw(INT8 if kind == FLOAT8E4M3FN else kind, codes(kind, INNER * COLUMNS))
+    w = model.initializer("w", kind, [INNER, COLUMNS], data=values)
+    scale = model.initializer("scale", FLOAT, [COLUMNS], [numbers.uniform(0.001, 0.02) for _ in range(COLUMNS)])
+    w = model.node("DequantizeLinear", [w, scale], ["floats"], "dequantize", axis=1)
+    model.output(model.node("MatMul", [x, w], ["y"], "product"), FLOAT, ["N", COLUMNS])
+    return model, values
+
+
+def with_table(kind):
+    """Rows of a table of integers."""
+    model = Model("table", opset=19)
+    rows = model.node("Cast", [model.node("Abs", [model.input("x", FLOAT, ["N"])], ["a"], "abs")], ["rows"], "cast", to=INT64)
+    values = codes(kind, INNER * COLUMNS)
+    table = model.initializer("table", kind, [INNER, COLUMNS], values)
+    found = model.node("Gather", [table, rows], ["found"], "gather")
+    model.output(model.node("Cast", [found], ["y"], "float", to=FLOAT), FLOAT, ["N", COLUMNS])
+    return model, raw(kind, values)
+
+
 def with_folded():
     """A constant that each entry folds, and that no initializer holds."""
     model = Model("folded", opset=19)
@@ -51,4 +74,8 @@ def with_folded():
     return model, raw(INT64, [a + b for a, b in zip(values, more)])
 
 
+for kind, name in (INT8, "i8"), (UINT8, "u8"), (INT32, "i32"), (FLOAT8E4M3FN, "e4m3fn"):
+    expect_once(f"weights of {name}", with_weights(kind), [ROWS, INNER])
+for kind, name in (INT32, "i32"), (INT64, "i64"):
+    expect_once(f"a table of {name}", with_table(kind), [ROWS])
 expect_once("a folded table", with_folded(), [ROWS], "--buckets", "1,2,8")

@@ -24,9 +24,9 @@ struct ImportOptions {
   int64_t stringBytes = 64;
 };
 
-/// The position of a state's initializer in a serialized model.
+/// The position of an initializer in a serialized model.
 struct InitializerRange {
-  std::string state;
+  std::string state; ///< that an export writes there, or empty
   uint64_t offset, bytes;
   bool transposed = false; ///< tied to the state that is its transpose
 };
