@@ -70,11 +70,11 @@ static LogicalResult importIf(Node &n) {
     return importTaken(n, condition->getInt(0) ? **then : **otherwise);
 
   Branch body, other;
-  size_t checksBefore = n.getEntry().countIndexChecks();
+  EntryImport::EffectCount before = n.getEntry().countEffects();
   if (failed(importBranch(n, **then, body)) || failed(importBranch(n, **otherwise, other)))
     return failure();
   if (!haveOneType(body, other)) {
-    n.getEntry().dropIndexChecks(checksBefore);
+    (void)n.getEntry().takeEffects(before);
     // A condition that depends only on inputs with given values is as good as a constant.
     if (auto condition = n.getEntry().known(n.operand(0)))
       return importTaken(n, condition->getInt(0) ? **then : **otherwise);

@@ -305,10 +305,10 @@ LogicalResult EntryImport::importNode(unsigned index) {
       return node.error() << "cannot take strings, found " << node.describeOperand(i);
   if (failed(expectNarrow(node, op)))
     return failure();
-  size_t checks = countIndexChecks();
+  EffectCount before = countEffects();
   if (failed(op.import(node)) || failed(node.finish()) ||
       (op.extents == TakesExtents::pointwise && failed(followExtents(node)))) {
-    dropIndexChecks(checks);
+    (void)takeEffects(before); // a region that is no more may have had them
     return failure();
   }
   if (op.narrow == TakesNarrow::moved)
@@ -329,12 +329,29 @@ Value EntryImport::valueOfOutput(StringRef name, Value result) {
 }
 
 Value EntryImport::latestStatistic(ReadOp state) {
-  auto found = statistics.find(state.getStateAttr().getAttr());
-  return found == statistics.end() ? state.getResult() : found->second.first;
+  StringAttr name = state.getStateAttr().getAttr();
+  auto last = llvm::find_if(llvm::reverse(updates),
+                            [&](const Update &update) { return update.state == name; });
+  return last == updates.rend() ? state.getResult() : last->value;
 }
 
 void EntryImport::setStatistic(ReadOp state, Value value, Location node) {
-  statistics.insert_or_assign(state.getStateAttr().getAttr(), std::pair(value, node));
+  updates.push_back({state.getStateAttr().getAttr(), value, node});
+}
+
+EntryImport::Effects EntryImport::takeEffects(EffectCount behind) {
+  auto take = [](auto &all, size_t from) {
+    std::remove_reference_t<decltype(all)> taken(std::make_move_iterator(all.begin() + from),
+                                                 std::make_move_iterator(all.end()));
+    all.truncate(from);
+    return taken;
+  };
+  return {take(indexChecks, behind.checks), take(updates, behind.updates)};
+}
+
+void EntryImport::addEffects(Effects effects) {
+  llvm::append_range(indexChecks, std::move(effects.indexChecks));
+  llvm::append_range(updates, std::move(effects.updates));
 }
 
 void EntryImport::judgeRows() {
@@ -399,8 +416,11 @@ void EntryImport::finish() {
     resultAttributes.back().set(fieldName, builder.getStringAttr(check.node));
     resultAttributes.back().set("grad.classes", builder.getI64IntegerAttr(check.limit));
   }
-  for (auto &[state, update] : statistics)
-    WriteOp::create(builder, update.second, FlatSymbolRefAttr::get(state), update.first);
+  llvm::MapVector<StringAttr, const Update *> last;
+  for (const Update &update : updates)
+    last[update.state] = &update;
+  for (auto &[state, update] : last)
+    WriteOp::create(builder, update->node, FlatSymbolRefAttr::get(state), update->value);
   auto exit = func::ReturnOp::create(builder, model.fileLoc(), results);
   bindArguments();
   Block &body = function.getBody().front();

@@ -174,15 +174,15 @@ public:
   /// The index checks of a region, which its op passes on.
   llvm::SmallVector<mlir::Value> indexChecksIn(const mlir::Block &region) const;
   void replaceIndexCheck(mlir::Value inRegion, mlir::Value outside);
-  /// The number of checks so far, to which `dropIndexChecks` returns if a region is not used after
-  /// all.
-  size_t countIndexChecks() const { return indexChecks.size(); }
-  void dropIndexChecks(size_t behind) { indexChecks.truncate(behind); }
-  /// The checks and statistics that the entry has so far. An import that is given up restores those
-  /// of before it.
+  /// The numbers of checks and of updates of statistics. An import that is given up takes back
+  /// those of after its start.
+  struct EffectCount {
+    size_t checks, updates;
+  };
+  EffectCount countEffects() const { return {indexChecks.size(), updates.size()}; }
   struct Effects;
-  Effects getEffects() const;
-  void restore(Effects effects);
+  Effects takeEffects(EffectCount behind);
+  void addEffects(Effects effects);
   /// Lets names whose values could not be imported be tried, and reported, again: after an import
   /// whose diagnostics are not shown.
   void forgetFailures();
@@ -253,23 +253,22 @@ private:
     int64_t limit;
     std::string node;
   };
-  using Statistics = llvm::MapVector<mlir::StringAttr, std::pair<mlir::Value, mlir::Location>>;
+  /// A new value of a statistic, which replaces those before it.
+  struct Update {
+    mlir::StringAttr state;
+    mlir::Value value;
+    mlir::Location node;
+  };
   llvm::SmallVector<IndexCheck> indexChecks;
+  llvm::SmallVector<Update> updates;
   std::set<std::string> boundInputs, foldedNodes;
   llvm::StringSet<> gradientTargets; ///< of nodes Gradient
-  Statistics statistics;
 };
 
 struct EntryImport::Effects {
   llvm::SmallVector<IndexCheck> indexChecks;
-  Statistics statistics;
+  llvm::SmallVector<Update> updates;
 };
-
-inline EntryImport::Effects EntryImport::getEffects() const { return {indexChecks, statistics}; }
-inline void EntryImport::restore(Effects effects) {
-  indexChecks = std::move(effects.indexChecks);
-  statistics = std::move(effects.statistics);
-}
 
 } // namespace gradc
 

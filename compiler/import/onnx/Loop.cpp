@@ -86,9 +86,9 @@ private:
   /// starts there. In that case the loop is unrolled.
   LogicalResult importOnce() {
     std::vector<Diagnostic> problems, others;
-    EntryImport::Effects before = n.getEntry().getEffects();
+    EntryImport::EffectCount before = n.getEntry().countEffects();
     if (tryOut([&] { return importRegion(); }, problems))
-      return unbounded ? importUnbounded(std::move(before)) : success();
+      return unbounded ? importUnbounded(before) : success();
     // Without a bound, the condition may end the loop at compile time.
     bool mayEnd = trips ? *trips <= maxUnrolled : n.operand(1) && !count;
     if (mayEnd && tryOut([&] { return unroll(); }, others))
@@ -101,13 +101,12 @@ private:
   }
 
   /// Imports a loop that its condition alone ends, as plain ops if that is at compile time.
-  LogicalResult importUnbounded(EntryImport::Effects before) {
-    EntryImport::Effects after = n.getEntry().getEffects();
-    n.getEntry().restore(std::move(before));
+  LogicalResult importUnbounded(EntryImport::EffectCount before) {
+    EntryImport::Effects ofRegion = n.getEntry().takeEffects(before);
     std::vector<Diagnostic> problems;
     if (n.operand(1) && tryOut([&] { return unroll(); }, problems))
       return success();
-    n.getEntry().restore(std::move(after));
+    n.getEntry().addEffects(std::move(ofRegion));
     bound = unboundedTrips;
     isCut = true;
     return guard(std::move(*unbounded));
@@ -115,14 +114,14 @@ private:
 
   /// Tries an import. If it fails, `problems` receives its diagnostics, and its effects are undone.
   bool tryOut(llvm::function_ref<LogicalResult()> import, std::vector<Diagnostic> &problems) {
-    EntryImport::Effects before = n.getEntry().getEffects();
+    EntryImport::EffectCount before = n.getEntry().countEffects();
     {
       ScopedDiagnosticHandler handler(n.loc().getContext(), [&](Diagnostic &problem) {
         problems.push_back(std::move(problem));
         return success();
       });
       if (failed(import())) {
-        n.getEntry().restore(std::move(before));
+        (void)n.getEntry().takeEffects(before);
         n.getEntry().forgetFailures();
         return false;
       }

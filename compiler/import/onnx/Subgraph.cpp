@@ -143,7 +143,6 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
                                                                ArrayRef<GraphValue> inputs,
                                                                SmallVectorImpl<Value> *captured) {
   Scope inner(graph, block, scope);
-  size_t checks = countIndexChecks();
   if (depth == maxGraphDepth)
     return emitError(model.fileLoc())
            << "expected graphs at most " << maxGraphDepth << " deep in each other";
@@ -211,18 +210,16 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
   if (captured)
     for (auto &[value, argument] : inner.captured)
       captured->push_back(value);
-  if (!ok) {
-    dropIndexChecks(checks);
+  if (!ok)
     return failure();
-  }
   return results;
 }
 
 FailureOr<SmallVector<GraphValue>> EntryImport::importUnused(const onnx::GraphProto &graph,
                                                              ArrayRef<GraphValue> inputs) {
-  Effects before = getEffects();
+  EffectCount before = countEffects();
   auto results = importSubgraph(graph, *builder.getInsertionBlock(), inputs);
-  restore(std::move(before));
+  (void)takeEffects(before);
   return results;
 }
 
