@@ -10,6 +10,7 @@
 #include "passes/distribution/Stages.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/entry/Ports.h"
+#include "passes/layout/FactorPanels.h"
 #include "passes/schedule/KernelScratch.h"
 #include "passes/schedule/Tuning.h"
 #include "passes/training/Averages.h"
@@ -280,6 +281,8 @@ private:
     kernel.grain = op.getParts() ? 1 : op.getScheduleAttr().getGrain();
     kernel.together = uint16_t(std::min<int64_t>(unitsTogether(op), UINT16_MAX));
     kernel.threads = op.getThreads();
+    if (auto product = dyn_cast_or_null<ContractionOpInterface>(productOf(op)))
+      kernel.factors = uint8_t(dtypeOf(getElementTypeOrSelf(product->getOperand(0).getType())));
     if (op.getLibraryAttr()) {
       gradc_artifact_call call = libraryCall(op);
       kernel.call = blob.append(ArrayRef(call));

@@ -178,7 +178,8 @@ typedef struct gradc_artifact_kernel {
   int64_t times, per;  /* at least 1 each */
   int64_t grain;       /* the minimum number of units that are worth a thread of their own */
   uint32_t threads;    /* per block on a GPU; 0 on CPUs */
-  uint16_t takes_offsets; /* 1: a GPU kernel with slices that move with the iterations of loops */
+  uint8_t takes_offsets;  /* 1: a GPU kernel with slices that move with the iterations of loops */
+  uint8_t factors;        /* gradc_dtype of its product's first factor; 0: it has no product, as earlier artifacts say of all */
   uint16_t together;      /* up to so many units take less time in one call than each in its own; 0 or 1: none */
   gradc_range call;    /* gradc_artifact_call: none or one */
 } gradc_artifact_kernel;

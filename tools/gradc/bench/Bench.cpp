@@ -308,6 +308,7 @@ void Bench::describeKernels(BenchResult &result) {
     time.seconds = result.nodeSeconds.back();
     time.flops = int64_t(kernel.flops) * launchesRun[i];
     time.bytes = int64_t(kernel.bytes) * launchesRun[i];
+    time.ofInt8s = kernel.factors == GRADC_I8 || kernel.factors == GRADC_U8;
     int64_t shares = kernel.grain > 0 ? kernel.units / kernel.grain : kernel.units;
     time.threads = int(std::clamp<int64_t>(shares, 1, threads));
     result.kernels.push_back(std::move(time));
@@ -363,17 +364,21 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   result.peakBytes = memory.bytes();
   result.peaks = measurePeaks(result.level, result.threads,
                               result.arenaBytes + result.stateBytes + (*workload)->inputBytes());
-  auto share = [&](double flops, double bytes, int threads, double seconds) {
-    double least =
-        std::max(flops / result.peaks.flops.at(threads), bytes / result.peaks.bytes.at(threads));
+  auto computing = [&](const KernelTime &kernel, int threads) {
+    const Peak &peak = kernel.ofInt8s ? result.peaks.int8Flops : result.peaks.flops;
+    return double(kernel.flops) / peak.at(threads);
+  };
+  auto share = [&](double computing, double bytes, int threads, double seconds) {
+    double least = std::max(computing, bytes / result.peaks.bytes.at(threads));
     return seconds > 0 ? least / seconds : 0;
   };
-  double flops = 0;
+  double all = 0; // seconds that the step's arithmetic takes at the peak
   for (KernelTime &kernel : result.kernels) {
-    flops += double(kernel.flops);
-    kernel.roof = share(double(kernel.flops), double(kernel.bytes), kernel.threads, kernel.seconds);
+    all += computing(kernel, result.threads);
+    kernel.roof = share(computing(kernel, kernel.threads), double(kernel.bytes), kernel.threads,
+                        kernel.seconds);
   }
-  result.roof = share(flops, double(result.stateBytes + (*workload)->inputBytes()), result.threads,
+  result.roof = share(all, double(result.stateBytes + (*workload)->inputBytes()), result.threads,
                       result.median);
   return result;
 }

@@ -22,8 +22,9 @@ struct KernelTime {
   std::string kernel, nodes;
   double seconds = 0; ///< of one launch, median
   uint64_t flops = 0, bytes = 0;
-  int threads = 1; ///< that share it
-  double roof = 0; ///< fraction of the machine's limit
+  int threads = 1;      ///< that share it
+  bool ofInt8s = false; ///< multiplies 8-bit integers
+  double roof = 0;      ///< fraction of the machine's limit
 };
 
 struct BenchResult {

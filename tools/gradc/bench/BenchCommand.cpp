@@ -58,6 +58,8 @@ void printTable(const BenchResult &result) {
              bytesText(result.arenaBytes), bytesText(result.stateBytes));
   fmt::print("  machine   {}; {} within {}\n", peakText(peaks.flops, "GFLOP/s"),
              peakText(peaks.bytes, "GB/s"), bytesText(peaks.triadBytes));
+  if (llvm::any_of(result.kernels, [](const KernelTime &kernel) { return kernel.ofInt8s; }))
+    fmt::print("            {} of 8-bit integers\n", peakText(peaks.int8Flops, "GFLOP/s"));
   if (!result.placement.empty())
     fmt::print("  device    {}\n", result.placement);
   size_t width = 6;
@@ -100,6 +102,7 @@ void printJson(const BenchResult &result) {
        {{"peak", result.peakBytes}, {"arena", result.arenaBytes}, {"states", result.stateBytes}}},
       {"machine",
        {{"flops", peakJson(result.peaks.flops)},
+        {"int8_flops", peakJson(result.peaks.int8Flops)},
         {"bytes", peakJson(result.peaks.bytes)},
         {"triad_bytes", result.peaks.triadBytes}}},
       {"kernels", nlohmann::json::array()}};

@@ -2,6 +2,8 @@
 // runs.
 #include "tools/gradc/doctor/Peaks.h"
 
+#include "dialects/exec/Level.h"
+
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -142,6 +144,9 @@ Peaks measurePeaks(llvm::StringRef level, int threads, int64_t workingSet) {
       std::clamp<int64_t>(workingSet, int64_t(threads) * (24 << 10), int64_t(192) << 20);
   peaks.flops = {measureFlops(wide, 1), 0, threads};
   peaks.flops.all = threads > 1 ? measureFlops(wide, threads) : peaks.flops.one;
+  const mlir::exec::Level &row = *mlir::exec::findLevel(level);
+  double ratio = row.int8Flops / row.f32Flops;
+  peaks.int8Flops = {ratio * peaks.flops.one, ratio * peaks.flops.all, threads};
   peaks.bytes = {measureTriad(1, peaks.triadBytes), 0, threads};
   peaks.bytes.all = threads > 1 ? measureTriad(threads, peaks.triadBytes) : peaks.bytes.one;
   return peaks;

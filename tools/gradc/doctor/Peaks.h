@@ -19,6 +19,7 @@ struct Peak {
 
 struct Peaks {
   Peak flops;             ///< f32 multiply-adds per second, two flops each, in registers
+  Peak int8Flops;         ///< the same of 8-bit integers: as many times more as the level says
   Peak bytes;             ///< per second, read and written by a triad
   int64_t triadBytes = 0; ///< over this number of bytes
 };
