@@ -1,8 +1,7 @@
 // Loops that a condition in memory ends: results, launches and replays, and checks of an artifact.
 #include "runtime/core/IndexCheck.h"
-#include "runtime/core/Session.h"
 #include "runtime/device/Device.h"
-#include "test/unit/runtime/ArtifactBuilder.h"
+#include "test/unit/runtime/core/ScheduleTesting.h"
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -12,8 +11,15 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-constexpr int columns = 16, most = 100;
-constexpr uint64_t rowBytes = columns * sizeof(float);
+constexpr int most = 100;
+using Nodes = ScheduleNodes;
+
+gradc_artifact_slice flag() {
+  gradc_artifact_slice slice = sliceAt(GRADC_SPACE_ARENA, 0, 1, GRADC_BOOL);
+  slice.offset = 64;
+  return slice;
+}
+const gradc_artifact_slice count = sliceAt(GRADC_SPACE_INPUT, 2, sizeof(int32_t), GRADC_I32);
 
 /// Nodes of the entry "walk" over inputs x f32[16], d f32[16] and count i32, as text:
 ///   0  copy x -> a
@@ -22,86 +28,25 @@ constexpr uint64_t rowBytes = columns * sizeof(float);
 ///   3    a += d
 ///   4    flag = a[0] > 0
 ///   5  copy a -> y
-struct Nodes {
-  std::vector<gradc_artifact_node> nodes;
-  std::vector<std::vector<gradc_artifact_slice>> slices; ///< of each node
-};
-
-gradc_artifact_slice at(gradc_space space, uint32_t index, uint64_t bytes = rowBytes,
-                        gradc_dtype dtype = GRADC_F32) {
-  return {uint32_t(space), index, 0, bytes, uint32_t(dtype), 0, {}};
+Bytes artifactOf(const std::function<void(Nodes &)> &change) {
+  Nodes all;
+  auto a = sliceAt(GRADC_SPACE_ARENA, 0), x = sliceAt(GRADC_SPACE_INPUT, 0),
+       d = sliceAt(GRADC_SPACE_INPUT, 1);
+  all.add(GRADC_NODE_COPY, 1, {x, a}, 1);
+  all.add(GRADC_NODE_LAUNCH, 2, {a, flag()}, 1).as.launch.kernel = isPositive;
+  all.add(GRADC_NODE_LOOP, 5, {flag()}, 1).as.loop.trips = most;
+  all.add(GRADC_NODE_LAUNCH, 4, {a, d, a}, 2).as.launch.kernel = addNumbers;
+  all.add(GRADC_NODE_LAUNCH, 5, {a, flag()}, 1).as.launch.kernel = isPositive;
+  all.add(GRADC_NODE_COPY, 6, {a, sliceAt(GRADC_SPACE_OUTPUT, 0)}, 1);
+  if (change)
+    change(all);
+  ScheduleWriter writer;
+  return writer.write(std::move(all),
+                      {writer.input("x", GRADC_F32, {columns}),
+                       writer.input("d", GRADC_F32, {columns}),
+                       writer.input("count", GRADC_I32, {})},
+                      {writer.output("y", {columns}, 0)});
 }
-gradc_artifact_slice flag() {
-  gradc_artifact_slice slice = at(GRADC_SPACE_ARENA, 0, 1, GRADC_BOOL);
-  slice.offset = 64;
-  return slice;
-}
-const gradc_artifact_slice count = at(GRADC_SPACE_INPUT, 2, sizeof(int32_t), GRADC_I32);
-
-class Writer : public ArtifactBuilder {
-public:
-  Bytes write(const std::function<void(Nodes &)> &change) {
-    Nodes all;
-    auto a = at(GRADC_SPACE_ARENA, 0), x = at(GRADC_SPACE_INPUT, 0), d = at(GRADC_SPACE_INPUT, 1);
-    add(all, GRADC_NODE_COPY, 1, {x, a}, 1);
-    add(all, GRADC_NODE_LAUNCH, 2, {a, flag()}, 1).as.launch.kernel = 1;
-    add(all, GRADC_NODE_LOOP, 5, {flag()}, 1).as.loop.trips = most;
-    add(all, GRADC_NODE_LAUNCH, 4, {a, d, a}, 2).as.launch.kernel = 0;
-    add(all, GRADC_NODE_LAUNCH, 5, {a, flag()}, 1).as.launch.kernel = 1;
-    add(all, GRADC_NODE_COPY, 6, {a, at(GRADC_SPACE_OUTPUT, 0)}, 1);
-    if (change)
-      change(all);
-    for (size_t n = 0; n < all.nodes.size(); ++n) {
-      all.nodes[n].slices = put(all.slices[n]);
-      all.nodes[n].node = text("n" + std::to_string(n));
-    }
-    gradc_artifact_entry entry = {};
-    entry.name = text("walk");
-    entry.inputs = put(std::vector<gradc_artifact_port>{port("x", GRADC_F32, {columns}),
-                                                        port("d", GRADC_F32, {columns}),
-                                                        port("count", GRADC_I32, {})});
-    gradc_artifact_port y = port("y", GRADC_F32, {columns});
-    y.role = GRADC_ROLE_OUTPUT;
-    y.slice = at(GRADC_SPACE_OUTPUT, 0);
-    entry.outputs = put(std::vector<gradc_artifact_port>{y});
-    entry.nodes = put(all.nodes);
-    entry.arena = 128;
-    gradc_artifact_level level = {};
-    level.name = text("x86-64-v3");
-    level.image = put(readFile(GRADC_TEST_KERNELS));
-    level.kernels = put(std::vector<gradc_artifact_kernel>{kernel("add_numbers", columns),
-                                                           kernel("is_positive", 1)});
-    level.entries = put(std::vector<gradc_artifact_entry>{entry});
-    header.levels = put(std::vector<gradc_artifact_level>{level});
-    return finish();
-  }
-
-private:
-  static gradc_artifact_node &add(Nodes &all, gradc_node_kind kind, uint32_t end,
-                                  std::vector<gradc_artifact_slice> slices, uint32_t operands) {
-    gradc_artifact_node node = {};
-    node.kind = kind;
-    node.end = end;
-    node.operands = operands;
-    all.slices.push_back(std::move(slices));
-    return all.nodes.emplace_back(node);
-  }
-  gradc_artifact_port port(const char *name, gradc_dtype dtype, std::vector<int64_t> shape) {
-    gradc_artifact_port p = {};
-    p.tensor = tensor(name, dtype, std::move(shape));
-    p.role = GRADC_ROLE_DATA;
-    p.field = text(name);
-    return p;
-  }
-  gradc_artifact_kernel kernel(const char *symbol, int64_t units) {
-    gradc_artifact_kernel k = {};
-    k.symbol = text(symbol);
-    k.title = text(symbol);
-    k.units = units;
-    k.grain = 1;
-    return k;
-  }
-};
 
 /// The loop reads a count before its condition.
 void counts(Nodes &all) {
@@ -110,27 +55,15 @@ void counts(Nodes &all) {
 }
 
 std::string errorOf(const std::function<void(Nodes &)> &change) {
-  Bytes blob = Writer().write(change);
-  std::string message = Artifact::fromMemory(blob).status().message();
-  const std::string prefix = "corrupt artifact: level x86-64-v3: entry walk: ";
-  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+  return errorOfSchedule(artifactOf(change));
 }
 
-struct Loaded {
-  Bytes blob;
-  std::unique_ptr<Session> session;
+struct Loaded : LoadedSchedule {
   alignas(64) float x[columns] = {}, d[columns] = {};
   alignas(64) int32_t count = 0;
 
   explicit Loaded(int threads, const std::function<void(Nodes &)> &change = {})
-      : blob(Writer().write(change)) {
-    auto artifact = Artifact::fromMemory(blob);
-    EXPECT_TRUE(artifact) << artifact.status().message();
-    auto created = Session::create(*artifact, {threads, ""});
-    EXPECT_TRUE(created) << created.status().message();
-    session = std::move(*created);
-  }
-  const gradc_artifact_entry &entry() { return *session->findEntry("walk"); }
+      : LoadedSchedule(artifactOf(change), threads) {}
   std::vector<const void *> inputs() const { return {x, d, &count}; }
   /// Element c begins as first + c, and each iteration adds step.
   void set(float first, float step) {
@@ -149,10 +82,6 @@ struct Loaded {
   }
 };
 
-std::string pathText(const LaunchPath &path) {
-  return std::to_string(path.node) +
-         (path.loops ? '[' + std::to_string(path.iterations[0]) + "] " : " ");
-}
 const char *const pathsOfTwo = "0 1 3[0] 4[0] 3[1] 4[1] 5 ";
 
 TEST(LoopCondition, EndsALoop) {
@@ -233,6 +162,7 @@ TEST(LoopCondition, LetsLoopsInEachOtherHaveAnyNumberOfIterations) {
       all.slices.insert(all.slices.begin() + 2, isOuterConditional
                                                     ? std::vector{flag()}
                                                     : std::vector<gradc_artifact_slice>());
+      all.strides.insert(all.strides.begin() + 2, Nodes::Strides());
       all.slices[3].clear();
       for (size_t i = 2; i < all.nodes.size(); ++i)
         ++all.nodes[i].end;

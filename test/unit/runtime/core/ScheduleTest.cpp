@@ -3,7 +3,7 @@
 #include "runtime/core/CApi.h"
 #include "runtime/core/NonFinite.h"
 #include "runtime/device/Device.h"
-#include "test/unit/runtime/ArtifactBuilder.h"
+#include "test/unit/runtime/core/ScheduleTesting.h"
 
 #include <cmath>
 #include <functional>
@@ -15,8 +15,8 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-constexpr int rows = 4, columns = 16, maxCount = 3;
-constexpr uint64_t rowBytes = columns * sizeof(float);
+constexpr int rows = 4, maxCount = 3;
+using Nodes = ScheduleNodes;
 
 /// Nodes of the entry "walk" over inputs x f32[4, 16] and count i32, as text:
 ///   0  loop 4 (i)
@@ -29,113 +29,37 @@ constexpr uint64_t rowBytes = columns * sizeof(float);
 ///   7      copy a -> y[i]
 ///   8    else a + a -> y[i]
 ///   9  copy y[3] -> last
-struct Nodes {
-  std::vector<gradc_artifact_node> nodes;
-  std::vector<std::vector<gradc_artifact_slice>> slices;  ///< of each node
-  std::vector<std::vector<std::vector<int64_t>>> strides; ///< of each slice
-};
+Bytes artifactOf(const std::function<void(Nodes &)> &change = {}) {
+  Nodes all;
+  auto a = sliceAt(GRADC_SPACE_ARENA, 0), flag = sliceAt(GRADC_SPACE_ARENA, 0, 1, GRADC_BOOL);
+  flag.offset = 64;
+  auto x = sliceAt(GRADC_SPACE_INPUT, 0), count = sliceAt(GRADC_SPACE_INPUT, 1, 4, GRADC_I32);
+  auto y = sliceAt(GRADC_SPACE_OUTPUT, 0), last = sliceAt(GRADC_SPACE_OUTPUT, 1);
+  auto history = sliceAt(GRADC_SPACE_OUTPUT, 2), y3 = y;
+  y3.offset = 3 * rowBytes;
+  const std::vector<int64_t> i = {64}, ij = {maxCount * 64, 64}, none;
+  all.add(GRADC_NODE_LOOP, 9, {}, 0).as.loop.trips = rows;
+  all.add(GRADC_NODE_COPY, 2, {x, a}, 1, {i, none});
+  all.add(GRADC_NODE_LOOP, 5, {count}, 1, {none}).as.loop.trips = maxCount;
+  all.add(GRADC_NODE_LAUNCH, 4, {a, x, a}, 2, {none, i, none}).as.launch.kernel = addNumbers;
+  all.add(GRADC_NODE_COPY, 5, {a, history}, 1, {none, ij});
+  all.add(GRADC_NODE_LAUNCH, 6, {a, flag}, 1, {none, none}).as.launch.kernel = isPositive;
+  all.add(GRADC_NODE_IF, 9, {flag}, 1, {none}).as.branch.otherwise = 8;
+  all.add(GRADC_NODE_COPY, 8, {a, y}, 1, {none, i});
+  all.add(GRADC_NODE_LAUNCH, 9, {a, a, y}, 2, {none, none, i}).as.launch.kernel = addNumbers;
+  all.add(GRADC_NODE_COPY, 10, {y3, last}, 1, {none, none});
+  if (change)
+    change(all);
+  ScheduleWriter writer;
+  return writer.write(
+      std::move(all),
+      {writer.input("x", GRADC_F32, {rows, columns}), writer.input("count", GRADC_I32, {})},
+      {writer.output("y", {rows, columns}, 0), writer.output("last", {columns}, 1),
+       writer.output("history", {rows, maxCount, columns}, 2)});
+}
 
-class Writer : public ArtifactBuilder {
-public:
-  Bytes write(const std::function<void(Nodes &)> &change) {
-    Nodes all;
-    auto a = at(GRADC_SPACE_ARENA, 0), flag = at(GRADC_SPACE_ARENA, 0, 1, GRADC_BOOL);
-    flag.offset = 64;
-    auto x = at(GRADC_SPACE_INPUT, 0), count = at(GRADC_SPACE_INPUT, 1, 4, GRADC_I32);
-    auto y = at(GRADC_SPACE_OUTPUT, 0), last = at(GRADC_SPACE_OUTPUT, 1);
-    auto history = at(GRADC_SPACE_OUTPUT, 2), y3 = y;
-    y3.offset = 3 * rowBytes;
-    const std::vector<int64_t> i = {64}, ij = {maxCount * 64, 64}, none;
-    add(all, GRADC_NODE_LOOP, 9, {}, {}, 0).as.loop.trips = rows;
-    add(all, GRADC_NODE_COPY, 2, {x, a}, {i, none}, 1);
-    add(all, GRADC_NODE_LOOP, 5, {count}, {none}, 1).as.loop.trips = maxCount;
-    add(all, GRADC_NODE_LAUNCH, 4, {a, x, a}, {none, i, none}, 2).as.launch.kernel = 0;
-    add(all, GRADC_NODE_COPY, 5, {a, history}, {none, ij}, 1);
-    add(all, GRADC_NODE_LAUNCH, 6, {a, flag}, {none, none}, 1).as.launch.kernel = 1;
-    add(all, GRADC_NODE_IF, 9, {flag}, {none}, 1).as.branch.otherwise = 8;
-    add(all, GRADC_NODE_COPY, 8, {a, y}, {none, i}, 1);
-    add(all, GRADC_NODE_LAUNCH, 9, {a, a, y}, {none, none, i}, 2).as.launch.kernel = 0;
-    add(all, GRADC_NODE_COPY, 10, {y3, last}, {none, none}, 1);
-    if (change)
-      change(all);
-    for (size_t n = 0; n < all.nodes.size(); ++n) {
-      for (size_t s = 0; s < all.slices[n].size(); ++s)
-        all.slices[n][s].strides = put(all.strides[n][s]);
-      all.nodes[n].slices = put(all.slices[n]);
-      all.nodes[n].node = text("n" + std::to_string(n));
-    }
-    gradc_artifact_entry entry = {};
-    entry.name = text("walk");
-    entry.inputs = put(std::vector<gradc_artifact_port>{port("x", GRADC_F32, {rows, columns}),
-                                                        port("count", GRADC_I32, {})});
-    entry.outputs = put(std::vector<gradc_artifact_port>{
-        result("y", {rows, columns}, 0), result("last", {columns}, 1),
-        result("history", {rows, maxCount, columns}, 2)});
-    entry.nodes = put(all.nodes);
-    entry.arena = 128;
-    return finishWith(entry);
-  }
-
-private:
-  static gradc_artifact_slice at(gradc_space space, uint32_t index, uint64_t bytes = rowBytes,
-                                 gradc_dtype dtype = GRADC_F32) {
-    return {uint32_t(space), index, 0, bytes, uint32_t(dtype), 0, {}};
-  }
-
-  static gradc_artifact_node &add(Nodes &all, gradc_node_kind kind, uint32_t end,
-                                  std::vector<gradc_artifact_slice> slices,
-                                  std::vector<std::vector<int64_t>> strides, uint32_t operands) {
-    gradc_artifact_node node = {};
-    node.kind = kind;
-    node.end = end;
-    node.operands = operands;
-    all.slices.push_back(std::move(slices));
-    all.strides.push_back(std::move(strides));
-    return all.nodes.emplace_back(node);
-  }
-
-  gradc_artifact_port port(const char *name, gradc_dtype dtype, std::vector<int64_t> shape) {
-    gradc_artifact_port p = {};
-    p.tensor = tensor(name, dtype, std::move(shape));
-    p.role = GRADC_ROLE_DATA;
-    p.field = text(name);
-    return p;
-  }
-  gradc_artifact_port result(const char *name, std::vector<int64_t> shape, uint32_t index) {
-    gradc_artifact_port p = port(name, GRADC_F32, std::move(shape));
-    p.role = GRADC_ROLE_OUTPUT;
-    p.slice = at(GRADC_SPACE_OUTPUT, index, p.tensor.bytes);
-    return p;
-  }
-
-  gradc_artifact_kernel kernel(const char *symbol, int64_t units) {
-    gradc_artifact_kernel k = {};
-    k.symbol = text(symbol);
-    k.title = text(symbol);
-    k.units = units;
-    k.grain = 1;
-    return k;
-  }
-
-  Bytes finishWith(const gradc_artifact_entry &entry) {
-    gradc_artifact_level level = {};
-    level.name = text("x86-64-v3");
-    level.image = put(readFile(GRADC_TEST_KERNELS));
-    level.kernels = put(std::vector<gradc_artifact_kernel>{kernel("add_numbers", columns),
-                                                           kernel("is_positive", 1)});
-    level.entries = put(std::vector<gradc_artifact_entry>{entry});
-    header.levels = put(std::vector<gradc_artifact_level>{level});
-    return finish();
-  }
-};
-
-using Change = std::function<void(Nodes &)>;
-
-std::string errorOf(const Change &change) {
-  Bytes blob = Writer().write(change);
-  std::string message = Artifact::fromMemory(blob).status().message();
-  const std::string prefix = "corrupt artifact: level x86-64-v3: entry walk: ";
-  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+std::string errorOf(const std::function<void(Nodes &)> &change) {
+  return errorOfSchedule(artifactOf(change));
 }
 
 /// The inputs and outputs of "walk".
@@ -166,18 +90,8 @@ struct Call {
   }
 };
 
-struct Loaded {
-  Bytes blob = Writer().write({});
-  std::unique_ptr<Session> session;
-
-  explicit Loaded(int threads) {
-    auto artifact = Artifact::fromMemory(blob);
-    EXPECT_TRUE(artifact) << artifact.status().message();
-    auto created = Session::create(*artifact, {threads, ""});
-    EXPECT_TRUE(created) << created.status().message();
-    session = std::move(*created);
-  }
-  const gradc_artifact_entry &entry() { return *session->findEntry("walk"); }
+struct Loaded : LoadedSchedule {
+  explicit Loaded(int threads) : LoadedSchedule(artifactOf(), threads) {}
   Status run(Call &call) { return session->run(entry(), call.inputs(), call.outputs()); }
 };
 
@@ -203,14 +117,6 @@ TEST(Schedule, ACountAboveItsMaximumIsAnError) {
     ASSERT_TRUE(loaded.run(right).ok());
     right.expectResults();
   }
-}
-
-/// Nodes and iterations: "3[1,0] 4[1,0]".
-std::string pathText(const LaunchPath &path) {
-  std::string text = std::to_string(path.node);
-  for (uint32_t loop = 0; loop < path.loops; ++loop)
-    text += (loop ? ',' : '[') + std::to_string(path.iterations[loop]);
-  return text + (path.loops ? "] " : " ");
 }
 
 const char *const pathsOfOne = "1[0] 3[0,0] 4[0,0] 5[0] 7[0] 1[1] 3[1,0] 4[1,0] 5[1] 8[1] "
@@ -249,7 +155,7 @@ TEST(Schedule, FindsTheIterationOfANonFiniteNumber) {
 class CSchedule : public testing::Test {
 protected:
   void SetUp() override {
-    blob = Writer().write({});
+    blob = artifactOf();
     ASSERT_EQ(gradc_open_memory(blob.data(), blob.size(), &model), GRADC_OK) << gradc_last_error();
     gradc_session_options options = {};
     options.size = sizeof options;
@@ -414,7 +320,7 @@ TEST(Schedule, ChecksSlicesInEveryIteration) {
 }
 
 TEST(Schedule, DamagedWordsAreRefusedOrHarmless) {
-  const Bytes good = Writer().write({});
+  const Bytes good = artifactOf();
   auto artifact = Artifact::fromMemory(good);
   ASSERT_TRUE(artifact);
   auto &entry = (*artifact)->elements<gradc_artifact_entry>((*artifact)->levels()[0].entries)[0];
@@ -432,7 +338,7 @@ TEST(Schedule, DamagedWordsAreRefusedOrHarmless) {
 }
 
 TEST(Schedule, OldArtifactsSayHowToRebuildThem) {
-  Bytes blob = Writer().write({});
+  Bytes blob = artifactOf();
   uint32_t old = 5;
   std::memcpy(blob.data() + offsetof(gradc_artifact_header, version), &old, sizeof old);
   EXPECT_EQ(
