@@ -1,11 +1,9 @@
 // Loops that conditions end as numbers: the same results whether steps are passed over or not.
 #include "dialects/grad/Control.h"
-#include "dialects/grad/Evaluate.h"
 #include "passes/Passes.h"
+#include "test/unit/passes/PassTesting.h"
 
-#include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
-#include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -41,24 +39,11 @@ std::string doubling(int64_t trips) {
 })";
 }
 
-class EndScans : public testing::Test {
+class EndScans : public gradc::PassTesting {
 protected:
-  EndScans() {
-    DialectRegistry registry;
-    registry.insert<GradDialect, func::FuncDialect>();
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
-  void parse(int64_t trips) {
-    module = parseSourceString<ModuleOp>(doubling(trips), &context);
-    ASSERT_TRUE(module);
-  }
   void end() {
-    PassManager passes(&context);
-    passes.addPass(gradc::createEndScans());
-    passes.addPass(createCanonicalizerPass());
-    ASSERT_TRUE(succeeded(passes.run(*module)));
+    ASSERT_NO_FATAL_FAILURE(run(gradc::createEndScans()));
+    ASSERT_NO_FATAL_FAILURE(run(createCanonicalizerPass()));
     int64_t loops = 0;
     module->walk([&](ScanOp scan) {
       EXPECT_TRUE(scan.mayEndEarly());
@@ -75,20 +60,16 @@ protected:
     Type f32 = Float32Type::get(&context);
     HostTensor arguments[] = {scalar(IntegerType::get(&context, 1), goes), scalar(f32, x),
                               scalar(f32, limit)};
-    auto function = *module->getOps<func::FuncOp>().begin();
-    SmallVector<HostTensor> results = evaluateBlock(function.front(), arguments);
+    SmallVector<HostTensor> results = evaluateBlock(function().front(), arguments);
     ASSERT_EQ(results.size(), 3u);
     EXPECT_EQ(results[0].getInt(0), last);
     EXPECT_EQ(results[1].getFloat(0), result);
     EXPECT_EQ(results[2].getInt(0), count);
   }
-
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
 };
 
 TEST_F(EndScans, HaveTheResultsOfStepsThatArePassedOver) {
-  parse(5);
+  parse(doubling(5));
   for (bool isEnded : {false, true}) {
     if (isEnded)
       end();
@@ -102,7 +83,7 @@ TEST_F(EndScans, HaveTheResultsOfStepsThatArePassedOver) {
 
 // The largest number of steps takes no time before and after the pass, if the condition ends them.
 TEST_F(EndScans, EvaluateNoFurtherThanTheirConditions) {
-  parse(unboundedTrips);
+  parse(doubling(unboundedTrips));
   for (bool isEnded : {false, true}) {
     if (isEnded)
       end();

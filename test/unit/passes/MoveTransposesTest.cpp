@@ -1,56 +1,14 @@
 // Moved transposes as numbers: results stay the same, and fewer bytes are transposed.
-#include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-
-#include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-#include <gtest/gtest.h>
+#include "test/unit/passes/PassTesting.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 
 namespace {
 
-class MoveTransposes : public testing::Test {
+class MoveTransposes : public gradc::PassTesting {
 protected:
-  MoveTransposes() {
-    DialectRegistry registry;
-    registry.insert<GradDialect, func::FuncDialect>();
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
-  func::FuncOp function() { return *module->getOps<func::FuncOp>().begin(); }
-
-  void run(std::unique_ptr<Pass> pass) {
-    PassManager passes(&context);
-    passes.addPass(std::move(pass));
-    ASSERT_TRUE(succeeded(passes.run(*module)));
-  }
-
-  /// The function's results for fixed numbers in [-1, 1].
-  std::vector<HostTensor> evaluate() {
-    DenseMap<Value, HostTensor> values;
-    int seed = 0;
-    for (Value argument : function().getArguments()) {
-      HostTensor tensor(cast<RankedTensorType>(argument.getType()));
-      for (int64_t i = 0; i < tensor.size(); ++i)
-        tensor.setFloat(i, std::sin(1.7 * i + 12.3 * seed + 0.5));
-      values[argument] = tensor;
-      ++seed;
-    }
-    for (Operation &op : function().front()) {
-      SmallVector<HostTensor> operands;
-      for (Value operand : op.getOperands())
-        operands.push_back(values[operand]);
-      if (isa<func::ReturnOp>(op))
-        return {operands.begin(), operands.end()};
-      for (auto [result, tensor] : llvm::zip_equal(op.getResults(), evaluateOp(&op, operands)))
-        values[result] = tensor;
-    }
-    return {};
-  }
-
   int64_t transposedElements() {
     int64_t elements = 0;
     function().walk([&](TransposeOp op) { elements += op.getType().getNumElements(); });
@@ -60,23 +18,11 @@ protected:
   /// Runs the pass on a function, after differentiation, and expects `left` elements to be
   /// transposed.
   void expectSame(StringRef text, int64_t left) {
-    module = parseSourceString<ModuleOp>(text, &context);
-    ASSERT_TRUE(module);
-    run(gradc::createDifferentiate());
-    std::vector<HostTensor> before = evaluate();
-    ASSERT_FALSE(before.empty());
-    run(gradc::createMoveTransposes());
-    ASSERT_TRUE(succeeded(mlir::verify(*module)));
+    ASSERT_NO_FATAL_FAILURE(parse(text));
+    ASSERT_NO_FATAL_FAILURE(run(gradc::createDifferentiate()));
+    ASSERT_NO_FATAL_FAILURE(expectSameAfter(gradc::createMoveTransposes(), 1e-12));
     EXPECT_EQ(transposedElements(), left);
-    for (auto [expected, found] : llvm::zip_equal(before, evaluate())) {
-      ASSERT_EQ(found.getType(), expected.getType());
-      for (int64_t i = 0; i < expected.size(); ++i)
-        EXPECT_NEAR(found.getFloat(i), expected.getFloat(i), 1e-12) << "at element " << i;
-    }
   }
-
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
 };
 
 // The image (once), the operand of the reshape, and its gradient remain.

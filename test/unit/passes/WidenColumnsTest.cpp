@@ -1,48 +1,14 @@
 // Convolutions with more columns as numbers: the same results, without what was narrow.
-#include "dialects/grad/Evaluate.h"
-#include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
-
-#include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-#include <gtest/gtest.h>
+#include "test/unit/passes/PassTesting.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 
 namespace {
 
-class WidenColumns : public testing::Test {
+class WidenColumns : public gradc::PassTesting {
 protected:
-  WidenColumns() {
-    DialectRegistry registry;
-    registry.insert<GradDialect, func::FuncDialect>();
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
-  func::FuncOp function() { return *module->getOps<func::FuncOp>().begin(); }
-
-  /// The function's result for fixed numbers in [-1, 1].
-  HostTensor evaluate() {
-    DenseMap<Value, HostTensor> values;
-    int seed = 0;
-    for (Value argument : function().getArguments()) {
-      HostTensor tensor(cast<RankedTensorType>(argument.getType()));
-      for (int64_t i = 0; i < tensor.size(); ++i)
-        tensor.setFloat(i, std::sin(1.7 * i + 12.3 * seed + 0.5));
-      values[argument] = tensor;
-      ++seed;
-    }
-    for (Operation &op : function().front().without_terminator()) {
-      SmallVector<HostTensor> operands;
-      for (Value operand : op.getOperands())
-        operands.push_back(values[operand]);
-      values[op.getResult(0)] = evaluateOp(&op, operands)[0];
-    }
-    return values[function().front().getTerminator()->getOperand(0)];
-  }
-
   /// Runs the pass on one convolution, and expects another one of these types in its place.
   void expectSame(const Twine &lhs, const Twine &rhs, const Twine &dims, const Twine &window,
                   const Twine &result, StringRef newLhs, StringRef newRhs) {
@@ -53,19 +19,11 @@ protected:
          " {\n  %0 = grad.convolution %x, %w dims \"" + dims + "\" window <" + window +
          "> : " + factors + "\n  return %0 : " + type + "\n}\n")
             .str();
-    module = parseSourceString<ModuleOp>(text, &context);
-    ASSERT_TRUE(module) << text;
-    HostTensor expected = evaluate();
-    PassManager passes(&context);
-    passes.addPass(gradc::createWidenColumns());
-    ASSERT_TRUE(succeeded(passes.run(*module)));
-    ASSERT_TRUE(succeeded(mlir::verify(*module)));
-    EXPECT_EQ(typesOfConvolution(), ("tensor<" + newLhs + "xf32> tensor<" + newRhs + "xf32>").str())
-        << text;
-    HostTensor found = evaluate();
-    ASSERT_EQ(found.getType(), expected.getType());
-    for (int64_t i = 0; i < expected.size(); ++i)
-      ASSERT_NEAR(found.getFloat(i), expected.getFloat(i), 1e-4) << text << "at element " << i;
+    SCOPED_TRACE(text);
+    ASSERT_NO_FATAL_FAILURE(parse(text));
+    ASSERT_NO_FATAL_FAILURE(expectSameAfter(gradc::createWidenColumns(), 1e-4));
+    EXPECT_EQ(typesOfConvolution(),
+              ("tensor<" + newLhs + "xf32> tensor<" + newRhs + "xf32>").str());
   }
 
   std::string typesOfConvolution() {
@@ -75,9 +33,6 @@ protected:
         [&](ConvolutionOp op) { os << op.getLhs().getType() << " " << op.getRhs().getType(); });
     return types;
   }
-
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
 };
 
 TEST_F(WidenColumns, BlocksOfTaps) {
