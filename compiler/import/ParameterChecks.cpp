@@ -1,9 +1,10 @@
-// Compares the nodes that use each parameter.
+// Compares values and users of parameters.
 #include "dialects/Pch.h"
 
 #include "compiler/import/ParameterChecks.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"
+#include "dialects/grad/Movement.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -94,10 +95,65 @@ static LogicalResult refuseMerged(const Imported &imported, const States &states
   return success(ok);
 }
 
+namespace {
+/// How the ops that read a value, moved or repeated, use it.
+struct FactorUses {
+  Operation *product = nullptr; ///< one that multiplies by it
+  bool others = false;          ///< any but products, and differences such as 1 - mask
+
+  void add(Value value) {
+    for (Operation *user : value.getUsers())
+      if (isa<MulOp>(user))
+        product = user;
+      else if (movesElements(user))
+        add(user->getResult(0));
+      else
+        others |= !isa<SubOp>(user);
+  }
+};
+} // namespace
+
+/// Whether all values are 0 or 1, and both occur.
+static bool isOfZerosAndOnes(ElementsAttr initial) {
+  HostTensor values(initial);
+  int64_t ones = 0;
+  for (int64_t i = 0; i < values.size(); ++i) {
+    double value = values.getFloat(i);
+    if (value != 0 && value != 1)
+      return false;
+    ones += value == 1;
+  }
+  return ones > 0 && ones < values.size();
+}
+
+/// Names parameters that look like masks. Gates of fresh models may look the same, and a bias of
+/// an LSTM, which is added, has zeros and ones, so they train all the same.
+static void remarkMasks(const Imported &imported, const States &states, const OnnxModel &model) {
+  ModuleOp module = imported.module.get();
+  std::map<std::string, FactorUses> uses; // keyed by symbol
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(updateRuleName))
+      function.walk([&](ReadOp read) { uses[read.getState().str()].add(read.getResult()); });
+  SymbolTable symbols(module);
+  for (const Verdict &verdict : imported.verdicts) {
+    std::string symbol = states.symbol(verdict.initializer).str();
+    const FactorUses &own = uses[symbol];
+    if (verdict.trains && !states.isNamed(verdict.initializer) && own.product && !own.others &&
+        isOfZerosAndOnes(symbols.lookup<StateOp>(symbol).getInitial()))
+      emitRemark(model.nameLoc(verdict.initializer))
+          << "initializer \"" << verdict.initializer
+          << "\" holds only 0 and 1 and is a factor of \"" << nodeName(own.product)
+          << "\": if it is a mask, which training would change, name it in the spec: freeze: \""
+          << verdict.initializer << "\"; if it is a parameter: trainable: \"" << verdict.initializer
+          << "\"";
+  }
+}
+
 LogicalResult gradc::checkParameters(const Imported &imported, const States &states,
                                      const OnnxModel &model, ArrayRef<Adapter> adapters) {
   LogicalResult f32 = refuseF64(imported, model, adapters),
                 own = refuseMerged(imported, states, model);
+  remarkMasks(imported, states, model);
   return success(succeeded(f32) && succeeded(own));
 }
 

@@ -90,6 +90,18 @@ def layers_of_one_bias(applied_again=False, merged=True, dtype=FLOAT):
     return model
 
 
+def masked(other=None):
+    """x [N, 4] -> fc -> logits [N, 3], with a weight of which a mask of zeros and ones leaves parts; `other` reads the mask, too."""
+    model = Model("masked")
+    mask = model.initializer("mask", FLOAT, [4, 1], [1.0, 0.0, 1.0, 1.0])
+    weight = model.initializer("weight", FLOAT, [4, 3], [0.1 * i for i in range(12)])
+    part = model.node("Mul", [weight, mask], ["part"], "prune")
+    if other:
+        part = model.node(other, [part, mask], ["more"], "more")
+    model.output(model.node("MatMul", [model.input("x", FLOAT, ["N", 4]), part], ["logits"], "fc"), FLOAT, ["N", 3])
+    return model
+
+
 def named_like_entries():
     """x [N, 4] -> logits [N, 4], with parameters that have the names of a job's entries."""
     model = Model("named_like_entries")
@@ -135,6 +147,9 @@ def good():
     yield "merged-biases", layers_of_one_bias()
     yield "zero-biases", layers_of_one_bias(merged=False)
     yield "applied-again", layers_of_one_bias(applied_again=True)
+    yield "masked", masked()
+    yield "masked-sub", masked("Sub")
+    yield "masked-add", masked("Add")
     yield "named-like-entries", named_like_entries()
     yield "in-f64", layers_of_one_bias(applied_again=True, dtype=DOUBLE)
 

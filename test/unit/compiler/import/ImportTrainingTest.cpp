@@ -174,31 +174,6 @@ TEST_F(ImportTrainingTest, RefusesStatisticsMergedWithParameters) {
               "merging equal initializers"});
 }
 
-TEST_F(ImportTrainingTest, RefusesParametersOfAFreshModelThatWereMerged) {
-  Parts parts;
-  parts.model = "model: \"merged-biases.onnx\"";
-  EXPECT_TRUE(failed(training(parts)));
-  expectSaid({"initializer \"bias\" is 0 everywhere and serves 2 nodes (fc1, fc2)"});
-  parts.rest = "trainable: \"bias\"";
-  EXPECT_TRUE(succeeded(training(parts))) << everything();
-}
-
-/// The regularizer uses all parameters, too.
-TEST_F(ImportTrainingTest, RegularizesParametersThatAreOneNumber) {
-  Parts parts;
-  parts.model = "model: \"zero-biases.onnx\"";
-  parts.rest = "regularizer { l2: 1e-4 } regularizer { l1: 1e-4 }";
-  EXPECT_TRUE(succeeded(training(parts))) << everything();
-}
-
-TEST_F(ImportTrainingTest, TrainsALayerThatIsAppliedAgain) {
-  Parts parts;
-  parts.model = "model: \"applied-again.onnx\"";
-  auto imported = training(parts);
-  ASSERT_TRUE(succeeded(imported)) << everything();
-  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"bias", "fc1.weight"}));
-}
-
 TEST_F(ImportTrainingTest, RefusesParametersNamedLikeEntries) {
   Parts parts;
   parts.model = "model: \"named-like-entries.onnx\"";
@@ -207,15 +182,6 @@ TEST_F(ImportTrainingTest, RefusesParametersNamedLikeEntries) {
   EXPECT_TRUE(failed(training(parts)));
   expectSaid({"initializer \"forward\" has the name of an entry of the compiled program; rename it",
               "initializer \"evaluate\" has the name of an entry"});
-}
-
-TEST_F(ImportTrainingTest, RefusesParametersInF64) {
-  Parts parts;
-  parts.model = "model: \"in-f64.onnx\"";
-  parts.map = "stage { map { field: \"x\" cast: F64 } }";
-  EXPECT_TRUE(failed(training(parts)));
-  expectSaid({"expected parameters in f32, in which training computes, found initializer \"bias\" "
-              "in f64 and 1 more; export the model in f32"});
 }
 
 TEST_F(ImportTrainingTest, RefusesABatchOfOneElementAChannel) {

@@ -1,0 +1,73 @@
+// Parameters that would not train as intended: refused, or noted.
+#include "dialects/Pch.h"
+
+#include "TrainingTesting.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+
+class ParameterChecksTest : public TrainingTesting {};
+
+TEST_F(ParameterChecksTest, RefusesParametersOfAFreshModelThatWereMerged) {
+  Parts parts;
+  parts.model = "model: \"merged-biases.onnx\"";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"initializer \"bias\" is 0 everywhere and serves 2 nodes (fc1, fc2)"});
+  parts.rest = "trainable: \"bias\"";
+  EXPECT_TRUE(succeeded(training(parts))) << everything();
+}
+
+/// The regularizer uses all parameters, too.
+TEST_F(ParameterChecksTest, RegularizesParametersThatAreOneNumber) {
+  Parts parts;
+  parts.model = "model: \"zero-biases.onnx\"";
+  parts.rest = "regularizer { l2: 1e-4 } regularizer { l1: 1e-4 }";
+  EXPECT_TRUE(succeeded(training(parts))) << everything();
+}
+
+TEST_F(ParameterChecksTest, TrainsALayerThatIsAppliedAgain) {
+  Parts parts;
+  parts.model = "model: \"applied-again.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"bias", "fc1.weight"}));
+}
+
+TEST_F(ParameterChecksTest, NotesParametersThatLookLikeMasks) {
+  const char *const note =
+      "initializer \"mask\" holds only 0 and 1 and is a factor of \"prune\": if it is a mask, "
+      "which "
+      "training would change, name it in the spec: freeze: \"mask\"; if it is a parameter: "
+      "trainable: \"mask\"";
+  using Strings = std::vector<std::string>;
+  for (auto [model, rest, isNoted] : {std::tuple("masked", "", true),
+                                      {"masked-sub", "", true},
+                                      {"masked-add", "", false},
+                                      {"masked", "trainable: \"mask\"", false},
+                                      {"masked", "freeze: \"mask\"", false}}) {
+    said.clear();
+    Parts parts;
+    parts.model = std::string("model: \"") + model + ".onnx\"";
+    parts.rest = rest;
+    auto imported = training(parts);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    expectSaid(isNoted ? std::vector<StringRef>{note} : std::vector<StringRef>{});
+    EXPECT_EQ(trained(*imported), StringRef(rest).starts_with("freeze")
+                                      ? Strings{"weight"}
+                                      : (Strings{"mask", "weight"}));
+  }
+}
+
+TEST_F(ParameterChecksTest, RefusesParametersInF64) {
+  Parts parts;
+  parts.model = "model: \"in-f64.onnx\"";
+  parts.map = "stage { map { field: \"x\" cast: F64 } }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"expected parameters in f32, in which training computes, found initializer \"bias\" "
+              "in f64 and 1 more; export the model in f32"});
+}
+
+} // namespace
