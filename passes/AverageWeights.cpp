@@ -6,6 +6,7 @@
 #include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
 #include "passes/training/Averages.h"
+#include "passes/training/Pruning.h"
 #include "passes/training/TrainedStates.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -26,6 +27,7 @@ struct AverageWeights : gradc::impl::AverageWeightsBase<AverageWeights> {
 private:
   LogicalResult average(func::FuncOp function);
   FailureOr<StateOp> averageOf(StateOp weight);
+  Value maskOf(StateOp weight, func::FuncOp function);
 
   SymbolTable *symbols = nullptr;
   DenseMap<StringAttr, StateOp> averages; ///< by the weight's symbol
@@ -63,6 +65,18 @@ FailureOr<StateOp> AverageWeights::averageOf(StateOp weight) {
   return average;
 }
 
+/// The mask that the function writes for the weight; null: the weight is not pruned.
+Value AverageWeights::maskOf(StateOp weight, func::FuncOp function) {
+  auto mask = symbols->lookup<StateOp>((weight.getSymName() + "." + gradc::maskName).str());
+  auto rule = mask ? mask->getAttrOfType<StringAttr>(gradc::slotRuleName) : StringAttr();
+  if (!rule || rule.getValue() != gradc::pruneRule)
+    return {};
+  for (auto write : function.getOps<WriteOp>())
+    if (write.getState() == mask.getSymName())
+      return write.getValue();
+  return {};
+}
+
 LogicalResult AverageWeights::average(func::FuncOp function) {
   auto decay = function->getAttrOfType<FloatAttr>("grad.average");
   if (!decay || !(decay.getValueAsDouble() >= 0 && decay.getValueAsDouble() < 1))
@@ -85,6 +99,9 @@ LogicalResult AverageWeights::average(func::FuncOp function) {
     auto symbol = FlatSymbolRefAttr::get(state->getSymNameAttr());
     Expr old = updated.with(ReadOp::create(b, write.getLoc(), updated.type(), symbol));
     Expr moved = old + (updated - old) * (1 - decay.getValueAsDouble());
+    // Evaluation and exports, which read averages, see the zeros as well.
+    if (Value kept = maskOf(weight, function))
+      moved = moved.with(kept).select(moved, moved.splat(0));
     Expr mask = old.with(proceed).broadcastScalar(old.type().clone(b.getI1Type()));
     WriteOp::create(b, write.getLoc(), symbol, mask.select(moved, old));
   }

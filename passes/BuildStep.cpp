@@ -155,6 +155,7 @@ void BuildStep::runOnOperation() {
     state->removeAttr(gradc::stepsName);
     state->removeAttr(gradc::rateName);
     state->removeAttr(gradc::lazyName);
+    state->removeAttr(gradc::pruneName);
   }
 }
 
@@ -171,6 +172,9 @@ LogicalResult StepBuilder::build(const DenseSet<StringAttr> &trained) {
   if (failed(found))
     return failure();
   SmallVector<Value> &gradients = *found;
+  for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients))
+    if (failed(updates.maskGradient(b, parameter.getDefiningOp<ReadOp>(), gradient)))
+      return failure();
   Value loss = lossOf(function);
   proceed = IsFiniteOp::create(b, loss.getLoc(), loss);
   if (failed(clip(parameters, gradients)))
@@ -225,6 +229,8 @@ LogicalResult StepBuilder::findRowUpdates(ArrayRef<Value> parameters) {
   for (Value parameter : parameters) {
     auto read = parameter.getDefiningOp<ReadOp>();
     auto owner = symbols.lookup<StateOp>(read.getState());
+    if (owner->hasAttr(gradc::pruneName)) // its elements compete, whether they are read or not
+      continue;
     FailureOr<gradc::UpdateRule> rule = updates.ruleOf(owner);
     if (failed(rule))
       return failure();

@@ -276,6 +276,8 @@ def BuildStep : Pass<"gradc-build-step", "::mlir::ModuleOp"> {
     has `grad.lazy`, or if the rule changes nothing where the gradient is 0 (UpdateOpInterface) and the batch reads at most
     half as many rows as there are. The function then requests the gradients of what it reads, adds up those of equal rows, and writes
     the new rows of parameter and slots (`grad.set_rows`).
+    A parameter with `grad.prune` has a slot `PARAMETER.mask` of bools. The mask is renewed within a `grad.if`, the gradient is masked
+    before it is clipped, and the new parameter before it is written. Such a parameter is never updated by rows.
     With `grad.watch` a function updates nothing and returns the gradients of these parameters.
     With `grad.ranks` a function runs on a rank's rows of the batch: the loss is that rank's share, and gradients, loss, metrics
     and statistics are summed over ranks (`grad.all_reduce`) before their first use.
@@ -300,7 +302,7 @@ def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
   let description = [{
     `grad.average` on a training function is the decay. Each parameter W that the function writes gets a state `W.ema` with
     the initial value of W; after the update, if the step proceeds, it becomes ema + (1 - decay) (W - ema). Averages of 16-bit
-    parameters are f32, and cast where they are read instead of the parameters. Functions without
+    parameters are f32, and cast where they are read instead of the parameters; those of pruned ones are 0 where the mask says so. Functions without
     the attribute do not train and read the averages instead of the weights, except functions with `grad.watch`, which
     observe the trained weights. Running statistics have no
     averages and are read directly.

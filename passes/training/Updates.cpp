@@ -1,4 +1,4 @@
-// Builds one update op per parameter, with the slots that its rule requires.
+// Builds one update op per parameter, with the slots that its rule requires, and its mask.
 #include "passes/training/Updates.h"
 
 #include "dialects/grad/Build.h"
@@ -82,8 +82,11 @@ FailureOr<ReadOp> Updates::slot(OpBuilder &b, ReadOp parameter, const UpdateSlot
     RankedTensorType logical = slot.type;
     if (isAlike)
       logical = slot.type.clone(owner.getWholeType().getShape());
-    auto initial = cast<ElementsAttr>(DenseElementsAttr::get(
-        logical, cast<Attribute>(b.getFloatAttr(slot.type.getElementType(), slot.initial))));
+    Type element = slot.type.getElementType();
+    Attribute value = b.getBoolAttr(slot.initial != 0);
+    if (isa<FloatType>(element))
+      value = b.getFloatAttr(element, slot.initial);
+    auto initial = cast<ElementsAttr>(DenseElementsAttr::get(logical, value));
     auto state =
         StateOp::create(after, owner.getLoc(), symbol, StateKind::slot, slot.type, initial);
     state->setAttr(slotRuleName, b.getStringAttr(Twine(slot.isKeras ? "keras " : "") + rule));
@@ -139,6 +142,16 @@ FailureOr<Value> Updates::countStep(OpBuilder &b, FlatSymbolRefAttr counter, Val
   return number = now;
 }
 
+/// The number of steps that the parameter has trained for, including this one.
+FailureOr<Value> Updates::stepOf(OpBuilder &b, StateOp owner, Value proceed) {
+  if (auto counter = owner->getAttrOfType<FlatSymbolRefAttr>(stepsName))
+    return countStep(b, counter, proceed);
+  if (Value step = argumentOfRole(function, GRADC_ROLE_STEP))
+    return step;
+  return function.emitError("expected an argument with role \"step\" to prune \"")
+         << owner.getSymName() << "\", found none";
+}
+
 /// The scalar operands of a parameter's rule: the learning rate of its group, and the number of
 /// steps that it has trained for.
 FailureOr<SmallVector<Value>> Updates::scalarsOf(OpBuilder &b, StateOp owner, const UpdateRule &own,
@@ -167,6 +180,43 @@ FailureOr<SmallVector<Value>> Updates::scalarsOf(OpBuilder &b, StateOp owner, co
 
 FailureOr<UpdateRule> Updates::ruleOf(StateOp owner) const {
   return owner->hasAttr(updateRuleName) ? UpdateRule::parse(owner) : FailureOr<UpdateRule>(rule);
+}
+
+LogicalResult Updates::maskGradient(OpBuilder &b, ReadOp parameter, Value &gradient) {
+  auto owner = symbols.lookup<StateOp>(parameter.getState());
+  if (!owner->hasAttr(pruneName))
+    return success();
+  FailureOr<PruneRule> rule = PruneRule::parse(owner);
+  if (failed(rule))
+    return failure();
+  if (isCut || owner.getShard())
+    return owner.emitError("expected every rank to update all of \"")
+           << owner.getSymName() << "\", which is pruned: its elements compete with each other";
+  UpdateSlot wanted{maskName, parameter.getType().clone(b.getI1Type()), /*initial=*/1};
+  FailureOr<ReadOp> mask = slot(b, parameter, wanted, pruneRule, /*isOrdered=*/true);
+  if (failed(mask))
+    return failure();
+  masks.insert({parameter, Mask{*rule, *mask}});
+  Expr own(b, parameter.getLoc(), gradient);
+  gradient = own.with(*mask).select(own, own.splat(0));
+  return success();
+}
+
+/// The updated parameter, 0 where its mask says so. The mask is renewed if the step is one that
+/// does so.
+FailureOr<Value> Updates::prune(OpBuilder &b, ReadOp parameter, Value updated, Value proceed) {
+  auto known = masks.find(parameter);
+  if (known == masks.end())
+    return updated;
+  auto owner = symbols.lookup<StateOp>(parameter.getState());
+  auto [rule, mask] = known->second;
+  FailureOr<Value> step = stepOf(b, owner, proceed);
+  if (failed(step))
+    return failure();
+  Expr value(b, parameter.getLoc(), updated);
+  Expr renewed = value.with(rule.renew(b, owner, parameter, mask, *step, proceed));
+  WriteOp::create(b, parameter.getLoc(), mask.getStateAttr(), renewed);
+  return renewed.select(value, value.splat(0)).get();
 }
 
 LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Value proceed,
@@ -225,6 +275,10 @@ LogicalResult Updates::build(OpBuilder &b, ReadOp parameter, Value gradient, Val
       result = rows->writeTo(b, table, result);
   if (isLogical)
     results.front() = owner.fromLogical(b, results.front());
+  FailureOr<Value> pruned = prune(b, parameter, results.front(), proceed);
+  if (failed(pruned))
+    return failure();
+  results.front() = *pruned;
   if (isCut && !own->rule().isElementwise())
     owner->setAttr(wholeName, b.getUnitAttr());
   if (isCut)

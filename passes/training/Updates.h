@@ -2,7 +2,7 @@
 #ifndef PASSES_TRAINING_UPDATES_H
 #define PASSES_TRAINING_UPDATES_H
 
-#include "dialects/grad/Build.h"
+#include "passes/training/Pruning.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -32,6 +32,9 @@ public:
       : function(function), rule(rule), isCut(isCut),
         module(function->getParentOfType<mlir::ModuleOp>()), symbols(module) {}
 
+  /// Makes the gradient 0 where the parameter is masked, if it is pruned.
+  mlir::LogicalResult maskGradient(mlir::OpBuilder &b, mlir::grad::ReadOp parameter,
+                                   mlir::Value &gradient);
   /// Builds the update of `parameter` and its slots, predicated on `proceed`. With `rows` the
   /// gradient is that of these rows, and only they are updated.
   mlir::LogicalResult build(mlir::OpBuilder &b, mlir::grad::ReadOp parameter, mlir::Value gradient,
@@ -50,6 +53,10 @@ private:
   mlir::FailureOr<mlir::Value> rateOf(mlir::StringAttr group);
   mlir::FailureOr<mlir::Value> countStep(mlir::OpBuilder &b, mlir::FlatSymbolRefAttr counter,
                                          mlir::Value proceed);
+  mlir::FailureOr<mlir::Value> stepOf(mlir::OpBuilder &b, mlir::grad::StateOp owner,
+                                      mlir::Value proceed);
+  mlir::FailureOr<mlir::Value> prune(mlir::OpBuilder &b, mlir::grad::ReadOp parameter,
+                                     mlir::Value updated, mlir::Value proceed);
   mlir::FailureOr<mlir::grad::ReadOp> slot(mlir::OpBuilder &b, mlir::grad::ReadOp parameter,
                                            const mlir::grad::UpdateSlot &slot, llvm::StringRef rule,
                                            bool isOrdered);
@@ -60,6 +67,11 @@ private:
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   llvm::DenseMap<mlir::Attribute, mlir::Value> counted; ///< by counter: steps including this one
+  struct Mask {
+    PruneRule rule;
+    mlir::grad::ReadOp read;
+  };
+  llvm::DenseMap<mlir::Value, Mask> masks; ///< of the parameters that are pruned
 };
 
 } // namespace gradc

@@ -112,3 +112,29 @@ func.func @evaluate_short() -> (tensor<2x2xbf16>, tensor<2x2xbf16>) {
   // CHECK-NEXT: return %[[ROUNDED]], %[[SUM]]
   return %0, %1 : tensor<2x2xbf16>, tensor<2x2xbf16>
 }
+
+// -----
+
+// The average of a pruned weight has its zeros.
+
+grad.state parameter @w : tensor<4x3xf32> = dense<0.5> : tensor<4x3xf32>
+grad.state slot @w.mask : tensor<4x3xi1> = dense<true> : tensor<4x3xi1> {grad.slot_rule = "prune"}
+grad.state parameter @v : tensor<4x3xf32> = dense<0.5> : tensor<4x3xf32>
+grad.state slot @v.mask : tensor<4x3xi1> = dense<true> : tensor<4x3xi1>
+
+// CHECK-LABEL: func.func @pruned(
+// CHECK-SAME: %[[W:.*]]: tensor<4x3xf32>, %[[KEPT:.*]]: tensor<4x3xi1>, %{{.*}}: tensor<i1>)
+func.func @pruned(%new: tensor<4x3xf32>, %mask: tensor<4x3xi1>, %go: tensor<i1>) -> (tensor<i1> {grad.role = "proceed"})
+    attributes {grad.average = 0.75 : f64} {
+  grad.write @w.mask, %mask : tensor<4x3xi1>
+  grad.write @v.mask, %mask : tensor<4x3xi1>
+  grad.write @w, %new : tensor<4x3xf32>
+  // CHECK: %[[MOVED:.*]] = grad.add
+  // CHECK: %[[ZEROS:.*]] = grad.select %[[KEPT]], %[[MOVED]], %{{.*}} : tensor<4x3xf32>
+  // CHECK: grad.select %{{.*}}, %[[ZEROS]], %{{.*}} : tensor<4x3xf32>
+  // CHECK: grad.write @w.ema
+  // CHECK-NOT: grad.select %[[KEPT]]
+  // CHECK: grad.write @v.ema
+  grad.write @v, %new : tensor<4x3xf32>
+  return %go : tensor<i1>
+}

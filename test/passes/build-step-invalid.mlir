@@ -157,3 +157,100 @@ func.func @no_rate(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32
   %1 = grad.reduce_mean %0 dims [0] : tensor<4xf32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+// expected-error @+1 {{expected grad.prune to have sparsities, a range of steps, and a dim of "w" that `of` divides, found}}
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {sparsity = 0.5}}
+
+func.func @incomplete_pruning(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected grad.prune to have sparsities, a range of steps, and a dim of "w" that `of` divides, found}}
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 1 : i64, dim = 1 : i64, of = 0 : i64}}
+
+func.func @pruning_of_no_dim(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected grad.prune to have sparsities, a range of steps, and a dim of "w" that `of` divides, found}}
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 1 : i64, dim = 0 : i64, of = 3 : i64}}
+
+func.func @pruning_of_uneven_groups(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected grad.prune to have sparsities, a range of steps, and a dim of "w" that `of` divides, found}}
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 0 : i64, dim = 0 : i64, of = 2 : i64}}
+
+func.func @pruning_every_no_step(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected grad.prune to have sparsities, a range of steps, and a dim of "w" that `of` divides, found}}
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 10 : i64, end_step = 9 : i64, every = 1 : i64, dim = 0 : i64, of = 2 : i64}}
+
+func.func @pruning_in_no_step(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 1 : i64, dim = -1 : i64, of = 0 : i64}}
+
+// expected-error @+1 {{expected an argument with role "step" to prune "w", found none}}
+func.func @pruning_without_number(%lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected every rank to update all of "w", which is pruned: its elements compete with each other}}
+grad.state parameter @w : tensor<4xf32> shard [0, 1, 2] = dense<0.5> : tensor<8xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 1 : i64, dim = -1 : i64, of = 0 : i64}}
+
+func.func @pruning_of_shards(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 1 : i64, dim = -1 : i64, of = 0 : i64}}
+// expected-error @+1 {{expected "w.mask" to be free for optimizer slot `mask` of type 'tensor<4xi1>'}}
+grad.state parameter @w.mask : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+
+func.func @pruning_without_room(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
