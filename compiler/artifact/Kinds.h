@@ -4,9 +4,12 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
+#include "passes/training/Pruning.h"
 #include "runtime/include/gradc/artifact.h"
 
 namespace gradc {
+
+static_assert(std::string_view(pruneRule) == GRADC_PRUNE_RULE);
 
 inline gradc_state_kind stateKind(mlir::grad::StateKind kind) {
   using Kind = mlir::grad::StateKind;

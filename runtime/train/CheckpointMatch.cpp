@@ -44,12 +44,14 @@ static constexpr std::string_view otherSteps =
 
 /// How the checkpoint's job differs from one that has this slot; "" if that does not explain why
 /// the checkpoint lacks it.
-std::string Checkpoint::whyLacking(std::string_view slot) const {
+std::string Checkpoint::whyLacking(std::string_view slot, std::string_view rule) const {
   if (slot.starts_with(GRADC_STEPS_PREFIX))
     return text(otherSteps, "it lacks state '", slot, '\'');
   const State *owner = find(slot.substr(0, slot.rfind('.'))); // "w" of "w.velocity"
   if (owner && owner->kind == GRADC_STATE_CONSTANT)
     return text("it did not train '", owner->name, "', which this artifact trains");
+  if (owner && rule == GRADC_PRUNE_RULE)
+    return text("it did not prune '", owner->name, "', which this artifact prunes");
   return "";
 }
 
@@ -59,6 +61,11 @@ static std::string whyAbsent(const Artifact &artifact, const Checkpoint::State &
   if (state.kind == GRADC_STATE_AVERAGE)
     return text("it averages weights (ema), this artifact does not: this artifact has no state '",
                 state.name, '\'');
+  if (state.rule == GRADC_PRUNE_RULE)
+    return text(
+        "it prunes parameters (prune), this artifact does not prune this one: this artifact "
+        "has no state '",
+        state.name, '\'');
   if (state.name.starts_with(GRADC_STEPS_PREFIX))
     return text(otherSteps, "this artifact has no state '", state.name, '\'');
   auto isConstant = [&](const gradc_artifact_state &own) {
@@ -95,11 +102,12 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
     std::string_view name = artifact.string(state.tensor.name);
     auto shape = artifact.elements<int64_t>(state.tensor.shape);
     std::string expected = typeText(state.tensor.dtype, shape);
+    std::string_view rule = artifact.string(state.rule);
     const State *saved = find(name);
     if (!saved)
       saved = find(modelName(name, state.kind)); // an average starts at its weight
     if (!saved)
-      return differs(state.kind, state.kind == GRADC_STATE_SLOT ? whyLacking(name) : "",
+      return differs(state.kind, state.kind == GRADC_STATE_SLOT ? whyLacking(name, rule) : "",
                      text("it lacks state '", name, "' of ", expected));
     bool isWidened = state.kind == GRADC_STATE_AVERAGE && state.tensor.dtype == GRADC_F32 &&
                      isShortFloat(saved->dtype);
@@ -110,7 +118,6 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
                      text("its state '", name, "' is ", typeText(saved->dtype, saved->shape),
                           ", this artifact's is ", expected));
     // Slots of several kinds have the same names and types.
-    std::string_view rule = artifact.string(state.rule);
     if (saved->rule != rule && !saved->rule.empty() && !rule.empty())
       return differs(state.kind, "",
                      text("its state '", name, "' is of '", saved->rule,

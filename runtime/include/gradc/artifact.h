@@ -53,6 +53,9 @@ typedef struct gradc_artifact_tensor {
 /* The suffix of a state that averages a parameter: "fc1.weight.ema". */
 #define GRADC_AVERAGE_SUFFIX ".ema"
 
+/* The rule of a slot that is the mask of a pruned parameter, "fc1.weight.mask". */
+#define GRADC_PRUNE_RULE "prune"
+
 /* The room that a model has for the name of its file of external weights: a protobuf field with a two-byte length. */
 #define GRADC_LOCATION_BYTES 259
 
