@@ -8,6 +8,7 @@
 #include "compiler/import/Objective.h"
 #include "compiler/import/ParameterChecks.h"
 #include "compiler/import/Predictions.h"
+#include "compiler/import/Pruning.h"
 #include "compiler/import/StepOptions.h"
 #include "compiler/import/TrainEntries.h"
 #include "compiler/import/data/MapModels.h"
@@ -405,9 +406,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
     for (std::string *name : {&fitted.means, &fitted.scales})
       *name = import.states.symbol(*name).str();
   FailureOr<Imported> imported = import.finish();
-  if (failed(imported))
-    return failure();
-  if (failed(maps.finish()) || failed(teachers.finish()))
+  if (failed(imported) || failed(maps.finish()) || failed(teachers.finish()))
     return failure();
   imported->mapEntries = maps.entryNames();
   if (failed(decideTraining(*imported, import.states, spec, groups, entries)))
@@ -417,7 +416,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(addRegularizers(*imported, import.states, spec)))
     return failure();
   LogicalResult grouped = groups.apply(*imported, import.states);
-  if (failed(checked) || failed(grouped))
+  if (failed(checked) || failed(grouped) ||
+      failed(addPruning(*imported, import.states, spec, model)))
     return failure();
   for (const DataSet &set : *sets)
     imported->data.push_back({set.file, set.rows, set.whyUnknown});

@@ -30,7 +30,7 @@ static Expr isAt(Node &n, StringRef name) {
 }
 
 /// Whether values are quantized in this step, a bool.
-static LogicalResult importIsQuantizing(Node &n) { return n.set(isAt(n, "from_step")); }
+static LogicalResult importIsQuantizing(Node &n) { return n.set(isAt(n, "begin_step")); }
 
 /// A scale per index of `axis` for codes from -127 to 127. With operands 1 and 2, a bias and the
 /// scale of the layer's input, also one by which the bias fits 32-bit codes.
@@ -77,7 +77,7 @@ static Ends rangeIn(Node &n, Expr state) {
   return {end(0), end(1)};
 }
 
-/// Moves the range in operand 1 towards that of operand 0, until the step `until_step`. The first
+/// Moves the range in operand 1 towards that of operand 0, before the step `fixed_step`. The first
 /// range is that of the first batch.
 static Value observe(Node &n) {
   EntryImport &entry = n.getEntry();
@@ -89,7 +89,7 @@ static Value observe(Node &n) {
   Expr isFirst = before.isEmpty();
   auto mix = [&](Expr old, Expr latest) {
     Expr mixed = isFirst.select(latest, old * momentum + latest * (1 - momentum));
-    return n.has("until_step") ? isAt(n, "until_step").select(old, mixed) : mixed;
+    return n.has("fixed_step") ? isAt(n, "fixed_step").select(old, mixed) : mixed;
   };
   SmallVector<Value> ends = {mix(before.low, batch.low).reshape({1}),
                              mix(before.high, batch.high).reshape({1})};
@@ -104,20 +104,20 @@ static LogicalResult importObserveRange(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
     return failure();
   n.ignore("momentum");
-  n.ignore("until_step");
+  n.ignore("fixed_step");
   n.getEntry().getStates().makeStatistic(n.operand(1), n.loc());
   return n.set(n.training() ? observe(n) : n.operand(1));
 }
 
 /// The scale and the zero point (u8) of values in a range, and whether they are quantized (bool):
-/// not before `from_step`, nor while no value but 0 has been seen.
+/// not before `begin_step`, nor while no value but 0 has been seen.
 static LogicalResult importRangeScale(Node &n) {
   constexpr double codes = 255;
   Ends range = rangeIn(n, n.expr(0u));
   Expr isEmpty = range.isEmpty(), scale = (range.high - range.low) / codes;
   scale = isEmpty.select(scale.splat(1), scale);
   Expr zero = (-range.low / scale).apply<RoundOp>();
-  Expr isQuantized = isEmpty.select(isEmpty.splat(0), isAt(n, "from_step"));
+  Expr isQuantized = isEmpty.select(isEmpty.splat(0), isAt(n, "begin_step"));
   (void)n.set(1, zero.cast(n.builder().getIntegerType(8, /*isSigned=*/false)));
   if (n.wants(2))
     (void)n.set(2, isQuantized);

@@ -53,6 +53,9 @@ void checkLossGradients(Checker &c, const spec::Training &training);
 /// Checks when to evaluate, and the actions that depend on evaluations.
 void checkEvaluations(Checker &c, const spec::Training &training);
 
+/// Checks the blocks `prune`, as far as that needs no model.
+void checkPruning(Checker &c, const spec::Training &training);
+
 /// Checks parts that come from other models: weights, classifiers, teachers, adapters.
 void checkTransfer(Checker &c, const spec::Training &training);
 

@@ -278,6 +278,7 @@ LogicalResult SpecFile::check() const {
     checkPair(c, {{"feed", int(i)}}, "feed", "input", feed.input(), "field", feed.field());
   checkSteps(c, training);
   checkRegularizers(c, training);
+  checkPruning(c, training);
   checkMetrics(c, training);
   checkSchedule(c, training);
   checkEvaluations(c, training);

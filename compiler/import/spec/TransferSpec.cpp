@@ -93,11 +93,11 @@ static void checkQuantization(Checker &c, const spec::Training &training) {
   const spec::Quantize &block = training.quantize();
   c.expect(block.momentum() >= 0 && block.momentum() < 1, {"quantize", "momentum"}, "momentum",
            "from 0 to below 1", block.momentum());
-  c.expect(block.from_step() > 0, {"quantize", "from_step"}, "from_step", "above 0",
-           block.from_step());
-  c.expect(!block.has_ranges_until_step() || block.ranges_until_step() > 1,
-           {"quantize", "ranges_until_step"}, "ranges_until_step", "above 1",
-           block.ranges_until_step());
+  c.expect(block.begin_step() > 0, {"quantize", "begin_step"}, "begin_step", "above 0",
+           block.begin_step());
+  c.expect(!block.has_ranges_end_step() || block.ranges_end_step() > 0,
+           {"quantize", "ranges_end_step"}, "ranges_end_step", "above 0",
+           block.ranges_end_step());
   if (!block.activations() && block.inputs_of_size())
     c.error({"quantize", "inputs_of"})
         << "inputs_of quantizes activations, and activations is false";

@@ -202,9 +202,9 @@ std::string TrainedGraph::round(const std::string &activation) {
               active = now + "_active", always = names.rounded + "_always";
   onnx::NodeProto &observe = addOwn("ObserveRange", {activation, names.range}, {now});
   set(observe, "momentum", how.momentum());
-  if (how.has_ranges_until_step())
-    set(observe, "until_step", how.ranges_until_step());
-  set(addOwn("RangeScale", {now}, {scale, zero, active}), "from_step", how.from_step());
+  if (how.has_ranges_end_step())
+    set(observe, "fixed_step", how.ranges_end_step() + 1);
+  set(addOwn("RangeScale", {now}, {scale, zero, active}), "begin_step", how.begin_step());
   addOwn("RangeScale", {names.range}, {names.scale, names.zero}); // for the exported graph
   add("QuantizeLinear", {activation, scale, zero}, {names.codes});
   add("DequantizeLinear", {names.codes, scale, zero}, {always});
@@ -260,7 +260,7 @@ std::string TrainedGraph::round(const QuantizedWeight &weight) {
   std::string always = names.rounded + "_always",
               codes = weight.norm ? weight.name + "_folded_quantized" : names.codes;
   addRounding(value, names, weight.axis, codes, always);
-  set(addOwn("IsQuantizing", {}, {names.rounded + "_active"}), "from_step", how.from_step());
+  set(addOwn("IsQuantizing", {}, {names.rounded + "_active"}), "begin_step", how.begin_step());
   add("Where", {names.rounded + "_active", always, value}, {names.rounded});
   if (weight.norm)
     set(add("QuantizeLinear", {weight.name + "_exported", names.scale, names.zero}, {names.codes}),

@@ -141,3 +141,19 @@ LayerParameter gradc::layerParameter(const GraphUses &uses, StringRef initialize
   }
   return parameter;
 }
+
+std::optional<WeightDims> gradc::weightDims(const GraphUses &uses, StringRef initializer) {
+  SmallVector<LinearUse> linear = linearUses(uses, initializer);
+  if (!linear.empty()) {
+    bool inputsFirst = linear.front().inputsFirst;
+    bool isOneForm =
+        llvm::all_of(linear, [&](const LinearUse &use) { return use.inputsFirst == inputsFirst; });
+    if (!isOneForm)
+      return std::nullopt;
+    return inputsFirst ? WeightDims{0, 1} : WeightDims{1, 0};
+  }
+  LayerParameter layer = layerParameter(uses, initializer);
+  if (layer.role != ParameterRole::weight || !isConvolution(*layer.node))
+    return std::nullopt;
+  return layer.node->op_type() == "ConvTranspose" ? WeightDims{0, 1} : WeightDims{1, 0};
+}

@@ -37,6 +37,15 @@ struct LinearUse {
 /// All uses of an initializer if each of them is linear; otherwise empty.
 llvm::SmallVector<LinearUse> linearUses(const GraphUses &uses, llvm::StringRef initializer);
 
+/// The dims of a weight along which its layer sums its inputs, and along which its output channels
+/// are.
+struct WeightDims {
+  int64_t input, output;
+};
+/// The dims of a weight of MatMul, Gemm or a convolution; none of another initializer, or of one
+/// that layers use in several ways.
+std::optional<WeightDims> weightDims(const GraphUses &uses, llvm::StringRef initializer);
+
 } // namespace gradc
 
 #endif

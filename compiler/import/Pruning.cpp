@@ -1,0 +1,109 @@
+#include "dialects/Pch.h"
+
+#include "compiler/import/Pruning.h"
+#include "compiler/import/support/Names.h"
+#include "compiler/import/transfer/Layers.h"
+#include "passes/training/Pruning.h"
+#include "passes/training/TrainedStates.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+/// Resolves the blocks of the spec one by one.
+class Pruner {
+public:
+  Pruner(const Imported &imported, const States &states, const SpecFile &spec,
+         const OnnxModel &model)
+      : imported(imported), states(states), spec(spec), uses(model.graph()) {}
+
+  LogicalResult run();
+
+private:
+  FailureOr<std::vector<std::string>> parametersOf(const std::string &pattern, Location where);
+  LogicalResult prune(StringRef parameter, const spec::Prune &block, Location where);
+
+  const Imported &imported;
+  const States &states;
+  const SpecFile &spec;
+  GraphUses uses;
+  llvm::StringSet<> taken; ///< symbols: tied initializers are one parameter
+};
+} // namespace
+
+/// The trained parameters that match. Of the others, those that match alone are named with the
+/// reason why they do not train.
+FailureOr<std::vector<std::string>> Pruner::parametersOf(const std::string &pattern,
+                                                         Location where) {
+  PatternScope scope{"prune", "parameter that trains", {}};
+  const Verdict *constant = nullptr;
+  for (const Verdict &verdict : imported.verdicts)
+    if (verdict.trains)
+      scope.names.push_back(verdict.initializer);
+    else if (!constant && matches(pattern, verdict.initializer))
+      constant = &verdict;
+  if (constant &&
+      llvm::none_of(scope.names, [&](StringRef name) { return matches(pattern, name); }))
+    return emitError(where) << "prune: \"" << constant->initializer
+                            << "\" does not train: " << constant->reason;
+  return matching(pattern, scope, where);
+}
+
+LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Location where) {
+  StateOp state = states.state(parameter);
+  RankedTensorType type = state.getLogicalType();
+  auto refuse = [&] {
+    return emitError(where) << "prune: parameter \"" << parameter << "\" of "
+                            << formatDims(type.getShape()) << ' ';
+  };
+  if (state->hasAttr(lazyName))
+    return refuse() << "is in a lazy group, which updates only the rows that a step reads: masks "
+                       "are of all rows";
+  PruneRule rule;
+  rule.initialSparsity = block.initial_sparsity();
+  rule.sparsity = block.sparsity();
+  rule.beginStep = block.begin_step();
+  rule.endStep = block.has_end_step() ? block.end_step() : block.begin_step();
+  rule.every = block.every();
+  bool isGrouped = block.has_of();
+  if (isGrouped || block.structure() == spec::Prune::CHANNELS) {
+    std::optional<WeightDims> dims = weightDims(uses, parameter);
+    if (!dims)
+      return refuse() << "is no weight of MatMul, Gemm, Conv or ConvTranspose, whose "
+                      << (isGrouped ? "inputs keep and of divide into groups"
+                                    : "output channels structure: CHANNELS masks");
+    rule.dim = isGrouped ? dims->input : dims->output;
+  }
+  if (isGrouped) {
+    int64_t inputs = type.getDimSize(rule.dim);
+    if (inputs % block.of())
+      return refuse() << "has " << inputs << " inputs, dim " << rule.dim
+                      << ", which of: " << block.of() << " does not divide";
+    rule.of = block.of();
+    rule.sparsity = 1 - double(block.keep()) / double(block.of());
+  }
+  Builder b(state.getContext());
+  state->setAttr(pruneName, rule.toAttribute(b));
+  return success();
+}
+
+LogicalResult Pruner::run() {
+  bool ok = true;
+  for (auto [i, block] : llvm::enumerate(spec.get().prune()))
+    for (auto [p, pattern] : llvm::enumerate(block.pattern())) {
+      Location where = spec.at({{"prune", int(i)}, {"pattern", int(p)}});
+      FailureOr<std::vector<std::string>> names = parametersOf(pattern, where);
+      ok &= succeeded(names);
+      if (succeeded(names))
+        for (const std::string &name : *names)
+          if (taken.insert(states.symbol(name)).second)
+            ok &= succeeded(prune(name, block, where));
+    }
+  return success(ok);
+}
+
+LogicalResult gradc::addPruning(const Imported &imported, const States &states,
+                                const SpecFile &spec, const OnnxModel &model) {
+  return Pruner(imported, states, spec, model).run();
+}

@@ -1,0 +1,19 @@
+// Which parameters are pruned, and along which of their dims.
+#ifndef COMPILER_IMPORT_PRUNING_H
+#define COMPILER_IMPORT_PRUNING_H
+
+#include "compiler/import/Import.h"
+#include "compiler/import/onnx/States.h"
+#include "compiler/import/spec/TrainingSpec.h"
+
+namespace gradc {
+
+/// Writes the rules of `prune` to the states of their parameters. Called after it is decided which
+/// parameters train, and how groups train them. Fails if a pattern matches no parameter that
+/// trains, or if a parameter cannot be pruned as its block says.
+mlir::LogicalResult addPruning(const Imported &imported, const States &states, const SpecFile &spec,
+                               const OnnxModel &model);
+
+} // namespace gradc
+
+#endif

@@ -1,0 +1,126 @@
+"""Pruned parameters: after each step, exactly the elements are 0 that a reference masks, from the weights that the step began with; averages,
+micro-batches, 16 bits and ranks keep the counts; and a resumed run has the bits of an uninterrupted one.
+
+    pruning.py ROOT
+"""
+import math
+import os
+import struct
+import subprocess
+import sys
+
+ROOT = os.path.abspath(sys.argv[1])
+sys.path[:0] = [os.path.join(ROOT, "test/bars")]
+from bar import compile_spec, events, gradc, read_safetensors, run, scratch, write_mlp_job
+
+WIDTHS, STEPS, STOP = (8, 16, 8, 3), 14, 8
+SHAPES = {f"fc{i}.weight": shape for i, shape in enumerate(zip(WIDTHS, WIDTHS[1:]), 1)}  # [inputs, outputs]
+FIRST, LAST, BEGIN, END, EVERY = 0.25, 0.75, 3, 12, 4  # of fc1: renewed at steps 3, 7, 11 and 12
+GROUPS_AT, CHANNELS_AT = 5, 6
+PRUNE = (f'prune {{ pattern: "fc1.weight"  initial_sparsity: {FIRST}  sparsity: {LAST}  begin_step: {BEGIN}  end_step: {END}  every: {EVERY} }}\n'
+         f'prune {{ pattern: "fc2.weight"  keep: 2  of: 4  begin_step: {GROUPS_AT} }}\n'
+         f'prune {{ pattern: "fc?.weight"  sparsity: 0.34  structure: CHANNELS  begin_step: {CHANNELS_AT} }}\n')  # of fc3, which no other has
+
+folder = scratch()
+with open(write_mlp_job(folder, WIDTHS, batch=4, batches=5)) as file:
+    text = file.read()
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def compiled(name, more):
+    with open(path(f"{name}.textproto"), "w") as file:
+        file.write(f'{text}steps: {STEPS}\ncheckpoint {{ directory: "run"  every_steps: 1  keep: {STEPS} }}\n{more}')
+    return compile_spec(path(f"{name}.textproto"), folder)
+
+
+def train(trainer, name, *options):
+    """The losses of the run's steps."""
+    run(trainer, "--log", path(f"{name}.jsonl"), "--checkpoint", path(name), *options, cwd=folder)
+    return [step["loss"] for step in events(path(f"{name}.jsonl"), "step")]
+
+
+def weights(*arguments):
+    """The values of a safetensors export, by name."""
+    gradc("export", *arguments, "-o", path("w.safetensors"))
+    return {name: struct.unpack(f"<{len(values) // 4}f", values) for name, (_, values) in read_safetensors(path("w.safetensors")).items()}
+
+
+def zeros(values):
+    return {name: {i for i, value in enumerate(values[name]) if value == 0} for name in SHAPES}
+
+
+def smallest(scores, masked, count):
+    """So many of the candidates: those that are masked, then those of smallest scores, the first of equal ones."""
+    return sorted(scores, key=lambda i: (i not in masked, scores[i], i))[:count]
+
+
+def masks(step, values, masked):
+    """The masked elements of each weight after a step that began with these values and masks."""
+    renewed = dict(masked)
+    if step in (*range(BEGIN, END + 1, EVERY), END):
+        left = (END - step) / (END - BEGIN)
+        share = left * left * left * (FIRST - LAST) + LAST
+        scores = {i: abs(value) for i, value in enumerate(values["fc1.weight"])}
+        renewed["fc1.weight"] = set(smallest(scores, masked["fc1.weight"], math.floor(share * len(scores) + 0.5)))
+    if step == GROUPS_AT:
+        inputs, outputs = SHAPES["fc2.weight"]
+        for column in range(outputs):
+            for row in range(0, inputs, 4):
+                scores = {r * outputs + column: abs(values["fc2.weight"][r * outputs + column]) for r in range(row, row + 4)}
+                renewed["fc2.weight"] = renewed["fc2.weight"] | set(smallest(scores, set(), 2))
+    if step == CHANNELS_AT:
+        inputs, outputs = SHAPES["fc3.weight"]
+        norms = {c: sum(values["fc3.weight"][r * outputs + c] ** 2 for r in range(inputs)) for c in range(outputs)}
+        channels = smallest(norms, set(), math.floor(0.34 * outputs + 0.5))
+        renewed["fc3.weight"] = {r * outputs + c for r in range(inputs) for c in channels}
+    return renewed
+
+
+pruned = compiled("pruned", PRUNE)
+losses = train(pruned, "whole", "--export", path("whole.onnx"))
+
+# 1. Every step has the masks of the reference.
+masked = {name: set() for name in SHAPES}
+before = weights(path("whole/step-1.ckpt"))
+assert zeros(before) == masked
+for step in range(2, STEPS + 1):
+    masked = masks(step, before, masked)
+    before = weights(path(f"whole/step-{step}.ckpt"))
+    found = zeros(before)
+    for name, wanted in masked.items():
+        assert found[name] == wanted, (step, name, sorted(found[name]), sorted(wanted))
+counts = {name: len(elements) for name, elements in masked.items()}
+assert counts == {"fc1.weight": 96, "fc2.weight": 64, "fc3.weight": 8}, counts
+
+# 2. A run that resumes between two renewals has the same bits, from the losses to the export.
+begun = train(pruned, "halves", "--steps", STOP)
+resumed = train(pruned, "halves", "--resume", "--steps", STEPS, "--export", path("resumed.onnx"))
+assert begun == losses[:STOP] and resumed == losses, (begun, resumed, losses)  # the log goes on
+with open(path("whole.onnx"), "rb") as a, open(path("resumed.onnx"), "rb") as b:
+    assert a.read() == b.read()
+
+# 3. Averages, which exports hold, have the zeros of the weights.
+averaged = compiled("averaged", PRUNE + "ema { decay: 0.9 }\n")
+assert train(averaged, "averaged-run") == losses
+mean = weights(path("averaged-run"))
+assert zeros(mean) == masked and mean != before
+
+# 4. Steps in parts, in 16 bits, clipped, or of two ranks keep the counts.
+for name, more, options in [("parts", "micro_batches: 2\n", ()), ("short", "precision: BF16\n", ()), ("clipped", "clip { global_norm: 0.5 }\n", ()),
+                            ("shared", "distribution {}\n", ("--ranks", "2"))]:
+    train(compiled(name, PRUNE + more), f"{name}-run", *options)
+    found = {weight: len(elements) for weight, elements in zeros(weights(path(f"{name}-run"))).items()}
+    assert found == counts, (name, found)
+
+# 5. Checkpoints with and without masks are told apart.
+plain = compiled("plain", "")
+train(plain, "plain-run")
+for trainer, resumes, wanted in [(plain, "whole", "of another job: it prunes parameters (prune), this artifact does not prune this one"),
+                                 (pruned, "plain-run", "of another job: it did not prune 'fc1.weight', which this artifact prunes")]:
+    refused = subprocess.run([trainer, "--resume", path(resumes), "--checkpoint", path("refused")], cwd=folder, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert refused.returncode == 1 and wanted in refused.stderr, refused.stderr
+print(f"pruned {counts}")
