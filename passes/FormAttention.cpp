@@ -138,6 +138,10 @@ public:
       readMask(b, masks);
   }
 
+  /// Whether a query may see no key, and its hidden keys would share the weights: the attention op
+  /// gives them none. Known after `build`.
+  bool mayShareHiddenKeys() const { return needsVisibleKeys && causal.value_or(-1) < 0; }
+
   /// [B, H, T, S].
   Value withHeads(Expr x) const {
     if (rank == 4)
@@ -192,10 +196,15 @@ private:
     if (!isOwned(scores))
       return false;
     if (auto select = scores.getDefiningOp<SelectOp>()) {
-      if (numberOf(select.getOnFalse()) != -infinity)
+      std::optional<double> low = numberOf(select.getOnFalse());
+      hidesOnTrue = !low;
+      if (hidesOnTrue)
+        low = numberOf(select.getOnTrue());
+      if (!low || !(*low <= hidingTerm))
         return false;
+      needsVisibleKeys = *low != -infinity;
       mask = select.getCondition();
-      scores = select.getOnTrue();
+      scores = hidesOnTrue ? select.getOnFalse() : select.getOnTrue();
     } else if (auto sum = scores.getDefiningOp<AddOp>()) {
       bool isSecond = isProduct(sum->getOperand(1));
       mask = sum->getOperand(isSecond ? 0 : 1);
@@ -236,12 +245,16 @@ private:
       values = values.with(broadcast.getOperand());
     }
     if (shape[rank - 2] > 1)
-      causal = masks.offsetOf(values);
+      causal = masks.offsetOf(values, hidesOnTrue);
+    if (hidesOnTrue)
+      values = values.apply<NotOp>();
     mask = causal ? Value() : withHeads(values.reshape(shape));
   }
 
   int64_t rank = 0;
-  Value guarded; ///< scores that are also tested for queries that attend to no key
+  bool hidesOnTrue = false;      ///< a mask of bools is true for keys that are hidden
+  bool needsVisibleKeys = false; ///< scores of hidden keys are a number, not -inf
+  Value guarded;                 ///< scores that are also tested for queries that attend to no key
 };
 
 /// Whether `value` is computed from a parameter: it then has a gradient, which needs all scores.
@@ -319,6 +332,8 @@ private:
     DropoutOp drops = match.dropout;
     SmallVector<Value> factors;
     match.build(b, masks, factors);
+    if (match.mayShareHiddenKeys())
+      return;
     auto attention = AttentionOp::create(
         b, b.getFusedLoc({match.first.getLoc(), softmax.getLoc(), match.last.getLoc()}), factors[0],
         factors[1], factors[2], match.mask, drops ? drops.getSeed() : Value(),

@@ -139,7 +139,7 @@ def FormAttention : Pass<"gradc-form-attention", "::mlir::ModuleOp"> {
   let summary = "Fuse two products around a softmax into one attention op, if one kernel can compute it";
   let description = [{
     Between the products there may be a scale factor, then a mask, which is either added or selects the keys that a query
-    attends to. A known mask that is triangular becomes `causal`. Key heads that are repeated for several
+    attends to. A known mask that is triangular, of bools or of numbers that hide a key for sure, becomes `causal`. Key heads that are repeated for several
     query heads are read in place. Not fused: attentions too small for their own kernel (`KernelLimits`), scores with
     other readers, trained masks, and entries with mixed precision. On GPUs nothing is
     fused.

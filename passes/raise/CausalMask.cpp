@@ -52,15 +52,18 @@ std::optional<HostTensor> gradc::evaluateKnown(Value value) {
   return known.find(value) ? std::optional(known.values[value]) : std::nullopt;
 }
 
-std::optional<int64_t> gradc::causalOffset(const HostTensor &mask) {
-  constexpr double lowest = -1e30;
+std::optional<int64_t> gradc::causalOffset(const HostTensor &mask, bool hidesOnTrue) {
   ArrayRef<int64_t> shape = mask.getShape();
   int64_t keys = shape.back(), queries = shape[shape.size() - 2];
   bool isBool = mask.getElementType().isInteger(1);
+  bool isFinite = false; // a number other than -inf hides a key
   // 1: visible, 0: hidden, -1: neither.
   auto sees = [&](int64_t i) {
     double x = mask.getFloat(i);
-    return isBool ? int(x != 0) : x == 0 ? 1 : x < lowest ? 0 : -1;
+    if (isBool)
+      return int((x != 0) != hidesOnTrue);
+    isFinite |= x != 0 && std::isfinite(x);
+    return x == 0 ? 1 : x <= hidingTerm ? 0 : -1;
   };
   int64_t seen = 0;
   while (seen < keys && sees(seen) == 1)
@@ -70,13 +73,16 @@ std::optional<int64_t> gradc::causalOffset(const HostTensor &mask) {
     if (sees(i) != int(s < t + seen))
       return std::nullopt;
   }
+  // Numbers that hide all keys of a query hide none: its softmax is that of its scores, rounded.
+  if (isFinite && seen == 0)
+    return std::nullopt;
   return seen - 1;
 }
 
-std::optional<int64_t> CausalMasks::offsetOf(Value mask) {
-  auto [at, isNew] = found.try_emplace(mask);
+std::optional<int64_t> CausalMasks::offsetOf(Value mask, bool hidesOnTrue) {
+  auto [at, isNew] = found.try_emplace({mask, hidesOnTrue});
   if (isNew)
     if (std::optional<HostTensor> known = evaluateKnown(mask))
-      at->second = causalOffset(*known);
+      at->second = causalOffset(*known, hidesOnTrue);
   return at->second;
 }

@@ -170,8 +170,85 @@ func.func @dropout(%x: tensor<2x2x16x8xf32>, %seed: tensor<i32>, %step: tensor<i
 
 // -----
 
+// Keys may be hidden by a number that leaves them a probability of 0, also as the first side of a select.
+// CHECK-LABEL: @hidden_by_numbers
+// CHECK-NOT: mask
+// CHECK: grad.attention %arg0, %arg0, %arg0 {causal = 0 : i64, scale = 1.000000e+00 : f64}
+// CHECK: grad.attention %{{.*}}, %arg0, %arg0 {causal = 1 : i64, scale = 1.000000e+00 : f64}
+func.func @hidden_by_numbers(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
+  %i = grad.iota dim 0 : tensor<16x16xi64>
+  %j = grad.iota dim 1 : tensor<16x16xi64>
+  %later = grad.compare gt %j, %i : tensor<16x16xi64>
+  %zero = grad.constant dense<0.0> : tensor<16x16xf32>
+  %low = grad.constant dense<-1.0e9> : tensor<16x16xf32>
+  %n = grad.select %later, %low, %zero : tensor<16x16xf32>
+  %m = grad.broadcast %n dims [2, 3] : tensor<16x16xf32> -> tensor<2x2x16x16xf32>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t = grad.add %s, %m : tensor<2x2x16x16xf32>
+  %p = grad.softmax %t dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  %one = grad.constant dense<1> : tensor<16x16xi64>
+  %i1 = grad.add %i, %one : tensor<16x16xi64>
+  %later1 = grad.compare gt %j, %i1 : tensor<16x16xi64>
+  %b = grad.broadcast %later1 dims [2, 3] : tensor<16x16xi1> -> tensor<2x2x16x16xi1>
+  %lowest = grad.constant dense<-3.40282347E+38> : tensor<2x2x16x16xf32>
+  %s2 = grad.matmul %y, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t2 = grad.select %b, %lowest, %s2 : tensor<2x2x16x16xf32>
+  %p2 = grad.softmax %t2 dim 3 : tensor<2x2x16x16xf32>
+  %y2 = grad.matmul %p2, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y2 : tensor<2x2x16x8xf32>
+}
+
+// -----
+
+// A mask of bools that is true for hidden keys is turned around.
+// CHECK-LABEL: @hidden_on_true
+// CHECK: %[[V:.*]] = grad.not %arg1 : tensor<2x16xi1>
+// CHECK: %[[M:.*]] = grad.reshape %[[V]] : tensor<2x16xi1> -> tensor<2x1x1x16xi1>
+// CHECK: grad.attention %arg0, %arg0, %arg0 mask %[[M]] : tensor<2x1x1x16xi1> {scale = 1.000000e+00 : f64}
+func.func @hidden_on_true(%x: tensor<2x2x16x8xf32>, %hidden: tensor<2x16xi1>) -> tensor<2x2x16x8xf32> {
+  %none = grad.constant dense<0xFF800000> : tensor<2x2x16x16xf32>
+  %b = grad.broadcast %hidden dims [0, 3] : tensor<2x16xi1> -> tensor<2x2x16x16xi1>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t = grad.select %b, %none, %s : tensor<2x2x16x16xf32>
+  %p = grad.softmax %t dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y : tensor<2x2x16x8xf32>
+}
+
+// -----
+
+// -1e4 may leave a key a probability, and numbers that hide all keys of the first query hide none of them: both stay masks.
+// CHECK-LABEL: @no_causal_numbers
+// CHECK: grad.attention %arg0, %arg0, %arg0 mask %{{.*}} : tensor<1x1x16x16xf32>
+// CHECK: grad.attention %{{.*}}, %arg0, %arg0 mask %{{.*}} : tensor<1x1x16x16xf32>
+func.func @no_causal_numbers(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
+  %i = grad.iota dim 0 : tensor<16x16xi64>
+  %j = grad.iota dim 1 : tensor<16x16xi64>
+  %later = grad.compare gt %j, %i : tensor<16x16xi64>
+  %zero = grad.constant dense<0.0> : tensor<16x16xf32>
+  %small = grad.constant dense<-1.0e4> : tensor<16x16xf32>
+  %n = grad.select %later, %small, %zero : tensor<16x16xf32>
+  %m = grad.broadcast %n dims [2, 3] : tensor<16x16xf32> -> tensor<2x2x16x16xf32>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t = grad.add %s, %m : tensor<2x2x16x16xf32>
+  %p = grad.softmax %t dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  %low = grad.constant dense<-1.0e9> : tensor<16x16xf32>
+  %from = grad.compare ge %j, %i : tensor<16x16xi64>
+  %n2 = grad.select %from, %low, %zero : tensor<16x16xf32>
+  %m2 = grad.broadcast %n2 dims [2, 3] : tensor<16x16xf32> -> tensor<2x2x16x16xf32>
+  %s2 = grad.matmul %y, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t2 = grad.add %s2, %m2 : tensor<2x2x16x16xf32>
+  %p2 = grad.softmax %t2 dim 3 : tensor<2x2x16x16xf32>
+  %y2 = grad.matmul %p2, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y2 : tensor<2x2x16x8xf32>
+}
+
+// -----
+
 // No attention: too few queries, probabilities or scores with other readers, a trained mask, a factor after the mask, 16-bit
-// products, NaN weights that become 1, and rows of the batch as queries.
+// products, NaN weights that become 1, a select of numbers that may hide all keys of a query, and rows of the batch as queries.
 // CHECK-LABEL: @small
 // CHECK-NOT: grad.attention
 grad.state parameter @bias : tensor<16x16xf32> = dense<0.0> : tensor<16x16xf32>
@@ -234,4 +311,13 @@ func.func @rows_as_queries(%q: tensor<16x8xf32> {grad.batched}, %k: tensor<32x8x
   %y = grad.matmul %p, %b : tensor<1x1x16x32xf32>, tensor<1x1x32x8xf32>
   %r = grad.reshape %y : tensor<1x1x16x8xf32> -> tensor<16x8xf32>
   return %r : tensor<16x8xf32>
+}
+func.func @numbers_for_all_keys(%x: tensor<2x2x16x8xf32>, %visible: tensor<2x16xi1>) -> tensor<2x2x16x8xf32> {
+  %low = grad.constant dense<-1.0e9> : tensor<2x2x16x16xf32>
+  %b = grad.broadcast %visible dims [0, 3] : tensor<2x16xi1> -> tensor<2x2x16x16xi1>
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %t = grad.select %b, %s, %low : tensor<2x2x16x16xf32>
+  %p = grad.softmax %t dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y : tensor<2x2x16x8xf32>
 }
