@@ -1,7 +1,8 @@
-// Einsum with any letters: diagonals, sums, and products of two tensors at a time, from left to
-// right.
+// Einsum with any letters: diagonals, sums, and products of two tensors at a time, in the order
+// that takes the fewest multiplications.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/EinsumOrder.h"
 #include "compiler/import/onnx/Node.h"
 
 using namespace mlir;
@@ -231,6 +232,54 @@ static Labels implicitResult(const Equation &equation, int64_t dots) {
   return labels;
 }
 
+static SmallVector<std::pair<unsigned, unsigned>> orderOf(ArrayRef<Named> operands,
+                                                          const Labels &result) {
+  std::map<Label, unsigned> dims;
+  EinsumFactors of;
+  for (const Named &x : operands)
+    for (Label label : x.labels)
+      if (dims.try_emplace(label, dims.size()).second)
+        of.sizes.push_back(x.size(label));
+  auto dimsOf = [&](const Labels &labels) {
+    llvm::SmallBitVector set(dims.size());
+    for (Label label : labels)
+      set.set(dims[label]);
+    return set;
+  };
+  for (const Named &x : operands)
+    of.factors.push_back(dimsOf(x.labels));
+  of.result = dimsOf(result);
+  return einsumOrder(of);
+}
+
+/// The product of all operands, summed over labels that are not in `result`.
+static FailureOr<Named> multiplyAll(Node &n, SmallVector<Named> operands, const Labels &result) {
+  SmallVector<bool> isUsed(operands.size());
+  // The labels of the result and of tensors that are still to be multiplied.
+  auto wanted = [&] {
+    Labels labels(result);
+    for (auto [x, used] : llvm::zip_equal(operands, isUsed))
+      if (!used)
+        llvm::append_range(labels, x.labels);
+    return labels;
+  };
+  auto pairs = orderOf(operands, result);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    isUsed[i] = true;
+    sumOthers(operands[i], wanted());
+    isUsed[i] = false;
+  }
+  for (auto [left, right] : pairs) {
+    isUsed[left] = isUsed[right] = true;
+    FailureOr<Named> product = contract(n, operands[left], operands[right], wanted());
+    if (failed(product))
+      return failure();
+    operands.push_back(*product);
+    isUsed.push_back(false);
+  }
+  return operands.back();
+}
+
 static LogicalResult importEinsum(Node &n) {
   FailureOr<Equation> equation = readEquation(n);
   int64_t dots = 0;
@@ -254,26 +303,10 @@ static LogicalResult importEinsum(Node &n) {
         llvm::is_contained(ArrayRef(result).drop_front(i + 1), label))
       return n.error() << "expected distinct letters of operands in the result, found \""
                        << (equation->result ? *equation->result : "") << "\"";
-  Named product = operands->front();
-  for (size_t i = 0; i < operands->size(); ++i) {
-    Labels later(result);
-    for (const Named &x : llvm::drop_begin(*operands, i + 1))
-      llvm::append_range(later, x.labels);
-    if (i == 0) {
-      sumOthers(product, later);
-      continue;
-    }
-    Named next = (*operands)[i];
-    Labels wanted(later);
-    llvm::append_range(wanted, product.labels);
-    sumOthers(next, wanted);
-    auto contracted = contract(n, product, next, later);
-    if (failed(contracted))
-      return failure();
-    product = *contracted;
-  }
-  sumOthers(product, result);
-  return n.set(inOrder(product, result));
+  auto product = multiplyAll(n, std::move(*operands), result);
+  if (failed(product))
+    return failure();
+  return n.set(inOrder(*product, result));
 }
 
 void gradc::addEinsumOps(OpTable &ops) { ops["Einsum"] = {importEinsum, 1, OnnxOp::any}; }
