@@ -42,46 +42,112 @@ static std::optional<int64_t> paddedDim(PadOp pad) {
   return dim;
 }
 
-/// The pieces that `value` is made of along `dim`.
-static void appendPieces(Value value, int64_t dim, SmallVectorImpl<Value> &pieces) {
-  auto joined = value.getDefiningOp<ConcatenateOp>();
-  if (joined && joined.getDim() == uint64_t(dim) && value.hasOneUse())
-    llvm::append_range(pieces, joined.getOperands());
-  else
-    pieces.push_back(value);
+namespace {
+/// A gradient that is 0 but for pieces along one dim, each with its first position: that of slices.
+struct Pieces {
+  int64_t dim;
+  SmallVector<std::pair<int64_t, Value>> pieces;
+
+  int64_t sizeOf(Value piece) const {
+    return cast<RankedTensorType>(piece.getType()).getDimSize(dim);
+  }
+};
+} // namespace
+
+/// The pieces between the zeros of a pad, or of a concatenation.
+static std::optional<Pieces> piecesOf(Value gradient) {
+  auto pad = gradient.getDefiningOp<PadOp>();
+  Value inner = pad ? Value(pad.getOperand()) : gradient;
+  auto joined = inner.getDefiningOp<ConcatenateOp>();
+  std::optional<int64_t> dim = pad ? paddedDim(pad) : std::nullopt;
+  if (!pad && joined)
+    dim = int64_t(joined.getDim());
+  if (!dim)
+    return std::nullopt;
+  SmallVector<Value> values{inner};
+  if (joined && int64_t(joined.getDim()) == *dim && (!pad || inner.hasOneUse()))
+    values.assign(joined->operand_begin(), joined->operand_end());
+  Pieces result{*dim, {}};
+  int64_t start = pad ? pad.getLow()[*dim] : 0;
+  for (Value value : values) {
+    if (result.sizeOf(value) > 0 && !matchPattern(value, m_AnyZeroFloat()))
+      result.pieces.push_back({start, value});
+    start += result.sizeOf(value);
+  }
+  return result;
 }
 
-/// The sum of the gradients of two neighbouring slices, which is a copy of one beside the other.
+/// The sum of the gradients of slices that do not overlap, which is a copy of one beside the other.
 /// Null: they are no such gradients.
 static Value joinSlices(OpBuilder &b, Value x, Value y) {
-  auto first = x.getDefiningOp<PadOp>(), second = y.getDefiningOp<PadOp>();
-  std::optional<int64_t> dim = paddedDim(first);
-  if (!dim || paddedDim(second) != dim)
+  std::optional<Pieces> all = piecesOf(x), others = piecesOf(y);
+  if (!all || !others || all->dim != others->dim)
     return {};
-  if (first.getLow()[*dim] > second.getLow()[*dim])
-    std::swap(first, second);
-  if (first.getLow()[*dim] + first.getOperand().getType().getDimSize(*dim) != second.getLow()[*dim])
+  int64_t dim = all->dim;
+  llvm::append_range(all->pieces, others->pieces);
+  llvm::sort(all->pieces, llvm::less_first());
+  int64_t end = 0;
+  for (auto [start, piece] : all->pieces) {
+    if (start < end)
+      return {};
+    end = start + all->sizeOf(piece);
+  }
+  if (all->pieces.empty())
     return {};
-  SmallVector<Value> pieces;
-  appendPieces(first.getOperand(), *dim, pieces);
-  appendPieces(second.getOperand(), *dim, pieces);
-  Value joined = b.createOrFold<ConcatenateOp>(y.getLoc(), pieces, *dim);
-  return joined.getType() == x.getType()
-             ? joined
-             : b.createOrFold<PadOp>(y.getLoc(), joined, first.getLow(), second.getHigh(),
-                                     first.getInterior(), APFloat(0.0));
+  auto type = cast<RankedTensorType>(x.getType());
+  SmallVector<Value> values;
+  int64_t begin = all->pieces.front().first;
+  end = begin;
+  for (auto [start, piece] : all->pieces) {
+    SmallVector<int64_t> gap(type.getShape());
+    gap[dim] = start - end;
+    if (gap[dim] > 0)
+      values.push_back(splat(b, y.getLoc(), type.clone(gap), 0));
+    values.push_back(piece);
+    end = start + all->sizeOf(piece);
+  }
+  Value joined = b.createOrFold<ConcatenateOp>(y.getLoc(), values, dim);
+  if (joined.getType() == type)
+    return joined;
+  SmallVector<int64_t> low(type.getRank(), 0), high(low), interior(low);
+  low[dim] = begin;
+  high[dim] = type.getDimSize(dim) - end;
+  return b.createOrFold<PadOp>(y.getLoc(), joined, low, high, interior, APFloat(0.0));
 }
 
-/// `sum` + `gradient`. Of a sum of slices' gradients, those that are neighbours are joined.
+/// The terms of a sum of gradients that nothing reads yet.
+static SmallVector<Value> termsOf(Value sum) {
+  SmallVector<Value> terms, work{sum};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    auto add = value.getDefiningOp<AddOp>();
+    if (add && (value == sum ? add->use_empty() : add->hasOneUse()))
+      work.append({add.getRhs(), add.getLhs()});
+    else
+      terms.push_back(value);
+  }
+  return terms;
+}
+
+/// `sum` + `gradient`. Of a sum of slices' gradients, those that do not overlap are joined.
 static Value plus(OpBuilder &b, Value sum, Value gradient) {
-  if (Value joined = joinSlices(b, sum, gradient))
-    return joined;
-  if (auto terms = sum.getDefiningOp<AddOp>(); terms && terms->use_empty())
-    for (auto [one, other] :
-         {std::pair(terms.getLhs(), terms.getRhs()), {terms.getRhs(), terms.getLhs()}})
-      if (Value joined = joinSlices(b, other, gradient))
-        return plus(b, one, joined);
-  return b.createOrFold<AddOp>(gradient.getLoc(), sum, gradient);
+  auto add = [&](Value x, Value y) { return b.createOrFold<AddOp>(gradient.getLoc(), x, y); };
+  if (!piecesOf(gradient))
+    return add(sum, gradient);
+  SmallVector<Value> terms = termsOf(sum);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    Value joined = joinSlices(b, terms[i], gradient);
+    if (!joined)
+      continue;
+    terms.erase(terms.begin() + i);
+    if (terms.empty())
+      return joined;
+    Value rest = terms.front();
+    for (Value term : ArrayRef(terms).drop_front())
+      rest = add(rest, term);
+    return plus(b, rest, joined);
+  }
+  return add(sum, gradient);
 }
 
 void Backward::add(OpBuilder &b, Value value, Value gradient) {

@@ -121,8 +121,8 @@ func.func @zero_of_rows(%x: tensor<8x4xf32>, %s: tensor<f32>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
 
-// Gradients of neighbouring slices are put side by side, in whatever order they are added. Slices with a gap between them, and slices of
-// several dims, are padded and added.
+// Gradients of slices that do not overlap are put side by side, in whatever order they are added, with zeros in the gaps between them. Slices
+// with strides, and slices of several dims, are padded and added.
 
 // CHECK-LABEL: @slices
 func.func @slices(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
@@ -157,6 +157,68 @@ func.func @some_slices(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
   %loss = grad.add %s0, %s1 : tensor<f32>
   %dx = grad.gradient %loss wrt %x : tensor<f32>, tensor<2x6xf32>
   return %dx : tensor<2x6xf32>
+}
+
+// CHECK-LABEL: @gaps
+func.func @gaps(%x: tensor<2x9xf32>) -> tensor<2x9xf32> {
+  // CHECK: %[[ZERO:.*]] = grad.constant dense<0.000000e+00> : tensor<2x3xf32>
+  // CHECK: %[[JOINED:.*]] = grad.concatenate %{{.*}}, %[[ZERO]], %{{.*}} dim 1 : tensor<2x1xf32>, tensor<2x3xf32>, tensor<2x2xf32>
+  // CHECK: %[[PADDED:.*]] = grad.pad %[[JOINED]] low [0, 1] high [0, 2]
+  // CHECK-NEXT: return %[[PADDED]]
+  %a = grad.slice %x starts [0, 1] sizes [2, 1] strides [1, 1] : tensor<2x9xf32>
+  %b = grad.slice %x starts [0, 5] sizes [2, 2] strides [1, 1] : tensor<2x9xf32>
+  %0 = grad.exp %a : tensor<2x1xf32>
+  %1 = grad.exp %b : tensor<2x2xf32>
+  %s0 = grad.reduce_sum %0 dims [0, 1] : tensor<2x1xf32>
+  %s1 = grad.reduce_sum %1 dims [0, 1] : tensor<2x2xf32>
+  %loss = grad.add %s0, %s1 : tensor<f32>
+  %dx = grad.gradient %loss wrt %x : tensor<f32>, tensor<2x9xf32>
+  return %dx : tensor<2x9xf32>
+}
+
+// A gap is filled by a slice that comes later, also where the pieces cover the tensor from its beginning to its end.
+// CHECK-LABEL: @filled_gap
+func.func @filled_gap(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
+  // CHECK: %[[JOINED:.*]] = grad.concatenate %{{.*}}, %{{.*}}, %{{.*}} dim 1 : tensor<2x2xf32>, tensor<2x1xf32>, tensor<2x3xf32>
+  // CHECK-NEXT: return %[[JOINED]]
+  %c = grad.slice %x starts [0, 2] sizes [2, 1] strides [1, 1] : tensor<2x6xf32>
+  %a = grad.slice %x starts [0, 0] sizes [2, 2] strides [1, 1] : tensor<2x6xf32>
+  %b = grad.slice %x starts [0, 3] sizes [2, 3] strides [1, 1] : tensor<2x6xf32>
+  %0 = grad.sin %a : tensor<2x2xf32>
+  %1 = grad.exp %b : tensor<2x3xf32>
+  %2 = grad.tanh %c : tensor<2x1xf32>
+  %s0 = grad.reduce_sum %0 dims [0, 1] : tensor<2x2xf32>
+  %s1 = grad.reduce_sum %1 dims [0, 1] : tensor<2x3xf32>
+  %s2 = grad.reduce_sum %2 dims [0, 1] : tensor<2x1xf32>
+  %s = grad.add %s0, %s1 : tensor<f32>
+  %loss = grad.add %s, %s2 : tensor<f32>
+  %dx = grad.gradient %loss wrt %x : tensor<f32>, tensor<2x6xf32>
+  return %dx : tensor<2x6xf32>
+}
+
+// Of windows that overlap, every other one is beside the next: two concatenations are added in place of four pads.
+// CHECK-LABEL: @windows
+func.func @windows(%x: tensor<2x10xf32>) -> tensor<2x10xf32> {
+  // CHECK: %[[ODD:.*]] = grad.concatenate %{{.*}}, %{{.*}} dim 1 : tensor<2x4xf32>, tensor<2x4xf32>
+  // CHECK: %[[ODDS:.*]] = grad.pad %[[ODD]] low [0, 2] high [0, 0]
+  // CHECK: %[[EVEN:.*]] = grad.concatenate %{{.*}}, %{{.*}} dim 1 : tensor<2x4xf32>, tensor<2x4xf32>
+  // CHECK: %[[EVENS:.*]] = grad.pad %[[EVEN]] low [0, 0] high [0, 2]
+  // CHECK: %[[SUM:.*]] = grad.add %[[ODDS]], %[[EVENS]]
+  // CHECK-NEXT: return %[[SUM]]
+  %a = grad.slice %x starts [0, 0] sizes [2, 4] strides [1, 1] : tensor<2x10xf32>
+  %b = grad.slice %x starts [0, 2] sizes [2, 4] strides [1, 1] : tensor<2x10xf32>
+  %c = grad.slice %x starts [0, 4] sizes [2, 4] strides [1, 1] : tensor<2x10xf32>
+  %d = grad.slice %x starts [0, 6] sizes [2, 4] strides [1, 1] : tensor<2x10xf32>
+  %0 = grad.exp %a : tensor<2x4xf32>
+  %1 = grad.sin %b : tensor<2x4xf32>
+  %2 = grad.tanh %c : tensor<2x4xf32>
+  %3 = grad.cos %d : tensor<2x4xf32>
+  %s0 = grad.add %0, %1 : tensor<2x4xf32>
+  %s1 = grad.add %2, %3 : tensor<2x4xf32>
+  %s = grad.add %s0, %s1 : tensor<2x4xf32>
+  %loss = grad.reduce_sum %s dims [0, 1] : tensor<2x4xf32>
+  %dx = grad.gradient %loss wrt %x : tensor<f32>, tensor<2x10xf32>
+  return %dx : tensor<2x10xf32>
 }
 
 // CHECK-LABEL: @apart
