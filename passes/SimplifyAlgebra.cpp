@@ -193,6 +193,35 @@ struct SimplifyEmptyPad : OpRewritePattern<PadOp> {
   }
 };
 
+/// A pad that puts n elements n + 1 apart, read as a square, puts them on its diagonal: the
+/// gradient of a diagonal. A select does, in the kernel that reads the square.
+struct SelectDiagonal : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto pad = op.getOperand().getDefiningOp<PadOp>();
+    if (!pad || pad.getType().getRank() == 0)
+      return failure();
+    ArrayRef<int64_t> narrow = pad.getOperand().getType().getShape();
+    int64_t row = narrow.size() - 1, n = narrow.back();
+    SmallVector<int64_t> shape(narrow);
+    shape.push_back(n);
+    // Of these shapes, the pad only has room for what lies between elements.
+    if (n < 2 || pad.getInterior().back() != n || op.getType().getShape() != ArrayRef(shape))
+      return failure();
+    RankedTensorType type = op.getType();
+    auto positions = RankedTensorType::get({n, n}, rewriter.getI32Type());
+    Expr x(rewriter, op.getLoc(), pad.getOperand());
+    Expr along = x.with(IotaOp::create(rewriter, op.getLoc(), positions, 0));
+    Value across = IotaOp::create(rewriter, op.getLoc(), positions, 1);
+    Expr isOn = along.compare(ComparePredicate::eq, across)
+                    .broadcast(type.clone(rewriter.getI1Type()), {row, row + 1});
+    Value other = splat(rewriter, op.getLoc(), type, pad.getValue().convertToDouble());
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, row + 1));
+    rewriter.replaceOp(op, isOn.select(x.broadcast(type, dims), other).get());
+    return success();
+  }
+};
+
 /// A sum over dims that a broadcast or a constant repeats is a multiplication by their size, in the
 /// type in which sums accumulate: f16 has no 70000, and bf16 no 257.
 struct SimplifySumOfBroadcast : OpRewritePattern<ReduceSumOp> {
@@ -391,13 +420,12 @@ private:
 struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns
-        .add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyInvolution<NegOp>,
-             SimplifyInvolution<NotOp>, SimplifySelect, MaskMaxima,
-             SimplifyEmptyReduction<ReduceSumOp>, SimplifyEmptyReduction<ReduceProdOp>,
-             SimplifyEmptyReduction<ReduceMaxOp>, SimplifyEmptyReduction<ReduceMinOp>,
-             SimplifyEmptyPad, SimplifySumOfBroadcast, HoistBroadcast, HoistUnitDims, GatherCodes>(
-            &getContext());
+    patterns.add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyInvolution<NegOp>,
+                 SimplifyInvolution<NotOp>, SimplifySelect, MaskMaxima,
+                 SimplifyEmptyReduction<ReduceSumOp>, SimplifyEmptyReduction<ReduceProdOp>,
+                 SimplifyEmptyReduction<ReduceMaxOp>, SimplifyEmptyReduction<ReduceMinOp>,
+                 SimplifyEmptyPad, SelectDiagonal, SimplifySumOfBroadcast, HoistBroadcast,
+                 HoistUnitDims, GatherCodes>(&getContext());
     gradc::populateReadTransposed(patterns);
     // Reshapes meet where dims of 1 were between them.
     ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());

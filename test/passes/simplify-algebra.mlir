@@ -370,3 +370,25 @@ func.func @maxima_as_taps(%x: tensor<4x4xi8>, %g: tensor<2x2xi8>) -> tensor<4x4x
   %0 = grad.select %mask, %back, %zero : tensor<4x4xi8>
   return %0 : tensor<4x4xi8>
 }
+
+// A pad that puts elements on a diagonal is a select, unless it is read in another shape; other strides put them elsewhere.
+// CHECK-LABEL: @diagonal
+// CHECK-SAME: (%[[X:.*]]: tensor<5x3xf32>)
+func.func @diagonal(%x: tensor<5x3xf32>) -> (tensor<5x3x3xf32>, tensor<5x9xf32>, tensor<5x7x1xf32>) {
+  // CHECK-DAG: %[[I:.*]] = grad.iota dim 0 : tensor<3x3xi32>
+  // CHECK-DAG: %[[J:.*]] = grad.iota dim 1 : tensor<3x3xi32>
+  // CHECK-DAG: %[[TWO:.*]] = grad.constant dense<2.000000e+00> : tensor<5x3x3xf32>
+  // CHECK-DAG: %[[E:.*]] = grad.compare {{ ?}}eq %[[I]], %[[J]]
+  // CHECK-DAG: %[[ON:.*]] = grad.broadcast %[[E]] dims [1, 2]
+  // CHECK-DAG: %[[R:.*]] = grad.broadcast %[[X]] dims [0, 1]
+  // CHECK-DAG: %[[D:.*]] = grad.select %[[ON]], %[[R]], %[[TWO]]
+  // CHECK-DAG: %[[KEPT:.*]] = grad.pad %[[X]] low [0, 0] high [0, 0] interior [0, 3]
+  %p = grad.pad %x low [0, 0] high [0, 0] interior [0, 3] {value = 2.0 : f64} : tensor<5x3xf32>
+  %0 = grad.reshape %p : tensor<5x9xf32> -> tensor<5x3x3xf32>
+  // CHECK-DAG: %[[OTHER:.*]] = grad.pad %[[X]] low [0, 0] high [0, 0] interior [0, 2]
+  // CHECK-DAG: %[[LAST:.*]] = grad.reshape %[[OTHER]]
+  %q = grad.pad %x low [0, 0] high [0, 0] interior [0, 2] {value = 2.0 : f64} : tensor<5x3xf32>
+  %1 = grad.reshape %q : tensor<5x7xf32> -> tensor<5x7x1xf32>
+  // CHECK: return %[[D]], %[[KEPT]], %[[LAST]]
+  return %0, %p, %1 : tensor<5x3x3xf32>, tensor<5x9xf32>, tensor<5x7x1xf32>
+}
