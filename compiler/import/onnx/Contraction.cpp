@@ -21,6 +21,16 @@ static Value matmul(Node &n, Value lhs, Value rhs, bool transposeLhs = false,
                                             transposeRhs ? yes : no);
 }
 
+bool gradc::sumsProducts(Type element) { return isa<Float32Type, Float64Type>(element); }
+
+/// Whether the last two dims of both are those of one row and one column. A row of a matrix may be
+/// the only row of a batch, and stays one.
+static bool areVectors(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
+  if (lhs.size() == 1 && rhs.size() == 1)
+    return true;
+  return lhs.size() > 2 && rhs.size() > 2 && lhs[lhs.size() - 2] == 1 && rhs.back() == 1;
+}
+
 /// A vector counts as a row or a column; batch dims are broadcast.
 FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned j) {
   if (n.rank(i) == 0 || n.rank(j) == 0)
@@ -54,6 +64,16 @@ FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned
     shape.append({x, y});
     return shape;
   };
+  if (areVectors(n.shape(i), n.shape(j)) && sumsProducts(a.element())) {
+    auto vectors = [&](Expr x, ArrayRef<int64_t> own) {
+      SmallVector<int64_t> shape(own), common(*batch);
+      shape.push_back(depth);
+      common.push_back(depth);
+      return n.expr(n.broadcast(x.reshape(shape), common));
+    };
+    Expr products = vectors(a, lhsBatch) * vectors(b, rhsBatch);
+    return products.sum({int64_t(batch->size())}).reshape(result);
+  }
   a = a.reshape(lhs);
   b = b.reshape(rhs);
   if (rhs.size() == 2) {

@@ -3,7 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/EinsumOrder.h"
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Products.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -166,6 +166,11 @@ static FailureOr<Named> contract(Node &n, const Named &a, const Named &b, const 
     }
     Expr lhs = inOrder(a, joined({&batch, &rows})), rhs = inOrder(b, joined({&batch, &columns}));
     return Named{lhs.broadcast(type, lhsDims) * rhs.broadcast(type, rhsDims), result};
+  }
+  if (rows.empty() && columns.empty() && sumsProducts(a.value.element())) {
+    Labels all = joined({&batch, &summed});
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(batch.size(), all.size()));
+    return Named{(inOrder(a, all) * inOrder(b, all)).sum(dims), batch};
   }
   SmallVector<int64_t> lhsShape{counts[1], counts[3]}, rhsShape{counts[2], counts[3]};
   if (!batch.empty()) {

@@ -6,6 +6,11 @@
 
 namespace gradc {
 
+/// Whether products of vectors of this element type are best written as sums of products: a kernel
+/// of a matrix product would have one row and one column. Types that are narrower than their sums
+/// would round each product.
+bool sumsProducts(mlir::Type element);
+
 /// numpy.matmul of `a` and `b`, which errors describe as operands `lhs` and `rhs`.
 mlir::FailureOr<mlir::grad::Expr> numpyMatmul(Node &n, mlir::grad::Expr a, mlir::grad::Expr b,
                                               unsigned lhs, unsigned rhs);

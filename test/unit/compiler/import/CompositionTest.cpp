@@ -264,33 +264,6 @@ TEST_F(CompositionTest, CropsAndPadsAroundTheCenter) {
       {"expected a result with sizes of 0 or more and fewer than 2^40 elements, found [-2]"});
 }
 
-TEST_F(CompositionTest, EinsumTakesDiagonalsSumsBroadcastsAndChains) {
-  auto of = [](const char *equation) { return OneNode("Einsum", 12).set("equation", equation); };
-  expect(of("ii").input({2, 2}), {}, {3});
-  expect(of("iji->j").input({2, 2, 2}), {2}, {5, 9});
-  expect(of("b,a").input({2}).input({3}), {3, 2}, {0, 0, 0, 1, 0, 2});
-  expect(of("...i,i...->...").input({2, 2}).input({2, 1}, {1, 1}), {2}, {1, 5});
-  expect(of("ij,jk,kl->li").input({1, 2}).input({2, 2}).input({2, 1}, {1, 1}), {1, 1}, {5});
-  // Factors in another order than written, and more of them than are compared in all orders.
-  expect(of("bxc,cdo,bd->bxo").input({2, 3, 2}).input({2, 2, 2}).input({2, 2}), {2, 3, 2},
-         {6, 7, 22, 27, 38, 47, 218, 283, 282, 367, 346, 451});
-  expect(of("bx,cdo,bd->oc").input({2, 3}).input({2, 2, 2}).input({2, 2}), {2, 2},
-         {78, 330, 141, 393});
-  OneNode chain = of("ab,bc,cd,de,ef,fg,gh,hi,ij->aj");
-  for (int i = 0; i < 9; ++i)
-    chain.input({2, 2});
-  expect(chain, {2, 2}, {12558, 22363, 44726, 79647});
-  expect(of("i j , j -> i").input({2, 1}, {2, 3}).input({3}, {1, 2, 3}), {2}, {12, 18});
-  expectFails(of("ij,jk").input({2, 2}), {"expected an equation of 1 operands, found \"ij,jk\""});
-  expectFails(of("ij->k").input({2, 2}), {"expected distinct letters of operands in the result"});
-  expectFails(of("ij->ii").input({2, 2}), {"expected distinct letters of operands in the result"});
-  expectFails(of("ijk").input({2, 2}), {"expected a term for 2 dims, found \"ijk\""});
-  expectFails(of("i1").input({2, 2}), {"expected letters, with at most one ellipsis a term"});
-  expectFails(of("ij,jk").input({2, 2}).input({3, 2}),
-              {"expected one size for each letter, found 2 and 3 in operand 1"});
-  expectFails(of("ii").input({2, 3}), {"expected dims 0 and 1 of operand 0"});
-}
-
 TEST_F(CompositionTest, LossesWeighAndIgnore) {
   auto of = [](const char *reduction) {
     return OneNode("NegativeLogLikelihoodLoss", 13)
