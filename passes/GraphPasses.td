@@ -435,9 +435,10 @@ def WidenColumns : Pass<"gradc-widen-columns", "::mlir::ModuleOp"> {
     2. The gradient of a filter with few columns exchanges its factors: the channels become columns.
     3. Else taps are divided into blocks along each dim. One convolution has the first taps of all blocks as columns, and so on;
        slices of it, one per block, each moved to its place, are added up.
+    4. A depthwise convolution of at most 4 channels becomes one convolution per channel, if (3) then gives each of them columns.
 
-    The estimate counts the vectors of products, and what it takes to add up columns. Depthwise and grouped convolutions, those with
-    strides (3) and those with too little work stay. What is left of the last block of taps is multiplied by 0: an infinity makes NaN of
+    The estimate counts the vectors of products, and what it takes to add up columns. Grouped convolutions, those with
+    strides (3, 4) and those with too little work stay. What is left of the last block of taps is multiplied by 0: an infinity makes NaN of
     more elements than those whose windows have it.
 
     ```mlir

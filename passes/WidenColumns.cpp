@@ -19,6 +19,9 @@ constexpr int64_t lanes = 16, fewestLanes = 8, fewColumns = 4;
 /// Adding up a column of a window takes about as long as this many vectors of products: it is
 /// written and read, in a tensor that leaves the cache if pictures are large.
 constexpr double vectorsPerColumn = 2;
+/// A vector of a depthwise convolution takes as long as this many of a product: it reads both of
+/// its factors, where a tile of a product reads them once for several vectors.
+constexpr double vectorsOfDepthwise = 2;
 /// Another form has to be faster by this, as estimated, since it may need more memory.
 constexpr double leastGain = 1.4;
 /// For exchanged factors, whose sums are long and whose results are few.
@@ -38,7 +41,8 @@ bool areAll(ArrayRef<int64_t> numbers, int64_t n) {
   return llvm::all_of(numbers, [&](int64_t number) { return number == n; });
 }
 
-/// A contraction, whose columns are counted if it is a convolution with few of them.
+/// A contraction, whose columns are counted if it is a convolution with few of them, or whose
+/// channels if it is a depthwise one with few of those.
 class NarrowConvolution {
 public:
   NarrowConvolution(OpBuilder &builder, ContractionOpInterface op)
@@ -47,8 +51,10 @@ public:
         rhs(builder, op->getLoc(), op->getOperand(1)),
         result(cast<RankedTensorType>(op->getResult(0).getType())) {}
 
-  /// A better form, or null. `narrower`: a convolution in it that may still have few columns.
-  Value widen(ContractionOpInterface &narrower) {
+  /// A better form, or null. `narrower`: convolutions in it that may still have few columns.
+  Value widen(SmallVectorImpl<ContractionOpInterface> &narrower) {
+    if (gainsByChannel())
+      return separateChannels(narrower);
     if (!hasFewColumns())
       return Value();
     for (int64_t d = 0; d < window.getRank(); ++d)
@@ -104,6 +110,58 @@ private:
   }
   std::string dims() const { return letters.lhs + "," + letters.rhs + "->" + letters.result; }
 
+  // Channels of a depthwise convolution -----------------------------------------------------------
+
+  /// Whether the op is a depthwise convolution of so few channels, and so many taps, that it is
+  /// better to convolve one channel after the other, with blocks of taps as columns.
+  bool gainsByChannel() {
+    if (!window || window.getRank() == 0 || !lhs.element().isF32() ||
+        result.getNumElements() == 0 || lhs.type().getNumElements() == 0 ||
+        letters.rhs.size() != 1 || !letters.isBatch(letters.rhs[0]) ||
+        sizeOf(letters.rhs[0]) > fewColumns)
+      return false;
+    for (char c : letters.result)
+      if (letters.isRow(c))
+        rows *= sizeOf(c);
+      else if (c != letters.rhs[0])
+        return false;
+    columns = 1;
+    std::optional<SmallVector<int64_t>> counts;
+    if (letters.lhs.size() == letters.result.size())
+      counts = bestBlocks();
+    SmallVector<int64_t> whole(window.getRank(), 1);
+    return counts && vectorsOfDepthwise * timeOf(whole) >=
+                         leastGain * double(sizeOf(letters.rhs[0])) * timeOf(*counts);
+  }
+
+  /// One convolution for each channel, which is the only one of its picture, of one filter.
+  Value separateChannels(SmallVectorImpl<ContractionOpInterface> &narrower) {
+    char channel = letters.rhs[0], filter = 'a';
+    while (letters.lhs.find(filter) != std::string::npos)
+      ++filter;
+    std::string ofResult = letters.result;
+    llvm::replace(ofResult, channel, filter);
+    auto one = [&](Expr x, int64_t dim, int64_t at) {
+      SmallVector<int64_t> starts(x.shape().size(), 0), sizes(x.shape()), ones(sizes.size(), 1);
+      starts[dim] = at;
+      sizes[dim] = 1;
+      return slice(x, starts, sizes, ones);
+    };
+    SmallVector<Value> results;
+    for (int64_t i = 0, n = sizeOf(channel); i < n; ++i) {
+      Expr taps = one(rhs, letters.dimOf(letters.rhs, channel), i);
+      SmallVector<int64_t> shape(taps.shape());
+      shape.push_back(1);
+      Expr picture = one(lhs, letters.dimOf(letters.lhs, channel), i);
+      std::string dims = letters.lhs + "," + channel + filter + "->" + ofResult;
+      Expr convolved = convolve(picture, taps.reshape(shape), dims, window);
+      narrower.push_back(convolved.get().getDefiningOp<ContractionOpInterface>());
+      results.push_back(convolved);
+    }
+    return builder.createOrFold<ConcatenateOp>(op->getLoc(), results,
+                                               letters.dimOf(letters.result, channel));
+  }
+
   // Taps over a single element -------------------------------------------------------------------
 
   /// Whether each window has one tap on the single element of dim `d`, another one each.
@@ -119,7 +177,7 @@ private:
   }
 
   /// The taps of dim `d`, in the order of windows, are columns in front of the others.
-  Value columnsOfTaps(int64_t d, ContractionOpInterface &narrower) {
+  Value columnsOfTaps(int64_t d, SmallVectorImpl<ContractionOpInterface> &narrower) {
     int64_t first = window.getLow()[d], rank = window.getRank(), count = windows(d);
     SmallVector<int64_t> starts(rhs.shape().size(), 0), sizes(rhs.shape()),
         strides(sizes.size(), 1);
@@ -147,7 +205,7 @@ private:
                                   without(window.getDilation()), window.getReversed() && rank > 1);
     Expr chosen = slice(rhs, starts, sizes, strides).transpose(order).reshape(filter);
     Expr wide = convolve(lhs.reshape(picture), chosen, dims(), others);
-    narrower = wide.get().getDefiningOp<ContractionOpInterface>();
+    narrower.push_back(wide.get().getDefiningOp<ContractionOpInterface>());
     // [..., windows * columns, ...] to [..., windows, columns, ...], and windows to their place.
     SmallVector<int64_t> split(wide.shape()), back;
     int64_t column = columnOfResult() - 1; // without dim d
@@ -326,15 +384,13 @@ struct WidenColumns : impl::WidenColumnsBase<WidenColumns> {
       SmallVector<ContractionOpInterface> left;
       function.walk([&](ContractionOpInterface op) { left.push_back(op); });
       while (!left.empty()) {
-        ContractionOpInterface op = left.pop_back_val(), narrower;
+        ContractionOpInterface op = left.pop_back_val();
         OpBuilder builder(op);
-        Value other = NarrowConvolution(builder, op).widen(narrower);
+        Value other = NarrowConvolution(builder, op).widen(left);
         if (!other)
           continue;
         op->getResult(0).replaceAllUsesWith(other);
         op->erase();
-        if (narrower)
-          left.push_back(narrower);
       }
     }
   }

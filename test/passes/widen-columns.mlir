@@ -114,6 +114,36 @@ func.func @rows(%x: tensor<6x512x32xf32> {grad.batched}, %w: tensor<9x32x1xf32>,
   return %2, %5, %7 : tensor<6x512x1xf32>, tensor<6x66x24x1xf32>, tensor<9x32x1xf32>
 }
 
+// Channels of a depthwise convolution are convolved one by one, each with eleven columns of taps.
+// CHECK-LABEL: @channels
+// CHECK-SAME: (%[[X:.*]]: tensor<128x128x4x3xf32>, %[[W:.*]]: tensor<11x11x3xf32>)
+// CHECK: grad.slice %[[W]] starts [0, 0, 0] sizes [11, 11, 1]
+// CHECK: %[[P:.*]] = grad.slice %[[X]] starts [0, 0, 0, 0] sizes [128, 128, 4, 1]
+// CHECK: grad.convolution %[[P]], %{{.*}} dims "nc,ca->na" window <[11, 1] low [5, 5] high [5, 5]> : tensor<128x128x4x1xf32>, tensor<11x1x1x11xf32>
+// CHECK: %[[Q:.*]] = grad.slice %[[X]] starts [0, 0, 0, 1] sizes [128, 128, 4, 1]
+// CHECK: grad.convolution %[[Q]], %{{.*}} dims "nc,ca->na"
+// CHECK: grad.slice %[[X]] starts [0, 0, 0, 2] sizes [128, 128, 4, 1]
+// CHECK: %[[Y:.*]] = grad.concatenate %{{.*}}, %{{.*}}, %{{.*}} dim 3 : tensor<128x128x4x1xf32>, tensor<128x128x4x1xf32>, tensor<128x128x4x1xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @channels(%x: tensor<128x128x4x3xf32>, %w: tensor<11x11x3xf32>) -> tensor<128x128x4x3xf32> {
+  %0 = grad.convolution %x, %w dims "nc,c->nc" window <[11, 11] low [5, 5] high [5, 5]> : tensor<128x128x4x3xf32>, tensor<11x11x3xf32>
+  return %0 : tensor<128x128x4x3xf32>
+}
+
+// Depthwise convolutions that stay: few taps, more channels, strides, and the gradient of a filter.
+// CHECK-LABEL: @depthwise_stays
+// CHECK-NOT: grad.slice
+// CHECK: return
+func.func @depthwise_stays(%x: tensor<128x128x4x3xf32>, %y: tensor<128x128x4x5xf32>, %a: tensor<3x3x3xf32>, %b: tensor<11x11x5xf32>,
+                           %c: tensor<11x11x3xf32>)
+    -> (tensor<128x128x4x3xf32>, tensor<128x128x4x5xf32>, tensor<64x64x4x3xf32>, tensor<11x11x3xf32>) {
+  %0 = grad.convolution %x, %a dims "nc,c->nc" window <[3, 3] low [1, 1] high [1, 1]> : tensor<128x128x4x3xf32>, tensor<3x3x3xf32>
+  %1 = grad.convolution %y, %b dims "nc,c->nc" window <[11, 11] low [5, 5] high [5, 5]> : tensor<128x128x4x5xf32>, tensor<11x11x5xf32>
+  %2 = grad.convolution %x, %c dims "nc,c->nc" window <[11, 11] stride [2, 2] low [5, 5] high [4, 4]> : tensor<128x128x4x3xf32>, tensor<11x11x3xf32>
+  %3 = grad.convolution %x, %x dims "nc,nc->c" window <[128, 128] low [5, 5] high [5, 5]> : tensor<128x128x4x3xf32>, tensor<128x128x4x3xf32>
+  return %0, %1, %2, %3 : tensor<128x128x4x3xf32>, tensor<128x128x4x5xf32>, tensor<64x64x4x3xf32>, tensor<11x11x3xf32>
+}
+
 // What stays: enough columns, one tap, strides, too little work, groups, 16 bits, no columns, columns of two dims.
 // CHECK-LABEL: @stay
 // CHECK-NOT: grad.slice

@@ -64,6 +64,19 @@ TEST_F(WidenColumns, TapsOverOneElement) {
              "10x64x2x64", "64x64x16", "1x16x20");
 }
 
+TEST_F(WidenColumns, ChannelsOfDepthwiseConvolutions) {
+  auto twice = [](const Twine &lhs, const Twine &rhs) {
+    return (rhs + "xf32>tensor<" + lhs + "xf32> tensor<" + rhs).str();
+  };
+  expectSame("48x48x4x2", "7x7x2", "nc,c->nc", "[7, 7] low [3, 3] high [3, 3]", "48x48x4x2",
+             "48x48x4x1", twice("48x48x4x1", "7x1x1x7"));
+  // Channels in front of pictures, of the result or of the pictures that are read.
+  expectSame("48x48x4x2", "7x7x2", "nc,c->cn", "[7, 7] low [3, 3] high [3, 3]", "48x48x2x4",
+             "48x48x4x1", twice("48x48x4x1", "7x1x1x7"));
+  expectSame("40x44x2x4", "11x5x2", "cn,c->nc", "[11, 5] low [4, 2] high [6, 2] reversed",
+             "40x44x4x2", "40x44x1x4", twice("40x44x1x4", "11x1x1x5"));
+}
+
 TEST_F(WidenColumns, ExchangedFactors) {
   expectSame("24x26x4x32", "22x23x4x1", "nc,no->co", "[22, 23] low [2, 1] high [2, 0]", "7x5x32x1",
              "22x23x4x1", "24x26x4x32");
