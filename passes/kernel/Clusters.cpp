@@ -70,12 +70,13 @@ namespace {
 /// How a cluster reads a value, relative to its root space: the value's leading `prefix` dims
 /// follow the root's leading dims. A reduction walks the remaining dims (`inner`), a column sum
 /// does so once for the whole root (`columns`), or they are indexed in another way (`scattered`:
-/// broadcast columns, transposes, slices).
+/// broadcast columns, transposes, slices). The reader may be a window (`windowed`).
 struct Access {
   int64_t prefix = 0;
   bool inner = false;
   bool columns = false;
   bool scattered = false;
+  bool windowed = false;
 
   bool operator==(const Access &o) const = default;
   /// Whether a value of `type` is needed only once per index of the prefix.
@@ -87,7 +88,7 @@ struct Access {
     if (*this == o)
       return o;
     return {std::min(prefix, o.prefix), true, false,
-            columns || o.columns || scattered || o.scattered};
+            columns || o.columns || scattered || o.scattered, windowed || o.windowed};
   }
 };
 
@@ -202,7 +203,7 @@ private:
       // A broadcast along trailing dims reads its operand once per row.
       if (broadcastsRows(user) && !outer.scattered && !outer.columns)
         return {std::min(outer.prefix, rank), outer.inner && rank > outer.prefix, false, false};
-      return {0, outer.inner, false, true};
+      return {0, outer.inner, false, true, outer.windowed};
     default:
       return {0, true, false, true};
     }
@@ -215,7 +216,14 @@ private:
       return operand.get().getDefiningOp() == op && !window.readsOnce(operand.getOperandNumber());
     };
     return {0, true, outer.columns,
-            outer.scattered || llvm::any_of(window->getOpOperands(), readsAgain)};
+            outer.scattered || llvm::any_of(window->getOpOperands(), readsAgain),
+            /*windowed=*/true};
+  }
+
+  /// A window reads vectors of elements that lie side by side. If a transpose put them there, its
+  /// kernel would gather each tap of each window from as many cache lines as a vector has lanes.
+  bool gathersTaps(Operation *op, Group *group, Access how) const {
+    return how.windowed && movesLanes(op) && !isSmall(group);
   }
 
   /// Whether `op` may be computed inside `group`, which reads it as `how`.
@@ -242,7 +250,7 @@ private:
       // kernel.
       return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
     case LoopKind::movement:
-      return isFree(op) || !group->contraction;
+      return isFree(op) || !(group->contraction || gathersTaps(op, group, how));
     default:
       return false;
     }

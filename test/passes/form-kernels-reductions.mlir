@@ -177,6 +177,54 @@ func.func @windows_back(%g: tensor<8x8x8x32xf32>, %index: tensor<8x8x8x32xi8>) -
 
 // -----
 
+// A window reads vectors of neighbors, so a transpose that makes them neighbors has its own kernel, also before windows
+// that do not overlap and behind an elementwise op that they hold.
+
+// CHECK-LABEL: func.func @turned_windows
+// CHECK-NEXT: %[[X:.*]] = exec.launch @move(%arg0)
+// CHECK-NEXT: exec.launch @window_max(%[[X]])
+func.func @turned_windows(%x: tensor<8x32x16x16xf32>) -> tensor<7x7x8x32xf32> {
+  %0 = grad.transpose %x permutation [2, 3, 0, 1] : tensor<8x32x16x16xf32>
+  %1, %2 = grad.window_max %0 window <[3, 3] stride [2, 2]> : tensor<16x16x8x32xf32>
+  return %1 : tensor<7x7x8x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @turned_windows_apart
+// CHECK-NEXT: %[[X:.*]] = exec.launch @move(%arg0)
+// CHECK-NEXT: exec.launch @tanh_window_sum(%[[X]])
+func.func @turned_windows_apart(%x: tensor<8x32x16x16xf32>) -> tensor<8x8x8x32xf32> {
+  %0 = grad.transpose %x permutation [2, 3, 0, 1] : tensor<8x32x16x16xf32>
+  %1 = grad.tanh %0 : tensor<16x16x8x32xf32>
+  %2 = grad.window_sum %1 window <[2, 2] stride [2, 2]> : tensor<16x16x8x32xf32>
+  return %2 : tensor<8x8x8x32xf32>
+}
+
+// A launch more would take longer than these few gathers; and with the last dim in place, vectors still read neighbors.
+
+// CHECK-LABEL: func.func @few_turned_windows
+// CHECK-NEXT: exec.launch @window_max(%arg0)
+// CHECK-NEXT: return
+func.func @few_turned_windows(%x: tensor<2x8x16x16xf32>) -> tensor<7x7x2x8xf32> {
+  %0 = grad.transpose %x permutation [2, 3, 0, 1] : tensor<2x8x16x16xf32>
+  %1, %2 = grad.window_max %0 window <[3, 3] stride [2, 2]> : tensor<16x16x2x8xf32>
+  return %1 : tensor<7x7x2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @windows_of_moved_rows
+// CHECK-NEXT: exec.launch @window_max(%arg0)
+// CHECK-NEXT: return
+func.func @windows_of_moved_rows(%x: tensor<8x16x16x32xf32>) -> tensor<7x7x8x32xf32> {
+  %0 = grad.transpose %x permutation [1, 2, 0, 3] : tensor<8x16x16x32xf32>
+  %1, %2 = grad.window_max %0 window <[3, 3] stride [2, 2]> : tensor<16x16x8x32xf32>
+  return %1 : tensor<7x7x8x32xf32>
+}
+
+// -----
+
 // A row sum inside an argmax over columns would be computed once per column.
 
 // CHECK-LABEL: func.func @argmax_of_columns
