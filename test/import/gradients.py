@@ -63,6 +63,8 @@ def composed():
     b.op("ReverseSequence", [4, 3], -1.0, 1.0, b.ints("lengths", [2, 0, 4]))
     b.op("TopK", [3, 6], -1.0, 1.0, b.ints("best", [2]))
     b.op("Det", [2, 3, 3], -1.0, 1.0)
+    b.op("MaxPool", [1, 2, 4, 5], -1.0, 1.0, kernel_shape=[4, 5], pads=[2, 2, 1, 2])
+    b.op("AveragePool", [1, 2, 4, 5], -1.0, 1.0, kernel_shape=[4, 5], pads=[2, 2, 1, 2])
     b.op("TensorScatter", [2, 4, 3], -1.0, 1.0, b.numbers("steps", [2, 2, 3], -1.0, 1.0), b.ints("written", [1, 3]),
          mode="circular")
     b.op("MaxUnpool", [1, 2, 2, 2], -1.0, 1.0, b.ints("places", [0, 3, 8, 15, 17, 18, 25, 28], dims=[1, 2, 2, 2]),

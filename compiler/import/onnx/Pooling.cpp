@@ -97,13 +97,6 @@ static Expr divisor(Node &n, const Pool &pool, bool countPads, Expr like) {
       .broadcast(like.type(), llvm::to_vector(llvm::seq<int64_t>(0, rank)));
 }
 
-/// Of 16-bit floats, the sum is one of f32.
-static Expr windowSum(Node &n, Expr x, const Window &window) {
-  Type element = x.element();
-  return x.with(n.builder().createOrFold<WindowSumOp>(n.loc(), x, windowAttribute(n, window),
-                                                      accumulatorOf(element) != element));
-}
-
 // Separable pools ---------------------------------------------------------------------------------
 //
 // A maximum or sum over a window is one along each dim in turn, and one along a dim combines slices
@@ -132,16 +125,14 @@ static Steps splitWindow(int64_t kernel) {
   return {first, kernel / first, kernel % first};
 }
 
-/// Whether a pool without a gradient needs at most two thirds of the operations if it is computed
-/// dim by dim. A gradient needs the tap of each maximum: at ties it goes to the window's first.
-static bool isSeparable(Node &n, const Pool &pool) {
+/// The operations of a pool that is computed tap by tap, and of one that is computed dim by dim: in
+/// each dim with the slices of its steps, or with `taps` as one window.
+static std::pair<double, double> countOperations(Node &n, const Pool &pool, bool taps) {
   const Window &w = pool.window;
-  if (n.mayDifferentiate() || llvm::any_of(w.kernel, [](int64_t k) { return k > maxSeparable; }))
-    return false;
   SmallVector<int64_t> sizes(n.shape(0).drop_front(2));
   double byDim = 0, byTap = 1;
   for (int64_t d = w.rank() - 1; d >= 0; --d) {
-    Steps steps = splitWindow(w.kernel[d]);
+    Steps steps = taps ? Steps{1, w.kernel[d], 0} : splitWindow(w.kernel[d]);
     double others = 1;
     for (int64_t other = 0; other < w.rank(); ++other)
       others *= other == d ? 1 : double(sizes[other]);
@@ -151,7 +142,40 @@ static bool isSeparable(Node &n, const Pool &pool) {
     byTap *= double(w.kernel[d]) * double(pool.results[d]);
     sizes[d] = pool.results[d];
   }
+  return {byTap, byDim};
+}
+
+/// Whether a pool without a gradient needs at most two thirds of the operations if it is computed
+/// dim by dim. A gradient needs the tap of each maximum: at ties it goes to the window's first.
+static bool isSeparable(Node &n, const Pool &pool) {
+  if (n.mayDifferentiate() ||
+      llvm::any_of(pool.window.kernel, [](int64_t k) { return k > maxSeparable; }))
+    return false;
+  auto [byTap, byDim] = countOperations(n, pool, /*taps=*/false);
   return byTap > 0 && 3 * byDim <= 2 * byTap;
+}
+
+/// The windows of a pool with a gradient, in the order in which to take them: one for each dim if
+/// that more than halves the operations of both passes, which pays for the tensors between.
+/// The last dim is first, so that of equal maxima the row-major first is chosen: the first in its
+/// row, and of these the one in the first row.
+static SmallVector<WindowAttr> windowsOf(Node &n, const Pool &pool) {
+  const Window &w = pool.window;
+  auto [byTap, byDim] = countOperations(n, pool, /*taps=*/true);
+  if (!n.mayDifferentiate() || w.rank() < 2 || 2 * byDim >= byTap)
+    return {windowAttribute(n, w)};
+  SmallVector<WindowAttr> windows;
+  for (int64_t d = w.rank() - 1; d >= 0; --d) {
+    SmallVector<int64_t> ones(w.rank(), 1), zeros(w.rank(), 0);
+    Window along{ones, ones, ones, zeros, zeros, {}};
+    along.kernel[d] = w.kernel[d];
+    along.strides[d] = w.strides[d];
+    along.dilations[d] = w.dilations[d];
+    along.low[d] = w.low[d];
+    along.high[d] = w.high[d];
+    windows.push_back(windowAttribute(n, along));
+  }
+  return windows;
 }
 
 /// Combines slices of `x` along `dim`, and `result` if there is one.
@@ -198,6 +222,16 @@ template <typename Op> static Expr dimByDim(Expr x, const Pool &pool, double not
   return x;
 }
 
+/// Of 16-bit floats, the sum is one of f32.
+static Expr windowSum(Node &n, Expr x, const Pool &pool) {
+  for (WindowAttr window : windowsOf(n, pool)) {
+    Type element = x.element();
+    x = x.with(n.builder().createOrFold<WindowSumOp>(n.loc(), x, window,
+                                                     accumulatorOf(element) != element));
+  }
+  return x;
+}
+
 /// The lowest value of a type.
 static double lowestOf(Type element) {
   if (isa<FloatType>(element))
@@ -213,8 +247,7 @@ static LogicalResult importAveragePool(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(pool))
     return failure();
   Expr x = spatialFirst(n.expr(0u));
-  Expr sum =
-      isSeparable(n, *pool) ? dimByDim<AddOp>(x.wide(), *pool, 0) : windowSum(n, x, pool->window);
+  Expr sum = isSeparable(n, *pool) ? dimByDim<AddOp>(x.wide(), *pool, 0) : windowSum(n, x, *pool);
   Expr average = sum / divisor(n, *pool, countPads, sum);
   return n.set(channelsSecond(average.cast(n.element(0))));
 }
@@ -241,7 +274,7 @@ static LogicalResult importLpPool(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(p) || failed(pool))
     return failure();
   Expr x = spatialFirst(n.expr(0u)).wide();
-  Expr norm = normOf(windowSum(n, power(x, *p), pool->window), *p);
+  Expr norm = normOf(windowSum(n, power(x, *p), *pool), *p);
   return n.set(channelsSecond(norm.cast(n.element(0))));
 }
 
@@ -278,12 +311,15 @@ static LogicalResult importMaxPool(Node &n) {
   Expr x = spatialFirst(n.expr(0u));
   if (!n.wants(1) && isSeparable(n, *pool))
     return n.set(channelsSecond(dimByDim<MaxOp>(x, *pool, lowestOf(n.element(0)))));
-  auto max = WindowMaxOp::create(n.builder(), n.loc(), x, windowAttribute(n, pool->window));
-  if (n.wants(1)) {
-    Expr tap = n.expr(max.getIndex()).cast(n.builder().getI64Type());
-    if (failed(n.set(1, channelsSecond(flatPosition(n, tap, pool->window, columnMajor)))))
-      return failure();
+  if (!n.wants(1)) {
+    for (WindowAttr window : windowsOf(n, *pool))
+      x = x.with(WindowMaxOp::create(n.builder(), n.loc(), x, window).getResult());
+    return n.set(channelsSecond(x));
   }
+  auto max = WindowMaxOp::create(n.builder(), n.loc(), x, windowAttribute(n, pool->window));
+  Expr tap = n.expr(max.getIndex()).cast(n.builder().getI64Type());
+  if (failed(n.set(1, channelsSecond(flatPosition(n, tap, pool->window, columnMajor)))))
+    return failure();
   return n.set(channelsSecond(n.expr(max.getResult())));
 }
 

@@ -105,6 +105,19 @@ TEST_F(PoolingTest, OtherWindowsAreComputedTapByTap) {
   EXPECT_EQ(count<WindowMaxOp>(Square{{9, 9}, {1, 1}, {1, 1}, {4, 4, 4, 4}}.node("MaxPool", 2)), 1);
 }
 
+TEST_F(PoolingTest, LargeWindowsWithGradientsAreOneForEachDim) {
+  OneNode large = Square{{9, 7}, {1, 2}, {1, 1}, {4, 3, 4, 3}}.node("MaxPool");
+  EXPECT_EQ(count<WindowMaxOp>(differentiated(large)), 2);
+  large.node().set_op_type("AveragePool");
+  EXPECT_EQ(count<WindowSumOp>(differentiated(large)), 2);
+  large.node().set_op_type("LpPool");
+  EXPECT_EQ(count<WindowSumOp>(differentiated(large)), 2);
+  EXPECT_EQ(count<WindowSumOp>(large), 1);
+  // Rows between windows that are apart would be summed for nothing.
+  OneNode apart = Square{{5, 5}, {5, 5}}.node("MaxPool");
+  EXPECT_EQ(count<WindowMaxOp>(differentiated(apart)), 1);
+}
+
 TEST_F(PoolingTest, LongWindowsTakeTwoSteps) {
   auto longest = [](const Floats &x, int32_t type) {
     return OneNode("MaxPool", 12)

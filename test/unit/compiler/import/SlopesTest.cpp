@@ -155,6 +155,25 @@ TEST_F(SlopesTest, LargeWindowsGiveTheSlopeToTheFirstMaximum) {
                {6, 1, 1, 1, 4, 0, 16, 0, 8, 1, 0, 1, 1, 1, 1, 10, 1, 1, 1, 1});
 }
 
+TEST_F(SlopesTest, LargeAveragesDivideTheSlopeAmongTheirElements) {
+  constexpr int64_t rows = 9, columns = 12, high = 5, wide = 7, step = 2, above = 2;
+  OneNode average = OneNode("AveragePool", 22)
+                        .input({1, 1, rows, columns})
+                        .set("kernel_shape", Shape{high, wide})
+                        .set("strides", Shape{1, step})
+                        .set("pads", Shape{above, 0, 1, 3})
+                        .set("count_include_pad", int64_t(1));
+  Floats expected(rows * columns, 0);
+  for (int64_t i = -above; i + high <= rows + 1; ++i)
+    for (int64_t j = 0; j + wide <= columns + 3; j += step)
+      for (int64_t row = std::max<int64_t>(i, 0); row < std::min(i + high, rows); ++row)
+        for (int64_t column = j; column < std::min(j + wide, columns); ++column)
+          expected[size_t(row * columns + column)] += 1.0f / (high * wide);
+  auto found = slopes(average, {"x0"});
+  ASSERT_EQ(found.size(), 1u) << everything();
+  expectNear(found[0], expected);
+}
+
 TEST_F(SlopesTest, PowersChangeWithTheirExponentAtZero) {
   OneNode power = of("Pow", {2, 2, 4, 0.5, 0}).input({5}, {0, 1, 0, 0, 0});
   auto found = slopes(power, {"x0", "x1"});
