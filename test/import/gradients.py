@@ -63,6 +63,7 @@ def composed():
     b.op("ReverseSequence", [4, 3], -1.0, 1.0, b.ints("lengths", [2, 0, 4]))
     b.op("TopK", [3, 6], -1.0, 1.0, b.ints("best", [2]))
     b.op("Det", [2, 3, 3], -1.0, 1.0)
+    b.end(b.node("Det", [b.numbers("loops.x", [1, 8, 8], -1.0, 1.0)], "loops"), "eliminated")
     b.op("MaxPool", [1, 2, 4, 5], -1.0, 1.0, kernel_shape=[4, 5], pads=[2, 2, 1, 2])
     b.op("AveragePool", [1, 2, 4, 5], -1.0, 1.0, kernel_shape=[4, 5], pads=[2, 2, 1, 2])
     b.op("TensorScatter", [2, 4, 3], -1.0, 1.0, b.numbers("steps", [2, 2, 3], -1.0, 1.0), b.ints("written", [1, 3]),

@@ -1,7 +1,8 @@
-// Det: elimination with partial pivoting, unrolled over the columns.
+// Det: elimination with partial pivoting, in loops over columns and, for the last few, unrolled.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
+#include "dialects/grad/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -62,8 +63,78 @@ static Elimination eliminate(Expr a) {
   return {stays.select(pivot, -pivot), rest};
 }
 
+/// x[..] with the elements at `index`, as grad.gather numbers the dims.
+static Expr gather(Expr x, Value index, ArrayRef<int64_t> dims, ArrayRef<int64_t> indexDims) {
+  return x.with(x.getBuilder().createOrFold<GatherOp>(x.getLoc(), x.get(), index, dims, indexDims));
+}
+
+/// A step of a loop that carries `a` and the product of its pivots: exchanges row `k` with the row
+/// of those from `k` on that has the largest element in column `k`, and subtracts multiples of it
+/// from the rows below. No later step reads the rows up to `k`, so they may have any values.
+static SmallVector<Value> eliminateColumn(Expr a, Expr product, Expr k) {
+  OpBuilder &b = a.getBuilder();
+  Expr column = gather(a, k, {0, 1, -1}, {}), row = gather(a, k, {0, -1, 1}, {});
+  auto numbers = column.type().clone(b.getI64Type());
+  Expr place = a.with(IotaOp::create(b, a.getLoc(), numbers, 1));
+  Expr current = k.broadcastScalar(numbers);
+  Expr remains = place.compare(ComparePredicate::ge, current);
+  Expr sizes = remains.select(column.apply<AbsOp>(), column.splat(-1));
+  Expr chosen = a.with(b.createOrFold<ArgmaxOp>(a.getLoc(), sizes, 1));
+  Expr isChosen = place.compare(ComparePredicate::eq, chosen.broadcast(numbers, {0}));
+  Expr pivotRow = gather(a, chosen, {0, -1, 1}, {0}), pivot = gather(pivotRow, k, {0, -1}, {});
+
+  Expr isZero = pivot.compare(ComparePredicate::eq, pivot.splat(0));
+  Expr divisor = isZero.select(pivot.splat(1), pivot); // the rest of the column is all zeros
+  Expr first = gather(row, k, {0, -1}, {}).broadcast(column.type(), {0});
+  // Selected before the division: of rows above, a quotient might overflow.
+  Expr below = place.compare(ComparePredicate::gt, current)
+                   .select(isChosen.select(first, column), column.splat(0));
+  Expr factors = below / divisor.broadcast(column.type(), {0});
+  Expr exchanged = isChosen.broadcast(a.type().clone(b.getI1Type()), {0, 1})
+                       .select(row.broadcast(a.type(), {0, 2}), a);
+  Expr rest =
+      exchanged - factors.broadcast(a.type(), {0, 1}) * pivotRow.broadcast(a.type(), {0, 2});
+  Expr stays = chosen.compare(ComparePredicate::eq, k.broadcastScalar(chosen.type()));
+  return {rest, product * stays.select(pivot, -pivot)};
+}
+
+/// Eliminates `steps` columns of `a` in a loop, and multiplies `product` by their pivots.
+static void eliminateInLoop(Expr &a, Expr &product, int64_t steps) {
+  OpBuilder &b = a.getBuilder();
+  Location loc = a.getLoc();
+  auto numbers = RankedTensorType::get({steps}, b.getI64Type());
+  Value columns = IotaOp::create(b, loc, numbers, 0);
+  auto scan = buildScan(b, loc, steps, /*reverse=*/false, {{a, product}, {columns}, {}},
+                        [&](OpBuilder &body, Block::BlockArgListType arguments) {
+                          Expr matrix(body, loc, arguments[0]);
+                          return eliminateColumn(matrix, matrix.with(arguments[1]),
+                                                 matrix.with(arguments[2]));
+                        });
+  a = lowerRight(a.with(scan.getResult(0)), steps, steps);
+  product = a.with(scan.getResult(1));
+}
+
+/// The determinants of [batch, rows, rows]. A loop computes on all of its matrix, so one eliminates
+/// half of the columns, and the next starts with a quarter of the elements.
+static Expr determinant(Expr a) {
+  constexpr int64_t mostUnrolled = 4; // each column takes several kernels
+  int64_t batch = a.shape()[0], size = a.shape()[1];
+  Expr last = lowerRight(a, size - 1, size - 1).reshape({batch});
+  // A constant would have the rows of the largest batch; a loop starts with those of the run.
+  Expr product = size > mostUnrolled ? zerosWithRowsOf(last) + 1.0 : last.splat(1);
+  while (a.shape()[1] > mostUnrolled)
+    eliminateInLoop(a, product, a.shape()[1] / 2);
+  while (a.shape()[1] > 1) {
+    Elimination step = eliminate(a);
+    product = product * step.pivot;
+    a = step.rest;
+  }
+  return product * a.reshape({batch});
+}
+
 static LogicalResult importDet(Node &n) {
-  constexpr int64_t most = 64; // each column takes several kernels
+  // With a gradient, the loops keep a matrix for each column: of 256 rows, some 38 MB.
+  constexpr int64_t most = 256;
   if (failed(n.expect(0, Kind::Float)))
     return failure();
   ArrayRef<int64_t> shape = n.shape(0);
@@ -78,14 +149,7 @@ static LogicalResult importDet(Node &n) {
   Expr a = n.expr(0u).reshape({batch, size, size});
   if (element.getIntOrFloatBitWidth() < 32)
     a = a.cast(n.builder().getF32Type());
-  Expr product = a.with(splat(n.builder(), n.loc(), a.type().clone({batch}), 1));
-  while (a.shape()[1] > 1) {
-    Elimination step = eliminate(a);
-    product = product * step.pivot;
-    a = step.rest;
-  }
-  product = product * a.reshape({batch});
-  return n.set(product.cast(element).reshape(shape.drop_back(2)));
+  return n.set(determinant(a).cast(element).reshape(shape.drop_back(2)));
 }
 
 void gradc::addDeterminantOps(OpTable &ops) { ops["Det"] = {importDet, 1, 1}; }
