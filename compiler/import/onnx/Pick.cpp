@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Pick.h"
+#include "dialects/grad/Index.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -91,11 +92,14 @@ static Expr interleave(Expr x, int64_t dim, ArrayRef<int64_t> indices, int64_t p
       .reshape(result);
 }
 
-Value gradc::pick(Expr x, int64_t dim, ArrayRef<int64_t> indices) {
+Value gradc::pick(Expr x, int64_t dim, ArrayRef<int64_t> indices, int64_t mostSlices) {
   if (indices.empty())
     return strided(x, dim, 0, 0, 1);
   int64_t runs = countRuns(indices), period = findPeriod(indices);
   if (std::min(runs, period) > maxPieces)
+    return nullptr;
+  std::set<int64_t> firsts(indices.begin(), indices.begin() + period);
+  if (std::min(runs, int64_t(firsts.size())) > mostSlices)
     return nullptr;
   if (period < runs)
     return interleave(x, dim, indices, period);
@@ -106,6 +110,11 @@ Value gradc::pick(Expr x, int64_t dim, ArrayRef<int64_t> indices) {
     pieces.push_back(strided(x, dim, indices[begin], end - begin, stride));
   }
   return concatenate(pieces, x, dim);
+}
+
+int64_t gradc::mostSlicesWithGradient(ArrayRef<int64_t> indices, int64_t size) {
+  constexpr int64_t alwaysCheap = 3; // estimate: of 2, a step takes as long as with gathers
+  return std::max(alwaysCheap, mostReaders(indices, size));
 }
 
 Expr gradc::padAround(Expr x, ArrayRef<int64_t> low, ArrayRef<int64_t> high, double value) {

@@ -7,10 +7,16 @@
 
 namespace gradc {
 
-/// result[..., i, ...] = x[..., indices[i], ...] along `dim`, as slices, broadcasts, and
-/// concatenations. Null if that takes more than `maxPieces` slices. `indices` are in range.
-mlir::Value pick(mlir::grad::Expr x, int64_t dim, llvm::ArrayRef<int64_t> indices);
 constexpr int64_t maxPieces = 64;
+/// result[..., i, ...] = x[..., indices[i], ...] along `dim`, as slices, broadcasts, and
+/// concatenations. Null if that takes more than `maxPieces` pieces, or `mostSlices` different
+/// slices. `indices` are in range.
+mlir::Value pick(mlir::grad::Expr x, int64_t dim, llvm::ArrayRef<int64_t> indices,
+                 int64_t mostSlices = maxPieces);
+/// The most slices that pick among `size` elements in less time than a gather, with their
+/// gradients: that of a slice is a pad of that size, and a gather's reads each reader of an
+/// element.
+int64_t mostSlicesWithGradient(llvm::ArrayRef<int64_t> indices, int64_t size);
 /// The maximum length of index lists.
 constexpr int64_t maxIndices = 1 << 24;
 /// The number of consecutive slices that `indices` select: runs of equal stride.

@@ -153,9 +153,8 @@ static Expr multiplyAlong(Expr x, int64_t d, Expr matrix) {
 
 /// Whether to read the taps of a dim with `row` elements behind each of its own: where that takes
 /// less time than a product with a matrix, on one core of a CPU. The product takes 2 * size
-/// operations a result at 100 a nanosecond. A read takes 1 ns, or 0.1 ns if vectors read along a
-/// later dim. Where gradients flow, the matrix has a second product, and the reads have others in
-/// return: one gather for each tap and each of an element's readers.
+/// operations a result at 100 a nanosecond, a read 1 ns, or 0.1 ns if vectors read along a later
+/// dim. A gradient is a second product, or a gather for each tap and reader of an element.
 static bool readsTaps(Node &n, const ResizedDim &along, int64_t row) {
   // Products of a training step take as long for small dims; each read of a tap is an op.
   constexpr int64_t smallDim = 128, mostReads = 32, vector = 16;
@@ -224,7 +223,9 @@ static FailureOr<Expr> resizeDim(Node &n, const Resize &r, Expr x, const Resized
   int64_t d = along.dim, count = int64_t(along.results.size());
   if (along.isPicked()) {
     SmallVector<int64_t> indices = along.indices(0);
-    if (Value picked = pick(x, d, indices))
+    bool gathers = along.isRead && n.mayDifferentiate() && isa<FloatType>(x.element());
+    int64_t most = gathers ? mostSlicesWithGradient(indices, along.size) : maxPieces;
+    if (Value picked = pick(x, d, indices, most))
       return x.with(picked);
     if (along.isRead)
       return gatherAlong(x, d, n.constantInts(indices));

@@ -232,6 +232,15 @@ TEST_F(ResampleTest, ResizesToTheNearestByMoving) {
   OneNode uneven = resize({400}, {600}, "asymmetric", "nearest");
   EXPECT_EQ(count<SliceOp>(uneven), 3);
   EXPECT_EQ(count<MatmulOp>(uneven), 0);
+  EXPECT_EQ(count<SliceOp>(differentiated(uneven)), 3);
+  // With a gradient, which pads each slice, more than three are a gather.
+  OneNode many = resize({64}, {100}, "asymmetric", "nearest");
+  EXPECT_EQ(count<GatherOp>(many), 0);
+  EXPECT_EQ(count<GatherOp>(differentiated(many)), 1);
+  EXPECT_EQ(count<SliceOp>(differentiated(many)), 0);
+  EXPECT_EQ(count<GatherOp>(differentiated(resize({5}, {80}, "half_pixel", "nearest"))), 0);
+  // Here an element has more readers than there are slices: of the last, 23.
+  EXPECT_EQ(count<GatherOp>(differentiated(resize({5}, {80}, "asymmetric", "nearest"))), 0);
   OneNode odd = resize({211}, {307}, "half_pixel", "nearest");
   EXPECT_EQ(count<GatherOp>(odd), 1);
   EXPECT_EQ(count<MatmulOp>(odd), 0);

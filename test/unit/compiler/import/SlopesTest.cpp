@@ -188,7 +188,8 @@ TEST_F(SlopesTest, ElementsOfResizedDimsHaveTheWeightsOfTheirReaders) {
   struct {
     int64_t size, result;
     bool isLinear;
-  } cases[] = {{150, 400, true}, {300, 130, true}, {211, 307, false}, {501, 333, false}};
+  } cases[] = {{150, 400, true},  {300, 130, true}, {211, 307, false},
+               {501, 333, false}, {64, 100, false}, {40, 60, false}};
   constexpr int64_t before = 2, after = 3;
   for (auto c : cases) {
     SCOPED_TRACE(c.size);
