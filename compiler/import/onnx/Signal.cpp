@@ -11,8 +11,9 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Up to this length, one product is less work than two with transpositions between them.
-static constexpr int64_t maxDirect = 128;
+/// Up to so many multiplications for each row, one product takes less time than two with
+/// transpositions between them: 64 complex numbers, or one side of 128 real ones.
+static constexpr int64_t maxDirect = 10'000;
 /// Longer prime factors would require matrices of gigabytes.
 static constexpr int64_t maxFactor = 1 << 12;
 
@@ -53,7 +54,7 @@ static FailureOr<Complex> transform(Node &n, const Complex &x, double sign, int6
   int64_t rows = x.real.shape()[0], length = x.real.shape()[1];
   Type element = x.real.element();
   int64_t factor = 1;
-  if (length > maxDirect)
+  if (length * wanted * (x.imaginary ? 2 : 1) > maxDirect)
     for (int64_t d = 2; d * d <= length; ++d)
       factor = length % d == 0 ? d : factor;
   if (factor == 1) {

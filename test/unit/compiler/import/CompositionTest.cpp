@@ -311,6 +311,36 @@ TEST_F(CompositionTest, TransformsLongSignalsByTheirFactors) {
     EXPECT_NEAR(results[0].getFloat(int64_t(i)), spectrum[i], 1e-3) << i;
 }
 
+TEST_F(CompositionTest, LongTransformsAreSeveral) {
+  // A wave of one frequency has one number, or, if it is real, one on each side.
+  auto wave = [](int64_t length, int64_t parts) {
+    Floats x;
+    for (int64_t i = 0; i < length; ++i) {
+      double angle = 2 * M_PI * 5 * double(i) / double(length);
+      x.push_back(float(std::cos(angle)));
+      if (parts == 2)
+        x.push_back(float(std::sin(angle)));
+    }
+    return OneNode("DFT", 20).input({1, length, parts}, x);
+  };
+  struct {
+    int64_t length, parts, products;
+  } cases[] = {{64, 2, 4}, {72, 2, 8}, {99, 1, 2}, {120, 1, 6}, {128, 2, 8}, {127, 2, 4}};
+  for (auto c : cases) {
+    SCOPED_TRACE(c.length);
+    OneNode one = wave(c.length, c.parts);
+    auto results = run(one);
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_EQ(count<grad::MatmulOp>(one), c.products);
+    for (int64_t k = 0; k < 2 * c.length; ++k) {
+      double peak = double(c.length) / (c.parts == 2 ? 1 : 2);
+      bool isPeak = k == 2 * 5 || (c.parts == 1 && k == 2 * (c.length - 5));
+      EXPECT_NEAR(results[0].getFloat(k), isPeak ? peak : 0, 1e-4) << k;
+    }
+  }
+  EXPECT_EQ(count<grad::MatmulOp>(wave(128, 1).set("onesided", int64_t(1))), 2);
+}
+
 TEST_F(CompositionTest, TransformsBack) {
   // One side of the spectrum of 0, 1, 2, 3: 6, -2 + 2i, -2.
   OneNode back = OneNode("DFT", 20)
