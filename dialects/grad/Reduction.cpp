@@ -196,20 +196,10 @@ static Value extremeGradient(OpBuilder &b, Operation *op, Value g, ArrayRef<int6
   return chosen.select(spread(x.with(g) / ties, type, dims), x.splat(0));
 }
 
-/// The products of all elements before (after, if `reversed`) each element in a row of [rows, n],
-/// by doubling.
-static Expr exclusiveProducts(Expr x, bool reversed) {
-  int64_t rows = x.shape()[0], n = x.shape()[1];
-  auto shifted = [&](Expr e, int64_t by) {
-    OpBuilder &b = e.getBuilder();
-    int64_t low = reversed ? 0 : by, high = reversed ? by : 0;
-    Value padded = PadOp::create(b, e.getLoc(), e, {0, low}, {0, high}, {0, 0}, APFloat(1.0));
-    return e.with(SliceOp::create(b, e.getLoc(), padded, {0, high}, {rows, n}, {1, 1}));
-  };
-  Expr product = shifted(x, 1);
-  for (int64_t span = 1; span < n; span *= 2)
-    product = product * shifted(product, span);
-  return product;
+/// The products of all elements before (after, if `reversed`) each element along `dim`.
+static Expr exclusiveProducts(Expr x, int64_t dim, bool reversed) {
+  return x.with(CumulativeOp::create(x.getBuilder(), x.getLoc(), x, CumulativeKind::prod, dim,
+                                     /*exclusive=*/true, reversed));
 }
 
 LogicalResult ReduceSumOp::buildGradient(OpBuilder &b, ValueRange resultGradients,
@@ -227,17 +217,26 @@ LogicalResult ReduceProdOp::buildGradient(OpBuilder &b, ValueRange resultGradien
   RankedTensorType type = operandType(*this);
   if (type.getNumElements() == 0)
     return success();
-  SmallVector<int64_t> order = otherDims(type.getRank(), getDims());
-  llvm::append_range(order, getDims());
-  SmallVector<int64_t> back(order.size());
-  for (auto [i, d] : llvm::enumerate(order))
-    back[d] = i;
-  int64_t n = countReduced(type, getDims());
-  Expr moved = Expr(b, getLoc(), getOperand()).wide().transpose(order);
-  Expr x = moved.reshape({type.getNumElements() / n, n});
-  Expr others = exclusiveProducts(x, false) * exclusiveProducts(x, true);
-  Expr g = x.with(resultGradients[0]).wide();
-  Expr product = spread(g, type, getDims()) * others.reshape(moved.shape()).transpose(back);
+  Expr operand = Expr(b, getLoc(), getOperand()).wide();
+  Expr g = operand.with(resultGradients[0]).wide();
+  auto productOfOthers = [](Expr x, int64_t dim) {
+    return exclusiveProducts(x, dim, false) * exclusiveProducts(x, dim, true);
+  };
+  std::optional<Expr> others;
+  if (getDims().size() == 1) {
+    others = productOfOthers(operand, getDims()[0]);
+  } else { // several dims become one
+    SmallVector<int64_t> order = otherDims(type.getRank(), getDims());
+    llvm::append_range(order, getDims());
+    SmallVector<int64_t> back(order.size());
+    for (auto [i, d] : llvm::enumerate(order))
+      back[d] = i;
+    int64_t n = countReduced(type, getDims());
+    Expr moved = operand.transpose(order);
+    Expr rows = moved.reshape({type.getNumElements() / n, n});
+    others = productOfOthers(rows, 1).reshape(moved.shape()).transpose(back);
+  }
+  Expr product = spread(g, type, getDims()) * *others;
   operandGradients[0] = product.cast(type.getElementType());
   return success();
 }

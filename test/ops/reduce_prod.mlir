@@ -31,11 +31,37 @@ func.func @values() -> (tensor<2xf32>, tensor<2xf32>) {
 func.func @gradient(%x: tensor<5xf32>) -> tensor<5xf32> {
   %0 = grad.reduce_prod %x dims [0] : tensor<5xf32>
   // GRAD: grad.reduce_prod
-  // GRAD: grad.pad {{.*}} low [0, 1] high [0, 0]
+  // GRAD-DAG: %[[BEFORE:.*]] = grad.cumulative prod %[[X:.*]] dim 0 exclusive : tensor<5xf32>
+  // GRAD-DAG: %[[BEHIND:.*]] = grad.cumulative prod %[[X]] dim 0 exclusive reverse : tensor<5xf32>
+  // GRAD: grad.mul %[[BEFORE]], %[[BEHIND]]
   // GRAD-NOT: grad.div
   // GRAD: return
   %1 = grad.gradient %0 wrt %x : tensor<f32>, tensor<5xf32>
   return %1 : tensor<5xf32>
+}
+
+// One dim stays in its place; several become one.
+
+// GRAD-LABEL: @gradient_along_a_dim
+func.func @gradient_along_a_dim(%x: tensor<2x5x3xf32>, %g: tensor<2x3xf32>) -> tensor<2x5x3xf32> {
+  %0 = grad.reduce_prod %x dims [1] : tensor<2x5x3xf32>
+  // GRAD-NOT: grad.transpose
+  // GRAD: grad.cumulative prod %arg0 dim 1 exclusive : tensor<2x5x3xf32>
+  // GRAD: return
+  %1 = grad.mul %0, %g : tensor<2x3xf32>
+  %2 = grad.reduce_sum %1 dims [0, 1] : tensor<2x3xf32>
+  %3 = grad.gradient %2 wrt %x : tensor<f32>, tensor<2x5x3xf32>
+  return %3 : tensor<2x5x3xf32>
+}
+
+// GRAD-LABEL: @gradient_along_dims
+func.func @gradient_along_dims(%x: tensor<2x5x3xf32>, %g: tensor<5xf32>) -> tensor<2x5x3xf32> {
+  %0 = grad.reduce_prod %x dims [0, 2] : tensor<2x5x3xf32>
+  // GRAD: grad.cumulative prod %{{.*}} dim 1 exclusive : tensor<5x6xf32>
+  %1 = grad.mul %0, %g : tensor<5xf32>
+  %2 = grad.reduce_sum %1 dims [0] : tensor<5xf32>
+  %3 = grad.gradient %2 wrt %x : tensor<f32>, tensor<2x5x3xf32>
+  return %3 : tensor<2x5x3xf32>
 }
 
 // EXACT-LABEL: @gradient_at_zero
