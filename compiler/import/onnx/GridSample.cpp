@@ -99,6 +99,10 @@ static PixelTaps tapsAt(const GridSample &g, Expr x, int64_t size) {
   return taps;
 }
 
+/// Vectors run along the last dim of the positions; with fewer than the 16 lanes of most, all
+/// positions are one list.
+static bool areList(ArrayRef<int64_t> grid) { return grid.size() > 3 && *(grid.end() - 2) < 16; }
+
 /// Coordinate `i` of each position of a grid [N, d..., coordinates].
 static Expr coordinate(Expr grid, int64_t i) {
   int64_t rank = grid.type().getRank();
@@ -131,14 +135,20 @@ static LogicalResult importGridSample(Node &n) {
   if (isa<FloatType>(n.element(0)))
     data = data.cast(wideFloat(n.element(0)));
   positions = positions.cast(wideFloat(n.element(1)));
+  ArrayRef<int64_t> dims = grid.drop_front().drop_back();
+  if (areList(grid))
+    positions = positions.reshape({grid[0], llvm::product_of(dims), rank});
   Sampler sampler{data, {0, 1}, {0}, /*mayBeOutside=*/read->outside == Outside::zeros};
+  for (int64_t d = 1; d + 1 < positions.type().getRank(); ++d)
+    sampler.indexDims.push_back(d + 1);
   SmallVector<PixelTaps> taps;
   for (int64_t d = 0; d < rank; ++d) {
     sampler.dims.push_back(-1 - d);
-    sampler.indexDims.push_back(d + 2);
     taps.push_back(tapsAt(*read, coordinate(positions, rank - 1 - d), picture[d + 2]));
   }
-  return n.set(sampler.sum(taps).cast(n.element(0)));
+  SmallVector<int64_t> shape(picture.take_front(2));
+  llvm::append_range(shape, dims);
+  return n.set(sampler.sum(taps).reshape(shape).cast(n.element(0)));
 }
 
 void gradc::addGridSampleOps(OpTable &ops) { ops["GridSample"] = {importGridSample, 2, 2}; }

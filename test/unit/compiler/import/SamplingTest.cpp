@@ -30,6 +30,28 @@ TEST_F(SamplingTest, PositionsFarOutside) {
   expect(line("reflection", {-3, 0, 5, -1 - 2.0f / 3}), {1, 1, 4}, {3, 1.5f, 3, 1});
 }
 
+/// A picture of 0, 1, 2 and 3 grows by 1 from left to right and by 2 from top to bottom.
+TEST_F(SamplingTest, ShortGridsAreLists) {
+  for (OneNode::Shape grid : {OneNode::Shape{5, 3}, OneNode::Shape{2, 16}}) {
+    Floats positions, expected;
+    for (int64_t i = 0; i < grid[0] * grid[1]; ++i) {
+      float x = float(i % 7) / 3 - 1, y = float(i % 5) / 2 - 1;
+      positions.insert(positions.end(), {x, y});
+      expected.push_back((x + 1) / 2 + (y + 1));
+    }
+    OneNode one = OneNode("GridSample", 20)
+                      .input({1, 1, 2, 2})
+                      .input({1, grid[0], grid[1], 2}, positions)
+                      .set("align_corners", int64_t(1));
+    expect(one, {1, 1, grid[0], grid[1]}, expected);
+    auto imported = import(one);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    imported->module.get()->walk([&](GatherOp gather) {
+      EXPECT_EQ(gather.getType().getRank(), grid[1] < 16 ? 3 : 4) << grid[1];
+    });
+  }
+}
+
 TEST_F(SamplingTest, WhatIsNotReadIsNotMultiplied) {
   expect(
       OneNode("GridSample", 16).input({1, 1, 1, 2}, {infinity, 7}).input({1, 1, 1, 2}, {1.5f, 0}),
