@@ -3,6 +3,7 @@
 // qualify.
 #include "passes/kernel/InPlace.h"
 
+#include "dialects/grad/Index.h"
 #include "passes/kernel/Clusters.h"
 
 using namespace mlir;
@@ -29,7 +30,7 @@ public:
       for (Operation *user : values[i].getUsers()) {
         isReadBefore &= user->hasTrait<OpTrait::IsTerminator>() ||
                         loopKind(user) == LoopKind::elementwise || reducesRows(user) ||
-                        repeatsRows(user, values[i]);
+                        repeatsRows(user, values[i]) || takesUpdates(user, values[i]);
         values.insert_range(user->getResults());
       }
     return isReadBefore;
@@ -70,6 +71,15 @@ private:
     return broadcastsRows(op) && shapeOf(op->getResult(0)) == root && hasRowsOf(value);
   }
 
+  /// Whether the value is nothing but what the updates of a scatter are added to, in the result's
+  /// memory: a unit takes its elements before the updates of its targets.
+  bool takesUpdates(Operation *op, Value value) {
+    return schedule && schedule.getScatterUnits() && op == scatterOfResult(kernel) &&
+           llvm::all_of(op->getOpOperands(), [&](OpOperand &o) {
+             return o.get() != value || o.getOperandNumber() == 0;
+           });
+  }
+
   exec::KernelOp kernel;
   exec::ScheduleAttr schedule;
   ArrayRef<int64_t> root, rows; ///< the root's shape, and its elements per row of the run
@@ -84,4 +94,18 @@ SmallVector<int64_t> gradc::findInplace(exec::KernelOp kernel) {
     if (inPlace.mayBeOverwritten(argument))
       operands.push_back(argument.getArgNumber());
   return operands;
+}
+
+Operation *gradc::scatterOfResult(exec::KernelOp kernel) {
+  ValueRange results = kernel.getYielded();
+  Operation *op = results.size() == 1 ? results[0].getDefiningOp() : nullptr;
+  if (!op || !results[0].hasOneUse() || kernel.getLayout(kernel.getBlock().getNumArguments()))
+    return nullptr;
+  if (auto scatter = dyn_cast<ScatterOp>(op)) { // not one whose sums are rounded to the result
+    Type element = scatter.getResult().getType().getElementType();
+    bool isExact =
+        scatter.getReduction() == ScatterReduction::replace || accumulatorOf(element) == element;
+    return isExact ? op : nullptr;
+  }
+  return op->hasAttr(indexedLoops) ? op : nullptr;
 }

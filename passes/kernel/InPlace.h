@@ -9,8 +9,12 @@ namespace gradc {
 /// The operands of which no element is read after the root's element at the same index has been
 /// written: those read at the root's own index on every path, and, once the kernel has a CPU
 /// schedule, those that are also reduced along rows which the loops finish before they write any
-/// element of them (the logits of a softmax).
+/// element of them (the logits of a softmax), and those to which updates are added in place.
 llvm::SmallVector<int64_t> findInplace(mlir::exec::KernelOp kernel);
+
+/// The scatter, lowered to loops or not, whose result is the kernel's only one and row-major, so
+/// that a schedule of scatters adds updates to the result where it lies. Null if there is none.
+mlir::Operation *scatterOfResult(mlir::exec::KernelOp kernel);
 
 } // namespace gradc
 

@@ -6,6 +6,7 @@
 #include "dialects/grad/Grad.h"
 #include "dialects/grad/Index.h"
 #include "passes/kernel/Clusters.h"
+#include "passes/kernel/InPlace.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -89,22 +90,26 @@ int64_t gradc::scatterUnits(exec::KernelOp kernel, ArrayRef<int64_t> tile, Array
   }
   if (updates < manyUpdates)
     return 0;
-  // Even sums that only a larger cache holds take less time than a search.
+  // Even sums that only a larger cache holds take less time than a search. The result itself, where
+  // updates are added to it, may lie in memory: a thread then reads all updates once.
+  int64_t units = llvm::divideCeil(root.getDimSize(dim), tile[dim]);
+  bool isInPlace = scatterOfResult(kernel);
   if (!seesUpdatesOfOthers)
-    return bytes <= level.sharedCacheBytes() ? 1 : 0;
+    return isInPlace || bytes <= level.sharedCacheBytes() ? 1 : 0;
+  if (isInPlace)
+    return std::min<int64_t>(units, UINT16_MAX);
   // Each group reads all indices, and whether one is of its own targets is often predicted wrong,
   // which takes longer than an update of a cache line in the shared cache. Longer rows lie in half
   // of what a core caches; the other half is for the updates, and for what the results are computed
   // from.
   bool areShort = bytes <= tile[dim] * level.lineBytes;
   int64_t most = areShort ? level.sharedCacheBytes() : level.cachedBytes() / 2;
-  int64_t units = llvm::divideCeil(root.getDimSize(dim), tile[dim]);
   return std::min<int64_t>({units, most / bytes, UINT16_MAX});
 }
 
 SmallVector<RankedTensorType> gradc::scatterSums(exec::KernelOp kernel) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  if (!schedule || !schedule.getScatterUnits())
+  if (!schedule || !schedule.getScatterUnits() || scatterOfResult(kernel))
     return {};
   int64_t dim = schedule.getOrder().front();
   SmallVector<int64_t> shape(kernel.getRoot().getShape());

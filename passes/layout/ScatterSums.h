@@ -16,16 +16,18 @@ inline constexpr int64_t manyTargets = 128;
 llvm::SmallVector<mlir::Operation *> scattersOf(mlir::exec::KernelOp kernel);
 
 /// The units of the outermost loop, in a schedule with this tile and order, whose targets lie in
-/// scratch memory together, and for which all updates are read once. 1 if the outermost dim is none
-/// that indices choose along: each unit has updates of its own. 0: each tile searches for its
-/// updates. Tiles search if there are few updates or targets, if several indices choose a target,
-/// if a row that is chosen has an index per element, if results read other targets than their own,
-/// or if the rows of the run change the number of targets that an index chooses among or updates.
+/// scratch memory together, or in the result, and for which all updates are read once. 1 if the
+/// outermost dim is none that indices choose along: each unit has updates of its own. 0: each tile
+/// searches for its updates. Tiles search if there are few updates or targets, if several indices
+/// choose a target, if a row that is chosen has an index per element, if results read other targets
+/// than their own, or if the rows of the run change the number of targets that an index chooses
+/// among or updates.
 int64_t scatterUnits(mlir::exec::KernelOp kernel, llvm::ArrayRef<int64_t> tile,
                      llvm::ArrayRef<int64_t> order, const mlir::exec::Level &level);
 
 /// The sums of each scatter that lie in scratch memory at one time: those of some units along the
-/// dim of the root's outermost loop. Empty if the kernel's schedule is none of scatters.
+/// dim of the root's outermost loop. Empty if the kernel's schedule is none of scatters, or updates
+/// are added to the result in place.
 llvm::SmallVector<mlir::RankedTensorType> scatterSums(mlir::exec::KernelOp kernel);
 /// The bytes in scratch memory before the sums of a scatter.
 int64_t scatterOffset(mlir::exec::KernelOp kernel, size_t scatter);

@@ -49,6 +49,34 @@ exec.kernel @turned(%x: tensor<64x64xf32>) attributes {flops = 8192 : i64, bytes
   exec.yield %p : tensor<64x64xf32>
 }
 
+// Updates are added to the result, after each unit has taken the elements of its own targets; but not while other updates are these elements,
+// nor where the sums lie elsewhere because they have more bits than the result.
+
+// CHECK-LABEL: exec.kernel @updates(
+// CHECK-SAME: inplace = array<i64: 0>
+exec.kernel @updates(%x: tensor<500x64xf32>, %i: tensor<99xi64>, %u: tensor<99x64xf32>) attributes {flops = 6336 : i64, bytes = 282136 : i64, inplace = array<i64>} {
+  %0 = grad.scatter %x[%i] replace %u dims [-1, 1] index_dims [0] : tensor<500x64xf32>, tensor<99x64xf32>, tensor<99xi64>
+  exec.yield %0 : tensor<500x64xf32>
+}
+// CHECK-LABEL: exec.kernel @updates_of_themselves(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @updates_of_themselves(%x: tensor<500x64xf32>, %i: tensor<500xi64>) attributes {flops = 32000 : i64, bytes = 260000 : i64, inplace = array<i64>} {
+  %0 = grad.scatter %x[%i] add %x dims [-1, 1] index_dims [0] : tensor<500x64xf32>, tensor<500x64xf32>, tensor<500xi64>
+  exec.yield %0 : tensor<500x64xf32>
+}
+// CHECK-LABEL: exec.kernel @updates_of_halves(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @updates_of_halves(%x: tensor<500x64xbf16>, %i: tensor<99xi64>, %u: tensor<99x64xbf16>) attributes {flops = 6336 : i64, bytes = 141464 : i64, inplace = array<i64>} {
+  %0 = grad.scatter %x[%i] add %u dims [-1, 1] index_dims [0] : tensor<500x64xbf16>, tensor<99x64xbf16>, tensor<99xi64>
+  exec.yield %0 : tensor<500x64xbf16>
+}
+// CHECK-LABEL: exec.kernel @few_updates(
+// CHECK-SAME: inplace = array<i64>
+exec.kernel @few_updates(%x: tensor<500x64xf32>, %i: tensor<9xi64>, %u: tensor<9x64xf32>) attributes {flops = 576 : i64, bytes = 258376 : i64, inplace = array<i64>} {
+  %0 = grad.scatter %x[%i] replace %u dims [-1, 1] index_dims [0] : tensor<500x64xf32>, tensor<9x64xf32>, tensor<9xi64>
+  exec.yield %0 : tensor<500x64xf32>
+}
+
 // Results that are summed over rows have loops of their own, after the others.
 
 // CHECK-LABEL: exec.kernel @apart(

@@ -184,19 +184,35 @@ exec.kernel @histogram(%init: tensor<256xf32>, %at: tensor<4096xi64>, %u: tensor
 // V4-SAME: block = [256], scatter>
 exec.kernel @sums_of_long_rows(%table: tensor<20000x64xf32>, %at: tensor<13312xi64>, %u: tensor<13312x64xf32>) attributes {flops = 851968 : i64, bytes = 13754368 : i64} {
   %g = grad.scatter %table[%at] add %u dims [-1, 1] index_dims [0] : tensor<20000x64xf32>, tensor<13312x64xf32>, tensor<13312xi64>
-  exec.yield %g : tensor<20000x64xf32>
+  %n = grad.sub %table, %g : tensor<20000x64xf32>
+  exec.yield %n : tensor<20000x64xf32>
 }
 // V4-LABEL: exec.kernel @list(
 // V4-SAME: tile = [64], order = [0], grain = {{[0-9]+}}, block = [6250], scatter>
 exec.kernel @list(%init: tensor<400000xi64>, %at: tensor<400000xi64>, %u: tensor<400000xi64>) attributes {flops = 400000 : i64, bytes = 12800000 : i64} {
   %0 = grad.scatter %init[%at] replace %u dims [-1] index_dims [0] : tensor<400000xi64>, tensor<400000xi64>, tensor<400000xi64>
-  exec.yield %0 : tensor<400000xi64>
+  %1 = grad.sub %init, %0 : tensor<400000xi64>
+  exec.yield %1 : tensor<400000xi64>
 }
 // V4-LABEL: exec.kernel @longer_list(
 // V4-SAME: block = [32768], scatter>
 exec.kernel @longer_list(%init: tensor<4000000xf32>, %at: tensor<400000xi64>, %u: tensor<400000xf32>) attributes {flops = 400000 : i64, bytes = 36800000 : i64} {
   %0 = grad.scatter %init[%at] add %u dims [-1] index_dims [0] : tensor<4000000xf32>, tensor<400000xf32>, tensor<400000xi64>
-  exec.yield %0 : tensor<4000000xf32>
+  %1 = grad.sub %init, %0 : tensor<4000000xf32>
+  exec.yield %1 : tensor<4000000xf32>
+}
+// A result that is the sums takes the updates itself, wherever it lies: a thread reads all updates once. Not if its sums have more bits.
+// V4-LABEL: exec.kernel @rows_set(
+// V4-SAME: block = [25000], scatter>
+exec.kernel @rows_set(%table: tensor<100000x64xf32>, %at: tensor<10000xi64>, %u: tensor<10000x64xf32>) attributes {flops = 640000 : i64, bytes = 53840000 : i64} {
+  %0 = grad.scatter %table[%at] replace %u dims [-1, 1] index_dims [0] : tensor<100000x64xf32>, tensor<10000x64xf32>, tensor<10000xi64>
+  exec.yield %0 : tensor<100000x64xf32>
+}
+// V4-LABEL: exec.kernel @sums_of_halves(
+// V4-SAME: block = [256], scatter>
+exec.kernel @sums_of_halves(%table: tensor<20000x64xbf16>, %at: tensor<13312xi64>, %u: tensor<13312x64xbf16>) attributes {flops = 851968 : i64, bytes = 6930432 : i64} {
+  %g = grad.scatter %table[%at] add %u dims [-1, 1] index_dims [0] : tensor<20000x64xbf16>, tensor<13312x64xbf16>, tensor<13312xi64>
+  exec.yield %g : tensor<20000x64xbf16>
 }
 // Other rows are read, too, so that no tile has all it needs in scratch memory.
 // V4-LABEL: exec.kernel @norm_of_sums(
@@ -234,7 +250,7 @@ exec.kernel @elements_of_few_rows(%x: tensor<2x256x64xf32>, %i: tensor<2x500x64x
   %0 = grad.scatter %x[%i] add %u dims [0, -1, 2] index_dims [0, 1, 2] : tensor<2x256x64xf32>, tensor<2x500x64xf32>, tensor<2x500x64xi64>
   exec.yield %0 : tensor<2x256x64xf32>
 }
-// A search takes less time with few targets, and sums of a unit have to fit in a cache.
+// A search takes less time with few targets, and sums of a unit that are no result have to fit in a cache.
 // V3-LABEL: exec.kernel @few_targets(
 // V3-NOT: scatter>
 // V3: exec.yield
@@ -246,6 +262,13 @@ exec.kernel @few_targets(%x: tensor<2048x64xf32>, %i: tensor<2048x100xi64>, %u: 
 // V3-NOT: scatter>
 // V3: exec.yield
 exec.kernel @targets_beyond_caches(%x: tensor<8x4000000xf32>, %i: tensor<8x1000xi64>, %u: tensor<8x1000xf32>) attributes {flops = 8000 : i64, bytes = 256096000 : i64} {
+  %0 = grad.scatter %x[%i] replace %u dims [0, -1] index_dims [0, 1] : tensor<8x4000000xf32>, tensor<8x1000xf32>, tensor<8x1000xi64>
+  %1 = grad.sub %x, %0 : tensor<8x4000000xf32>
+  exec.yield %1 : tensor<8x4000000xf32>
+}
+// V3-LABEL: exec.kernel @targets_of_a_result(
+// V3-SAME: block = [1], scatter>
+exec.kernel @targets_of_a_result(%x: tensor<8x4000000xf32>, %i: tensor<8x1000xi64>, %u: tensor<8x1000xf32>) attributes {flops = 8000 : i64, bytes = 256096000 : i64} {
   %0 = grad.scatter %x[%i] replace %u dims [0, -1] index_dims [0, 1] : tensor<8x4000000xf32>, tensor<8x1000xf32>, tensor<8x1000xi64>
   exec.yield %0 : tensor<8x4000000xf32>
 }

@@ -114,7 +114,7 @@ LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tile
   if (failed(areCopied) || failed(isTurned))
     return failure();
   if (schedule.getScatterUnits()) {
-    if (failed(emitScatters(kernel, nest, tiles, rows, root, begin, end, scratch)))
+    if (failed(emitScatters(kernel, nest, tiles, rows, root, results.front(), begin, end, scratch)))
       return failure();
   } else if (*isTurned) {
     forGroups(nest, begin, end, turned.unitsTogether(), [&](Value from, Value to) {

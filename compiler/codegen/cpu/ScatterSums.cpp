@@ -20,8 +20,8 @@ ArrayRef<int64_t> chosenLoops(linalg::GenericOp op) {
 class ScatterSums {
 public:
   ScatterSums(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles, ArrayRef<int64_t> rows,
-              Value scratch)
-      : kernel(kernel), nest(nest), tiles(tiles), rows(rows), scratch(scratch),
+              const Memory &result, Value scratch)
+      : kernel(kernel), nest(nest), tiles(tiles), rows(rows), result(result), scratch(scratch),
         schedule(kernel.getScheduleAttr()), dim(schedule.getOrder().front()),
         types(gradc::scatterSums(kernel)) {
     for (Operation *op : gradc::scattersOf(kernel))
@@ -30,11 +30,14 @@ public:
   }
 
   bool areReadByTheirRows() const {
-    return !ops.empty() && ops.size() == types.size() &&
+    return !ops.empty() && ops.size() == (areInPlace() ? 1 : types.size()) &&
            llvm::all_of(ops, [](linalg::GenericOp op) {
              return chosenLoops(op).size() == 1 && gradc::cpu::isReadAtItsIndex(op.getResult(0));
            });
   }
+
+  /// Whether the sums are the kernel's result.
+  bool areInPlace() const { return types.empty(); }
 
   /// Adds up the updates of the units [from, to), and lets tiles read the sums. False if a scatter
   /// has another form.
@@ -46,12 +49,9 @@ public:
     origin[dim] = nest.variable(first);
     SmallVector<Memory> sums;
     for (auto [i, op] : llvm::enumerate(ops)) {
-      sums.push_back(Memory(base(i), types[i], /*panel=*/{}, origin));
-      SpaceEmitter start(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
-                         schedule.getOrder());
-      if (!start.add(op.getDpsInits()[0], sums.back()))
+      sums.push_back(areInPlace() ? result : Memory(base(i), types[i], /*panel=*/{}, origin));
+      if (!start(op.getDpsInits()[0], sums.back(), from, to))
         return false;
-      start.emitUnits(from, to);
       if (!tiles.addUpdates(op, unsigned(chosenLoops(op).front()), unsigned(dim), sums.back(),
                             first, last))
         return false;
@@ -62,6 +62,21 @@ public:
   }
 
 private:
+  /// Lets the sums of the units begin with `init`. A result may have the memory of `init`, and then
+  /// has its elements.
+  bool start(Value init, const Memory &sums, Value from, Value to) {
+    SpaceEmitter space(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
+                       schedule.getOrder());
+    if (!space.add(init, sums))
+      return false;
+    auto operand = dyn_cast<BlockArgument>(init);
+    if (areInPlace() && operand && kernel.mayOverwrite(operand.getArgNumber(), 0))
+      nest.when(tiles.memoryOf(operand).liesApartFrom(nest, sums),
+                [&] { space.emitUnits(from, to); });
+    else
+      space.emitUnits(from, to);
+    return true;
+  }
   Value rowOf(Value unit) {
     return arith::MulIOp::create(nest.builder, nest.location, unit,
                                  nest.constant(schedule.getTile()[dim]));
@@ -75,6 +90,7 @@ private:
   LoopNest &nest;
   TileEmitter &tiles;
   ArrayRef<int64_t> rows;
+  Memory result;
   Value scratch;
   exec::ScheduleAttr schedule;
   int64_t dim;
@@ -85,15 +101,17 @@ private:
 } // namespace
 
 LogicalResult gradc::cpu::emitScatters(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                                       ArrayRef<int64_t> rows, SpaceEmitter &root, Value begin,
-                                       Value end, Value scratch) {
-  ScatterSums sums(kernel, nest, tiles, rows, scratch);
+                                       ArrayRef<int64_t> rows, SpaceEmitter &root,
+                                       const Memory &result, Value begin, Value end,
+                                       Value scratch) {
+  ScatterSums sums(kernel, nest, tiles, rows, result, scratch);
   bool emitted = sums.areReadByTheirRows();
   if (emitted)
     forGroups(nest, begin, end, kernel.getScheduleAttr().getScatterUnits(),
               [&](Value from, Value to) {
                 emitted = sums.add(from, to);
-                root.emitUnits(from, to);
+                if (!sums.areInPlace())
+                  root.emitUnits(from, to);
               });
   return emitted ? success()
                  : kernel.emitOpError("expected scatters of fixed size with one index per row, "

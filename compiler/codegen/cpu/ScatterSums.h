@@ -8,11 +8,12 @@ namespace gradc::cpu {
 
 /// Emits the units [begin, end) of a kernel whose schedule is of scatters: for some units at a
 /// time, the updates of their targets are added up in `scratch`, of `scatterScratch` bytes, where
-/// the tiles of `root` then read the sums. `rows`: as SpaceEmitter takes them.
+/// the tiles of `root` then read the sums; or in `result`, the first one, if it is the sums.
+/// `rows`: as SpaceEmitter takes them.
 mlir::LogicalResult emitScatters(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                  tile::TileEmitter &tiles, llvm::ArrayRef<int64_t> rows,
-                                 SpaceEmitter &root, mlir::Value begin, mlir::Value end,
-                                 mlir::Value scratch);
+                                 SpaceEmitter &root, const tile::Memory &result, mlir::Value begin,
+                                 mlir::Value end, mlir::Value scratch);
 
 } // namespace gradc::cpu
 

@@ -231,6 +231,11 @@ Value Memory::address(LoopNest &nest, const LinearExpr &at) const {
   return result;
 }
 
+Value Memory::liesApartFrom(LoopNest &nest, const Memory &other) const {
+  return LLVM::ICmpOp::create(nest.builder, nest.location, LLVM::ICmpPredicate::ne, base,
+                              other.base);
+}
+
 int64_t Memory::alignmentOf(const LinearExpr &at) const {
   constexpr int64_t widest = 16; // no target gains from more
   int64_t element = grad::elementBytes(type.getElementType());

@@ -30,6 +30,8 @@ public:
   bool isStrided(LoopNest &nest, const Point &p) const;
   /// The address of the element `offset` elements after the first.
   mlir::Value address(LoopNest &nest, const LinearExpr &offset) const;
+  /// Whether the first elements of both have different addresses.
+  mlir::Value liesApartFrom(LoopNest &nest, const Memory &other) const;
   /// The element, or a vector with one element per lane (0 in the lanes beyond `valid`).
   mlir::Value load(LoopNest &nest, const Point &p) const;
   void store(LoopNest &nest, const Point &p, mlir::Value value) const;

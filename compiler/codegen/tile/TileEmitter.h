@@ -67,6 +67,8 @@ public:
 
   /// Sets the memory of a value of the region.
   void bind(mlir::Value tensor, Memory memory) { memories[tensor] = memory; }
+  /// The memory of a value that was bound.
+  const Memory &memoryOf(mlir::Value tensor) const { return memories.find(tensor)->second; }
 
   /// Computes values that are cheaper together: all reductions under `value`, and transposed loads.
   /// Their values at the points are cached.

@@ -144,6 +144,28 @@ TEST(Index, SumsOfUpdatesOfOtherShapes) {
                 "8", 1e-4, walk);
 }
 
+/// The result takes the updates itself: over the elements that they are added to, or after a copy
+/// of these, which are computed, or are updates, too.
+TEST(Index, UpdatesInTheResult) {
+  for (const char *start : {"%x", "%d", "%u"})
+    for (const char *walk : {", block = [1], scatter", ", block = [5], scatter"})
+      for (const char *how : {"replace", "add"})
+        expectIndexed("%x: tensor<70x37xf32>, %i: tensor<70xi64>, %u: tensor<70x37xf32>",
+                      formatv(R"(%d = grad.add %x, %x : tensor<70x37xf32>
+      %y = grad.scatter {0}[%i] {1} %u dims [-1, 1] index_dims [0] : tensor<70x37xf32>, tensor<70x37xf32>, tensor<70xi64>
+      exec.yield %y : tensor<70x37xf32>)",
+                              start, how),
+                      "3, 8", 1e-4, walk);
+  // Bools, and 16 bits that nothing is added to.
+  for (const char *element : {"i1", "bf16", "ui8"}) {
+    std::string rows = formatv("tensor<70x37x{0}>", element);
+    expectIndexed("%x: " + rows + ", %i: tensor<70xi64>, %u: " + rows,
+                  "%y = grad.scatter %x[%i] replace %u dims [-1, 1] index_dims [0] : " + rows +
+                      ", " + rows + ", tensor<70xi64>\nexec.yield %y : " + rows,
+                  "3, 8", 0, ", block = [4], scatter");
+  }
+}
+
 /// The lists of many tables whose rows are joined.
 TEST(Index, SumsOfUpdatesOfManyTables) {
   constexpr int tables = 9;
