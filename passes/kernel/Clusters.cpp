@@ -4,6 +4,7 @@
 
 #include "dialects/grad/Count.h"
 #include "passes/kernel/GroupGraph.h"
+#include "passes/kernel/PadSums.h"
 #include "passes/kernel/TensorLife.h"
 #include "passes/kernel/TurnEdges.h"
 
@@ -128,7 +129,7 @@ bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
 class Former {
 public:
   Former(Block &block, const exec::KernelLimits &limits)
-      : block(block), limits(limits), life(graph, limits, order) {}
+      : block(block), limits(limits), life(graph, limits, order), pads(graph) {}
 
   std::vector<Cluster> run() {
     cloneRepeatedOps();
@@ -167,6 +168,7 @@ private:
     for (auto [i, op] : llvm::enumerate(block))
       order[&op] = int64_t(i);
     life.analyze(block);
+    pads.analyze(block);
   }
 
   /// How `group` reads the result of `op`, over all of its users there.
@@ -230,6 +232,8 @@ private:
   bool mayJoin(Operation *op, Group *group, Access how) const {
     if (group->closed || walksBlocks(op, limits))
       return false;
+    if (pads.isPadded(op, group))
+      return PadSums::isPlainSlice(op);
     RankedTensorType type = typeOf(op);
     bool once = how.once(type);
     switch (loopKind(op)) {
@@ -250,7 +254,13 @@ private:
       // kernel.
       return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
     case LoopKind::movement:
+<<<<<<< HEAD
       return isFree(op) || !(group->contraction || gathersTaps(op, group, how));
+=======
+      return isFree(op) || !group->contraction;
+    case LoopKind::assembly:
+      return once && type.getShape() == group->root.getShape() && pads.isTerm(op, group);
+>>>>>>> 1fc3965d ([passes] One kernel adds pads of slices)
     default:
       return false;
     }
@@ -281,7 +291,7 @@ private:
   bool mayMerge(Group *a, Group *b, int64_t maxTensors) const {
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
            !(a->contraction && (b->contraction || b->hasReduction)) &&
-           !(b->contraction && a->hasReduction) &&
+           !(b->contraction && a->hasReduction) && !PadSums::hasPads(a) && !PadSums::hasPads(b) &&
            countTensors(a) + countTensors(b) <= maxTensors && !graph.reaches(a, b) &&
            !graph.reaches(b, a);
   }
@@ -398,6 +408,7 @@ private:
   const exec::KernelLimits &limits;
   GroupGraph graph;
   TensorLife life;
+  PadSums pads;
   llvm::DenseMap<Operation *, Access> access;
   llvm::DenseMap<Operation *, int64_t> order;
 };

@@ -39,6 +39,7 @@ REASONS = {
     "passes/MoveTransposes.cpp": "moves transposes, and broadcasts with them",
     "passes/OrderStates.cpp": "looks for transposes of states",
     "passes/graph/TransposedOperands.cpp": "looks for transposes of operands",
+    "passes/kernel/PadSums.cpp": "the one op that is a load under a mask in the kernel of its sum",
     "passes/kernel/InPlace.cpp": "the one op whose updates are added to what it reads",
     "passes/kernel/LibraryForm.cpp": "a library's own vocabulary: bias, ReLU, GELU",
     "passes/schedule/LoopSchedule.cpp": "the one op whose tiles search for what is theirs",

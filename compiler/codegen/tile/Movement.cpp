@@ -148,14 +148,36 @@ Value TileEmitter::lanesInside(ArrayRef<Piece> pieces, const Point &point) {
   return inside;
 }
 
-/// A plain copy from memory with adjacent lanes becomes a load under one condition, or a masked
-/// load of the lanes inside the piece.
+/// Whether each element of the result is one of the first operand.
+static bool isCopy(linalg::GenericOp op) {
+  Block *body = op.getBody();
+  return body->getTerminator()->getOperand(0) == body->getArgument(0);
+}
+
+/// The memory that elements of a value are copied from, and the point there; nothing if they are
+/// computed, or assembled from pieces.
+std::optional<std::pair<const Memory *, Point>> TileEmitter::copiedFrom(Value value, Point point) {
+  for (;;) {
+    if (auto memory = memories.find(value); memory != memories.end())
+      return std::pair(&memory->second, point);
+    auto op = value.getDefiningOp<linalg::GenericOp>();
+    if (!op || op.getNumDpsInputs() != 1 || op.getNumReductionLoops() > 0 || isAssembly(op) ||
+        !isCopy(op))
+      return std::nullopt;
+    auto domain = domainOf(cast<OpResult>(value), point);
+    auto from = domain ? operandPoint(op, op->getOpOperand(0), *domain, point.valid) : std::nullopt;
+    if (!from)
+      return std::nullopt;
+    value = op->getOperand(0);
+    point = *from;
+  }
+}
+
+/// A plain copy from memory, or from a slice of what lies there, with adjacent lanes becomes a load
+/// under one condition, or a masked load of the lanes inside the piece.
 Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
   auto pieces = *piecesOf(op);
-  Block *body = op.getBody();
-  auto memory = memories.find(op->getOperand(0));
-  if (!point.hasLanes() || memory == memories.end() ||
-      body->getTerminator()->getOperand(0) != body->getArgument(0) ||
+  if (!point.hasLanes() || !isCopy(op) ||
       llvm::any_of(pieces, [](const Piece &p) { return p.stride != 1; }))
     return {};
   SmallVector<LinearExpr> domain(pieces.size());
@@ -165,11 +187,12 @@ Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
     undivided &= isUndivided(piece, at, nest.lanes);
   }
   auto from = operandPoint(op, op->getOpOperand(0), domain, point.valid);
-  if (!from)
+  auto source = from ? copiedFrom(op->getOperand(0), *from) : std::nullopt;
+  if (!source)
     return {};
   Value outside = nest.splat(pull(op.getDpsInits()[0], point));
   if (!undivided)
-    return memory->second.loadWhere(nest, *from, lanesInside(pieces, point), outside);
+    return source->first->loadWhere(nest, source->second, lanesInside(pieces, point), outside);
   return nest.choose(isInside(pieces, domain), outside, [&] {
     return SmallVector<Value>{nest.splat(pull(op->getOperand(0), *from))};
   })[0];

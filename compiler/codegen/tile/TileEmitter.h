@@ -115,6 +115,7 @@ private:
   void computeGeneric(mlir::linalg::GenericOp op, mlir::OpResult result, const Point &point);
   void computeReshape(mlir::Operation *op, const Point &point);
   void computeAssembly(mlir::linalg::GenericOp op, const Point &point);
+  std::optional<std::pair<const Memory *, Point>> copiedFrom(mlir::Value value, Point point);
   mlir::Value assembleVector(mlir::linalg::GenericOp op, const Point &point);
   mlir::Value isInside(llvm::ArrayRef<Piece> pieces, llvm::ArrayRef<LinearExpr> domain);
   mlir::Value lanesInside(llvm::ArrayRef<Piece> pieces, const Point &point);

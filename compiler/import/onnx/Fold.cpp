@@ -75,6 +75,35 @@ static Expr overlapAdd(Expr blocks, const Columns &columns) {
   return *sum;
 }
 
+/// The same for strides of 1, where a block is a tap, from the taps as they lie in memory: [images,
+/// sizes...].
+static Expr addTaps(Expr x, const Columns &columns) {
+  const Window &w = columns.window;
+  int64_t rank = w.rank(), tap = 0;
+  SmallVector<int64_t> shape{columns.images, llvm::product_of(w.kernel)};
+  llvm::append_range(shape, columns.positions);
+  x = x.reshape(shape);
+  SmallVector<int64_t> starts(rank + 2, 0), ones(rank + 2, 1), sizes(shape), united{columns.images};
+  sizes[1] = 1;
+  for (int64_t d = 0; d < rank; ++d)
+    united.push_back(columns.positions[d] + w.extent(d) - 1);
+  std::optional<Expr> sum;
+  forEachIndex(w.kernel, [&](ArrayRef<int64_t> index) {
+    starts[1] = tap++;
+    SmallVector<int64_t> low(rank + 2, 0), high(low);
+    for (int64_t d = 0; d < rank; ++d) {
+      low[d + 2] = index[d] * w.dilations[d];
+      high[d + 2] = w.extent(d) - 1 - low[d + 2];
+    }
+    Expr one = x.with(x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, ones));
+    one = padAround(one, low, high);
+    if (shape[1] > 1)
+      one = one.wide();
+    sum = sum ? *sum + one : one;
+  });
+  return sum->reshape(united);
+}
+
 /// The part of [images, sizes...], which begins with the window's padding, that is the picture.
 /// Elements after the last window are 0.
 static Expr cutPicture(Expr x, const Columns &columns) {
@@ -87,7 +116,8 @@ static Expr cutPicture(Expr x, const Columns &columns) {
     none.push_back(0);
     ones.push_back(1);
   }
-  x = x.with(x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, ones));
+  if (x.shape() != ArrayRef(sizes))
+    x = x.with(x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, ones));
   return padAround(x, none, high);
 }
 
@@ -107,6 +137,8 @@ bool gradc::hasFewBlocks(const Columns &columns) {
 static Expr sumBlocks(Expr x, const Columns &columns) {
   int64_t rank = columns.window.rank();
   Type element = x.element();
+  if (llvm::all_of(columns.window.strides, [](int64_t stride) { return stride == 1; }))
+    return cutPicture(addTaps(x, columns), columns).cast(element);
   Expr blocks = splitIntoBlocks(x, columns);
   Expr sum = overlapAdd(blocks.shape()[0] > 1 ? blocks.wide() : blocks, columns);
   SmallVector<int64_t> order{0}, united{columns.images};

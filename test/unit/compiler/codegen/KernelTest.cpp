@@ -303,6 +303,26 @@ TEST(Movement, VectorsOfAPieceOrBesideIt) {
   }
 }
 
+TEST(Movement, SumsOfPaddedSlices) {
+  for (int lanes : {8, 16})
+    for (const char *value : {"0.0", "1.5"})
+      expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x3x4x21xf32>) attributes {{{0}} {{
+      %s = grad.slice %a starts [0, 0, 0, 0] sizes [5, 1, 4, 21] strides [1, 1, 1, 1] : tensor<5x3x4x21xf32>
+      %p = grad.pad %s low [0, 0, 1, 0] high [0, 0, 0, 2] interior [0, 0, 0, 0] {{value = {1}} : tensor<5x1x4x21xf32>
+      %t = grad.slice %a starts [0, 2, 0, 0] sizes [5, 1, 4, 21] strides [1, 1, 1, 1] : tensor<5x3x4x21xf32>
+      %q = grad.pad %t low [0, 0, 0, 2] high [0, 0, 1, 0] interior [0, 0, 0, 0] : tensor<5x1x4x21xf32>
+      %y = grad.add %p, %q : tensor<5x1x5x23xf32>
+      exec.yield %y : tensor<5x1x5x23xf32> })",
+                          schedule(lanes, formatv("1, 1, 1, {0}", 2 * lanes).str(), "0, 1, 2, 3"),
+                          value));
+  // Lanes that lie apart in the sliced tensor.
+  expectRight(formatv(R"(exec.kernel @k(%a: tensor<5x42xf32>) attributes {{{0}} {{
+      %s = grad.slice %a starts [0, 1] sizes [5, 20] strides [1, 2] : tensor<5x42xf32>
+      %p = grad.pad %s low [1, 3] high [0, 0] interior [0, 0] : tensor<5x20xf32>
+      exec.yield %p : tensor<6x23xf32> })",
+                      schedule(8, "1, 16", "0, 1")));
+}
+
 TEST(Movement, ReshapesInside) {
   expectRight(formatv(R"(exec.kernel @k(%a: tensor<6x20xf32>) attributes {{{0}} {{
     %n = grad.neg %a : tensor<6x20xf32>
