@@ -15,14 +15,17 @@ public:
         counts(memoryOf(SortPlan::counts, baseOf(SortPlan::counts))) {}
 
   /// 1. Write the keys and positions of all elements or, if few positions are wanted, of those
-  ///    that may be among them.
+  ///    that may be among them. Masked elements go to their places behind the others.
   /// 2. Count the values of all digits.
   /// 3. For each digit that is not the same in all keys, move keys and positions in its order.
   /// 4. Store the positions.
   void emit() {
     Buffers from = {baseOf(SortPlan::keys), baseOf(SortPlan::positions)};
     Buffers to = {baseOf(SortPlan::nextKeys), baseOf(SortPlan::nextPositions)};
-    Value sorted = plan.leadingBits ? bringCandidates(from) : bringAll(from);
+    bool isApart = row.putsMaskedLast();
+    Value sorted = plan.leadingBits ? bringCandidates(from)
+                   : isApart        ? bringUnmasked(from)
+                                    : bringAll(from);
     countDigits(from, sorted);
     for (int64_t digit = 0; digit < plan.digits; ++digit) {
       Value first = memoryOf(SortPlan::keys, from.keys).load(nest, at(LinearExpr(0)));
@@ -36,7 +39,8 @@ public:
       to = {next[2], next[3]};
     }
     Memory positions = memoryOf(SortPlan::positions, from.positions);
-    forAll(row.count, [&](LinearExpr i) { row.store(i, row.toI64(positions.load(nest, at(i)))); });
+    forAll(isApart ? sorted : row.count,
+           [&](LinearExpr i) { row.store(i, row.toI64(positions.load(nest, at(i)))); });
   }
 
 private:
@@ -91,6 +95,29 @@ private:
   Value bringAll(const Buffers &to) {
     forAll(row.size, [&](LinearExpr i) { put(to, at(i), row.keyAt(i), positionOf(i)); });
     return row.size;
+  }
+
+  /// Writes the elements that are not masked, and stores the positions of the others, in order, at
+  /// the end of the result; returns the number of the former.
+  Value bringUnmasked(const Buffers &to) {
+    Value none = nest.constant(0), one = nest.constant(1);
+    Value last = row.apply<arith::SubIOp>(row.size, one);
+    Value unmasked = nest.loop(none, row.size, none, [&](LinearExpr i, ValueRange found) {
+      Value key = row.keyAt(i);
+      put(to, at(found[0]), key, positionOf(i));
+      Value next = row.apply<arith::AddIOp>(found[0], one);
+      return Carried{row.choose(row.isMasked(key), found[0], next)};
+    })[0];
+    // From the last element on. A place before all masked ones gets its position later.
+    nest.when(row.compare(arith::CmpIPredicate::ne, unmasked, row.size), [&] {
+      nest.loop(none, row.size, last, [&](LinearExpr n, ValueRange place) {
+        LinearExpr i = nest.variable(row.apply<arith::SubIOp>(last, nest.index(n)));
+        row.store(nest.variable(place[0]), nest.index(i));
+        Value before = row.apply<arith::SubIOp>(place[0], one);
+        return Carried{row.choose(row.isMasked(row.keyAt(i)), before, place[0])};
+      });
+    });
+    return unmasked;
   }
 
   /// Writes the elements whose leading bits are at most those of the last wanted one; returns their

@@ -64,6 +64,17 @@ bool SortRow::isAdjacent() const {
   return !operand.isStrided(nest, point);
 }
 
+bool SortRow::putsMaskedLast() const {
+  return isa<FloatType>(element) && plan.descending && plan.count == plan.size && !mayLack;
+}
+
+Value SortRow::isMasked(Value key) {
+  const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
+  APInt last = APFloat::getInf(semantics, /*Negative=*/true).bitcastToAPInt(); // as keyOf has it
+  return compare(arith::CmpIPredicate::eq, key,
+                 constant(last.zext(unsigned(plan.keyBits)), keyType));
+}
+
 Value SortRow::keyOf(Value bits) {
   auto width = unsigned(plan.elementBits);
   auto number = [&](const APInt &value) { return constant(value, bits.getType()); };

@@ -47,6 +47,11 @@ public:
   /// The keys of a vector of elements from `i` on; only if the row's elements are adjacent.
   mlir::Value keysAt(const tile::LinearExpr &i);
   bool isAdjacent() const;
+  /// Whether elements that are last of all may be put behind the others without a sort: -infinity
+  /// in descending order, which masked elements have, if all positions are wanted.
+  bool putsMaskedLast() const;
+  /// Whether a key is that of -infinity in descending order.
+  mlir::Value isMasked(mlir::Value key);
   /// Stores a position (i64) at place `i` of the result; 0 if the run has no more than `i`
   /// elements.
   void store(const tile::LinearExpr &i, mlir::Value position);

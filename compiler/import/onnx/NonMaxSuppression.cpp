@@ -83,7 +83,6 @@ LogicalResult Suppression::import() {
     n.ignore("center_point_box");
     return n.set(splat(b, n.loc(), RankedTensorType::get({0, 3}, b.getI64Type()), 0));
   }
-  Expr order = n.expr(argsort(n.expr(1), 2, count, /*descending=*/true));
   Expr scores = n.expr(1);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Expr isCandidate =
@@ -91,6 +90,9 @@ LogicalResult Suppression::import() {
           ? scores.compare(ComparePredicate::gt,
                            scalar(4, scores.element(), -infinity).broadcastScalar(scores.type()))
           : n.expr(splat(b, n.loc(), scores.type().clone(b.getI1Type()), 1));
+  // A kernel that sorts puts masked elements last without sorting them, and often most are.
+  Expr masked = n.operand(4) ? isCandidate.select(scores, scores.splat(-infinity)) : scores;
+  Expr order = n.expr(argsort(masked, 2, count, /*descending=*/true));
   Boxes boxes = readBoxes();
   Expr isKept = n.expr(b.createOrFold<NonMaxSuppressionOp>(
       n.loc(), isCandidate.type(), boxes.top, boxes.left, boxes.bottom, boxes.right, boxes.area,

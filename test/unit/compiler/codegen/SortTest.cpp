@@ -76,4 +76,34 @@ TEST(Sort, EqualElements) {
               });
 }
 
+// Masked elements, some, all or none of them, are behind the others, in order of their positions.
+TEST(Sort, MaskedElements) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const char *element : {"f32", "f64", "bf16"})
+    for (int64_t period : {1, 2, 7, 1000})
+      for (bool otherWay : {false, true})
+        expectRight(formatv(R"(exec.kernel @k(%x: tensor<2x300x{0}>) attributes {{
+      schedule = #exec.schedule<lanes = 8, tile = [1, 300], order = [0, 1], grain = 1, sort>} {{
+      %i = grad.argsort %x dim 1 {1} : tensor<2x300x{0}> -> tensor<2x300xi64>
+      exec.yield %i : tensor<2x300xi64> })",
+                            element, otherWay ? "" : "descending"),
+                    0, nullptr, [=](std::vector<HostTensor> &operands) {
+                      HostTensor &x = operands[0];
+                      for (int64_t i = 0; i < x.size(); ++i)
+                        if (i % 300 % period != period / 2)
+                          x.setFloat(i, i % 5 == 0 ? infinity : -infinity);
+                        else if (period == 7 && i % 2)
+                          x.setFloat(i, std::numeric_limits<double>::quiet_NaN());
+                    });
+  // All of a row.
+  expectRight(R"(exec.kernel @k(%x: tensor<150xf32>) attributes {
+      schedule = #exec.schedule<lanes = 8, tile = [150], order = [0], grain = 1, sort>} {
+      %i = grad.argsort %x dim 0 descending : tensor<150xf32> -> tensor<150xi64>
+      exec.yield %i : tensor<150xi64> })",
+              0, nullptr, [=](std::vector<HostTensor> &operands) {
+                for (int64_t i = 0; i < operands[0].size(); ++i)
+                  operands[0].setFloat(i, -infinity);
+              });
+}
+
 } // namespace
