@@ -254,13 +254,9 @@ private:
       // kernel.
       return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
     case LoopKind::movement:
-<<<<<<< HEAD
       return isFree(op) || !(group->contraction || gathersTaps(op, group, how));
-=======
-      return isFree(op) || !group->contraction;
     case LoopKind::assembly:
       return once && type.getShape() == group->root.getShape() && pads.isTerm(op, group);
->>>>>>> 1fc3965d ([passes] One kernel adds pads of slices)
     default:
       return false;
     }

@@ -42,6 +42,36 @@ exec::ScheduleAttr gradc::scheduleCumulative(exec::KernelOp kernel, const Cumula
   return scheduleRows(kernel, plan.dim, exec::Algorithm::cumulative, lanes, level, vectors * lanes);
 }
 
+/// The bytes of the sums of a tile of several rows.
+static int64_t tileBytes(exec::KernelOp kernel) {
+  Type element = kernel.getRoot().getElementType();
+  int64_t bytes = isa<FloatType>(element) ? 8 : elementBytes(element); // floats are carried in f64
+  return kernel.getScheduleAttr().getTile().back() * bytes;
+}
+
+int64_t gradc::cumulativeTilesTogether(exec::KernelOp kernel, const exec::Level &level) {
+  // Where the steps of a tile lie on pages of their own, nothing is prefetched. Steps of so many
+  // tiles take longer than a sum needs from its store to its next load.
+  constexpr int64_t pageBytes = 4096, enoughTiles = 8;
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule || !schedule.isCumulative() || schedule.getTile().back() <= 1)
+    return 0;
+  RankedTensorType root = kernel.getRoot();
+  int64_t dim = CumulativePlan::of(kernel)->dim, last = root.getRank() - 1, apart = 1;
+  for (int64_t d = dim + 1; d <= last; ++d)
+    apart *= root.getDimSize(d);
+  int64_t element = elementBytes(root.getElementType());
+  if (dim == last || apart * element < pageBytes || exec::tilesAlong(kernel, last) < enoughTiles ||
+      root.getNumElements() * element < level.cachedBytes())
+    return 0;
+  return std::max<int64_t>(level.l1Bytes / 2 / tileBytes(kernel), 1);
+}
+
+int64_t gradc::cumulativeScratchBytes(exec::KernelOp kernel, const exec::Level &level) {
+  int64_t together = cumulativeTilesTogether(kernel, level);
+  return together ? together * tileBytes(kernel) : 0;
+}
+
 double gradc::cumulativeSeconds(exec::KernelOp kernel) {
   constexpr double perStep = 1.3e-9; // estimate: an addition waits for the one before it
   return perStep * double(exec::kernelUnits(kernel)) * double(CumulativePlan::of(kernel)->size);

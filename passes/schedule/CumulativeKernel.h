@@ -23,6 +23,11 @@ struct CumulativePlan {
 /// elements and is not the accumulated dim. Otherwise a tile is one row.
 mlir::exec::ScheduleAttr scheduleCumulative(mlir::exec::KernelOp kernel, const CumulativePlan &plan,
                                             int64_t lanes, const mlir::exec::Level &level);
+/// The tiles of a scheduled kernel that go along the dim together, with their sums in scratch
+/// memory; 0: each tile goes alone.
+int64_t cumulativeTilesTogether(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
+/// Scratch bytes per thread; 0 for other kernels.
+int64_t cumulativeScratchBytes(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 /// The seconds that the kernel takes on one core.
 double cumulativeSeconds(mlir::exec::KernelOp kernel);
 

@@ -1,7 +1,9 @@
-// Each unit is a row, or neighbouring rows in vectors. One loop carries the sum or product so far.
-// That of floats is in f64: to a long sum in f32, each element would add only its leading digits.
+// Each unit is a row, or neighbouring rows in vectors. One loop carries the sum or product so far:
+// in registers or, of several units whose rows lie far apart, in scratch memory. That of floats is
+// in f64: to a long sum in f32, each element would add only its leading digits.
 #include "compiler/codegen/cpu/Cumulative.h"
 
+#include "compiler/codegen/cpu/PanelCopies.h"
 #include "compiler/codegen/cpu/RowWalk.h"
 #include "passes/schedule/CumulativeKernel.h"
 
@@ -22,41 +24,91 @@ public:
 
   /// The rows of the tile that begins at `first`: `width` of them, or what is left of the last dim.
   void emitTile(ArrayRef<LinearExpr> first) {
+    withRows(first, [&](int64_t count) { emitRows(first, count); });
+  }
+
+  /// The tiles [from, to), at most `together` of them, whose elements at each step of the dim are
+  /// visited before those of the next step.
+  LogicalResult emitTogether(exec::KernelOp kernel, Value from, Value to, int64_t together,
+                             Value scratch) {
+    Type carried = isFloat ? b.getF64Type() : element;
+    Memory sums(scratch, RankedTensorType::get({together * width}, carried), /*panel=*/{});
+    LinearExpr before = nest.variable(from) * -1;
+    auto start = [&](const LinearExpr &unit, ArrayRef<LinearExpr>) {
+      for (int64_t row = 0; row < width; row += nest.lanes)
+        sums.store(nest, sumsAt(unit + before, row), initial());
+    };
+    LogicalResult emitted = forEachUnit(kernel, nest, from, to, start);
+    nest.loop(nest.constant(0), nest.constant(plan.size), {}, [&](LinearExpr i, ValueRange) {
+      auto step = [&](const LinearExpr &unit, ArrayRef<LinearExpr> first) {
+        withRows(first, [&](int64_t count) { emitStep(sums, unit + before, first, i, count); });
+      };
+      if (failed(forEachUnit(kernel, nest, from, to, step)))
+        emitted = failure();
+      return SmallVector<Value>();
+    });
+    return emitted;
+  }
+
+private:
+  /// Calls `emit` with the number of rows of the tile that begins at `first`.
+  void withRows(ArrayRef<LinearExpr> first, llvm::function_ref<void(int64_t)> emit) {
     int64_t rows = shape.back(), rest = rows % width;
     if (width == 1 || rest == 0)
-      return emitRows(first, width);
+      return emit(width);
     if (rows < width)
-      return emitRows(first, rest);
+      return emit(rest);
     Value column = nest.index(first.back()), lastWhole = nest.constant(rows - width);
     auto when = [&](arith::CmpIPredicate how, int64_t count) {
       nest.when(arith::CmpIOp::create(b, nest.location, how, column, lastWhole),
-                [&] { emitRows(first, count); });
+                [&] { emit(count); });
     };
     when(arith::CmpIPredicate::sle, width);
     when(arith::CmpIPredicate::sgt, rest);
   }
 
-private:
-  /// `count` rows, from `first` on along the last dim.
-  void emitRows(ArrayRef<LinearExpr> first, int64_t count) {
+  /// A vector of the sums of the tile in `slot`, from one of its rows on.
+  Point sumsAt(const LinearExpr &slot, int64_t row) {
+    LinearExpr at = slot * width + LinearExpr(row);
+    at.lane = 1;
+    return Point{{at}, nest.lanes};
+  }
+
+  /// Step `i` along the dim for `count` rows, whose sums are in `slot`.
+  void emitStep(const Memory &sums, const LinearExpr &slot, ArrayRef<LinearExpr> first,
+                const LinearExpr &i, int64_t count) {
+    for (auto [k, point] : llvm::enumerate(pointsAt(first, i, count))) {
+      Point sum = sumsAt(slot, int64_t(k) * nest.lanes);
+      Value before = sums.load(nest, sum);
+      Value next = combine(before, widen(operand.load(nest, point)));
+      sums.store(nest, sum, next);
+      result.store(nest, point, round(plan.isExclusive ? before : next));
+    }
+  }
+
+  /// The vectors of `count` rows, or the element of one, at step `i` along the dim.
+  SmallVector<Point> pointsAt(ArrayRef<LinearExpr> first, const LinearExpr &i, int64_t count) {
     auto rank = int64_t(shape.size());
     auto dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     SmallVector<int64_t> extents(rank, 1);
     extents.back() = count;
+    SmallVector<LinearExpr> at(first);
+    at[size_t(plan.dim)] = plan.isReversed ? fromEnd(i) : i;
+    return tilePoints(dims, at, extents, /*laneDim=*/width > 1 ? rank - 1 : -1, nest.lanes);
+  }
+
+  /// `count` rows, from `first` on along the last dim.
+  void emitRows(ArrayRef<LinearExpr> first, int64_t count) {
     SmallVector<Value> start(llvm::divideCeil(count, nest.lanes), initial());
-    nest.loop(
-        nest.constant(0), nest.constant(plan.size), start, [&](LinearExpr i, ValueRange before) {
-          SmallVector<LinearExpr> at(first);
-          at[size_t(plan.dim)] = plan.isReversed ? fromEnd(i) : i;
-          SmallVector<Point> points =
-              tilePoints(dims, at, extents, /*laneDim=*/width > 1 ? rank - 1 : -1, nest.lanes);
-          SmallVector<Value> next;
-          for (auto [point, all] : llvm::zip_equal(points, before)) {
-            next.push_back(combine(all, widen(operand.load(nest, point))));
-            result.store(nest, point, round(plan.isExclusive ? all : next.back()));
-          }
-          return next;
-        });
+    nest.loop(nest.constant(0), nest.constant(plan.size), start,
+              [&](LinearExpr i, ValueRange before) {
+                SmallVector<Value> next;
+                for (auto [point, all] : llvm::zip_equal(pointsAt(first, i, count), before)) {
+                  next.push_back(combine(all, widen(operand.load(nest, point))));
+                  result.store(nest, point, round(plan.isExclusive ? all : next.back()));
+                }
+                return next;
+              });
   }
 
   LinearExpr fromEnd(const LinearExpr &i) {
@@ -115,10 +167,17 @@ private:
 
 LogicalResult gradc::cpu::emitCumulative(exec::KernelOp kernel, LoopNest &nest,
                                          const Memory &operand, const Memory &result, Value begin,
-                                         Value end) {
+                                         Value end, Value scratch) {
   if (kernel.getRowsOf(gradc::CumulativePlan::of(kernel)->dim))
     return kernel.emitOpError("expected a fixed number of elements along the dim");
   Accumulation tile(kernel, nest, operand, result);
+  if (int64_t together = gradc::cumulativeTilesTogether(kernel, nest.level)) {
+    LogicalResult emitted = success();
+    forGroups(nest, begin, end, together, [&](Value from, Value to) {
+      emitted = tile.emitTogether(kernel, from, to, together, scratch);
+    });
+    return emitted;
+  }
   return forEachRow(kernel, nest, begin, end,
                     [&](ArrayRef<LinearExpr> first) { tile.emitTile(first); });
 }

@@ -7,9 +7,10 @@
 namespace gradc::cpu {
 
 /// Emits the tiles [begin, end) of a kernel whose schedule has the algorithm `cumulative`.
+/// `scratch`: of `cumulativeScratchBytes`.
 mlir::LogicalResult emitCumulative(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                    const tile::Memory &operand, const tile::Memory &result,
-                                   mlir::Value begin, mlir::Value end);
+                                   mlir::Value begin, mlir::Value end, mlir::Value scratch);
 
 } // namespace gradc::cpu
 

@@ -55,7 +55,7 @@ LogicalResult emitOneOp(exec::KernelOp kernel, LoopNest &nest, ModuleOp module,
   if (kernel.getScheduleAttr().isSuppression())
     return emitSuppression(kernel, nest, slices, begin, end, scratch);
   if (kernel.getScheduleAttr().isCumulative())
-    return emitCumulative(kernel, nest, slices.front(), slices.back(), begin, end);
+    return emitCumulative(kernel, nest, slices.front(), slices.back(), begin, end, scratch);
   if (kernel.getScheduleAttr().isPositions())
     return emitPositions(kernel, nest, slices.front(), slices.back(), begin, end);
   TileEmitter tiles(nest, module);

@@ -9,13 +9,21 @@ using namespace gradc::tile;
 LogicalResult
 gradc::cpu::forEachRow(exec::KernelOp kernel, LoopNest &nest, Value begin, Value end,
                        llvm::function_ref<void(ArrayRef<LinearExpr> coordinates)> body) {
+  return forEachUnit(kernel, nest, begin, end,
+                     [&](const LinearExpr &, ArrayRef<LinearExpr> first) { body(first); });
+}
+
+LogicalResult gradc::cpu::forEachUnit(
+    exec::KernelOp kernel, LoopNest &nest, Value begin, Value end,
+    llvm::function_ref<void(const LinearExpr &unit, ArrayRef<LinearExpr>)> body) {
   ArrayRef<int64_t> order = kernel.getScheduleAttr().getOrder(),
                     tile = kernel.getScheduleAttr().getTile();
   for (int64_t inner : order.drop_front())
     if (kernel.getRowsOf(inner) && inner != order.back())
       return kernel.emitOpError("expected rows of a run along the outermost dim of a kernel that "
                                 "walks rows");
-  nest.loop(begin, end, {}, [&](LinearExpr unit, ValueRange) {
+  nest.loop(begin, end, {}, [&](LinearExpr number, ValueRange) {
+    LinearExpr unit = number;
     SmallVector<LinearExpr> coordinates(order.size(), LinearExpr(0));
     for (size_t i = order.size(); i-- > 1;)
       if (i + 1 < order.size()) {
@@ -24,7 +32,7 @@ gradc::cpu::forEachRow(exec::KernelOp kernel, LoopNest &nest, Value begin, Value
         unit = outer;
       }
     coordinates[order.front()] = unit * tile[order.front()];
-    body(coordinates);
+    body(number, coordinates);
     return SmallVector<Value>();
   });
   return success();

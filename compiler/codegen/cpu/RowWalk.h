@@ -12,6 +12,11 @@ mlir::LogicalResult
 forEachRow(mlir::exec::KernelOp kernel, tile::LoopNest &nest, mlir::Value begin, mlir::Value end,
            llvm::function_ref<void(llvm::ArrayRef<tile::LinearExpr> coordinates)> body);
 
+/// The same, with the number of the tile before its coordinates.
+mlir::LogicalResult forEachUnit(
+    mlir::exec::KernelOp kernel, tile::LoopNest &nest, mlir::Value begin, mlir::Value end,
+    llvm::function_ref<void(const tile::LinearExpr &unit, llvm::ArrayRef<tile::LinearExpr>)> body);
+
 } // namespace gradc::cpu
 
 #endif

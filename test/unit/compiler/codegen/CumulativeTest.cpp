@@ -73,6 +73,25 @@ TEST(Cumulative, VectorsOfRows) {
                            toleranceOf(element), {}, lanes);
 }
 
+// Many tiles of a large tensor go along the dim together, with their sums in scratch memory: in one
+// group or several, which end in the middle of a row of tiles.
+TEST(Cumulative, TilesTogether) {
+  auto expectTogether = [](const std::string &type, const std::string &how, const char *tile,
+                           const char *order, int64_t lanes) {
+    const char *text = R"(exec.kernel @k(%x: tensor<{0}>) attributes {{
+      schedule = #exec.schedule<lanes = {3}, tile = [{1}], order = [{2}], grain = 1, cumulative>} {{
+      %y = grad.cumulative sum %x dim {4} : tensor<{0}>
+      exec.yield %y : tensor<{0}> })";
+    EXPECT_GT(KernelRunner(formatv(text, type, tile, order, lanes, how)).scratch(), 0u);
+    expectCumulative(type, "sum", how, tile, order, 0, {}, lanes);
+  };
+  for (const char *how : {"0", "0 exclusive", "0 reverse"}) {
+    expectTogether("300x2100xf32", how, "300, 32", "1, 0", 8);
+    expectTogether("600x1030xi32", how, "600, 64", "1, 0", 16);
+  }
+  expectTogether("3x100x2100xf64", "1", "1, 100, 32", "0, 2, 1", 8);
+}
+
 // In f32, a million numbers alike would lose a hundredth of their sum.
 TEST(Cumulative, LongSumsKeepTheirDigits) {
   expectCumulative("1000000xf32", "sum", "0", "1000000", "0", 0,

@@ -36,6 +36,8 @@ public:
   ~KernelRunner();
 
   bool isReady() const { return kernel != nullptr; }
+  /// The bytes of scratch memory that the kernel needs.
+  size_t scratch() const { return scratchBytes; }
   /// The number of units, for a run of `rows` rows if the kernel takes rows.
   int64_t units(int64_t rows = 0);
   std::vector<HostTensor> randomOperands(unsigned seed);
