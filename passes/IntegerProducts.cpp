@@ -68,7 +68,10 @@ class Product {
 public:
   Product(OpBuilder &builder, SymbolTable &symbols, ContractionOpInterface op, Dequantized lhs,
           Dequantized rhs)
-      : builder(builder), symbols(symbols), op(op), letters(op.getLetters()), lhs(lhs), rhs(rhs) {}
+      : builder(builder), symbols(symbols), op(op), letters(op.getLetters()), lhs(lhs), rhs(rhs) {
+    this->lhs.zero = together(lhs.zero);
+    this->rhs.zero = together(rhs.zero);
+  }
 
   bool isOfIntegers() {
     bool isFloat = getElementTypeOrSelf(op->getResult(0)).isF32();
@@ -95,8 +98,10 @@ public:
       padChannels();
     }
     Expr sum = product(lhs.codes, rhs.codes, /*wide=*/true);
-    if (lhs.zero)
-      sum = sum - inResult(lhs.zero.value, {}) * inResult(columnSums(), keptLetters(1));
+    if (lhs.zero) { // multiplied before the sums are repeated for each row
+      Expr sums = expr(columnSums()), zeros = expr(lhs.zero.value).broadcastScalar(sums.type());
+      sum = sum - inResult(sums * zeros, keptLetters(1));
+    }
     if (rhs.zero)
       sum = sum - inResult(rhs.zero) * inResult(rowSums(), keptLetters(0));
     if (lhs.scale)
@@ -202,13 +207,30 @@ private:
 
   // Codes ----------------------------------------------------------------------------------------
 
+  Spread numberForAll(int64_t number) {
+    auto scalar = RankedTensorType::get({}, builder.getI32Type());
+    return {splat(builder, op->getLoc(), scalar, double(number)), std::nullopt};
+  }
+
+  /// Zero points that are a constant, one number for all, as that number; none if it is 0.
+  /// Exporters write one per column of the weights, in a tensor of its own.
+  Spread together(const Spread &zero) {
+    auto widened = zero ? zero.value.getDefiningOp<CastOp>() : CastOp();
+    SmallVector<Operation *> moves;
+    ElementsAttr attribute = widened ? constantBehind(widened.getOperand(), moves) : ElementsAttr();
+    if (!attribute || attribute.getNumElements() == 0)
+      return zero;
+    HostTensor numbers(attribute);
+    int64_t first = numbers.getInt(0);
+    for (int64_t i = 1; i < numbers.size(); ++i)
+      if (numbers.getInt(i) != first)
+        return zero;
+    return first ? numberForAll(first) : Spread();
+  }
+
   void addToZero(Dequantized &tensor, int64_t offset) {
-    if (!tensor.zero) {
-      auto scalar = RankedTensorType::get({}, builder.getI32Type());
-      tensor.zero = {splat(builder, op->getLoc(), scalar, double(offset)), std::nullopt};
-      return;
-    }
-    tensor.zero.value = expr(tensor.zero.value) + double(offset);
+    tensor.zero = tensor.zero ? Spread{expr(tensor.zero.value) + double(offset), tensor.zero.dim}
+                              : numberForAll(offset);
     if (integerOf(tensor.zero.value) == 0)
       tensor.zero = {};
   }

@@ -3,6 +3,8 @@
 grad.state constant @w : tensor<64x32xi8> = dense<3> : tensor<64x32xi8>
 grad.state constant @filter : tensor<3x3x8x16xi8> = dense<-2> : tensor<3x3x8x16xi8>
 grad.state constant @depthwise : tensor<3x3x16xui8> = dense<130> : tensor<3x3x16xui8>
+grad.state constant @zeros : tensor<16xi8> = dense<0> : tensor<16xi8>
+grad.state constant @unequal : tensor<16xi8> = dense<[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]> : tensor<16xi8>
 grad.state parameter @scales : tensor<32xf32> = dense<0.25> : tensor<32xf32>
 
 // Codes are multiplied; both scales follow.
@@ -148,6 +150,41 @@ func.func @unchanged(%x: tensor<8x64xui8>, %scales: tensor<64xf32>, %picture: te
   %p = grad.mul %o, %n : tensor<65540x8xf32>
   %2 = grad.matmul %m, %p : tensor<1x65540xf32>, tensor<65540x8xf32>
   return %0, %1, %2 : tensor<8x32xf32>, tensor<9x9x2x16xi32>, tensor<1x8xf32>
+}
+
+// Zero points of many columns are a state. If all are 0, a padded picture may be summed as codes; the last product has others.
+// CHECK-LABEL: func @zeros_of_columns
+// CHECK: grad.convolution %arg0, %{{.*}} window <[3, 3] low [1, 1] high [1, 1]> wide : tensor<9x9x2x8xui8>, tensor<3x3x8x16xi8>
+// CHECK: grad.convolution %{{.*}} : tensor<9x9x2x8xi32>, tensor<3x3x8x16xi32>
+func.func @zeros_of_columns(%x: tensor<9x9x2x8xui8>) -> (tensor<9x9x2x16xi32>, tensor<9x9x2x16xi32>) attributes {grad.entry = "zeros_of_columns"} {
+  %a = grad.cast %x : tensor<9x9x2x8xui8> -> tensor<9x9x2x8xi32>
+  %w = grad.read @filter : tensor<3x3x8x16xi8>
+  %b = grad.cast %w : tensor<3x3x8x16xi8> -> tensor<3x3x8x16xi32>
+  %c = grad.read @zeros : tensor<16xi8>
+  %d = grad.cast %c : tensor<16xi8> -> tensor<16xi32>
+  %e = grad.broadcast %d dims [3] : tensor<16xi32> -> tensor<3x3x8x16xi32>
+  %f = grad.sub %b, %e : tensor<3x3x8x16xi32>
+  %0 = grad.convolution %a, %f dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<9x9x2x8xi32>, tensor<3x3x8x16xi32>
+  %g = grad.read @unequal : tensor<16xi8>
+  %h = grad.cast %g : tensor<16xi8> -> tensor<16xi32>
+  %i = grad.broadcast %h dims [3] : tensor<16xi32> -> tensor<3x3x8x16xi32>
+  %j = grad.sub %b, %i : tensor<3x3x8x16xi32>
+  %1 = grad.convolution %a, %j dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<9x9x2x8xi32>, tensor<3x3x8x16xi32>
+  return %0, %1 : tensor<9x9x2x16xi32>, tensor<9x9x2x16xi32>
+}
+
+// The zero point of the lhs is multiplied by the sums of columns before these are repeated for each row.
+// CHECK-LABEL: func @zero_of_rows
+// CHECK: %[[Z:.*]] = grad.broadcast %arg1 dims [] : tensor<i32> -> tensor<32xi32>
+// CHECK: %[[SUMS:.*]] = grad.mul %{{.*}} : tensor<32xi32>
+// CHECK: grad.broadcast %[[SUMS]] dims [1] : tensor<32xi32> -> tensor<8x32xi32>
+func.func @zero_of_rows(%x: tensor<8x64xui8>, %zero: tensor<i32>, %w: tensor<64x32xi8>) -> tensor<8x32xi32> attributes {grad.entry = "zero_of_rows"} {
+  %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xi32>
+  %z = grad.broadcast %zero dims [] : tensor<i32> -> tensor<8x64xi32>
+  %b = grad.sub %a, %z : tensor<8x64xi32>
+  %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xi32>
+  %y = grad.matmul %b, %c : tensor<8x64xi32>, tensor<64x32xi32>
+  return %y : tensor<8x32xi32>
 }
 
 // Integers have no gradients.
