@@ -1,6 +1,7 @@
 // Groups ops into kernels by fusing producers into their consumers, and outlines each group.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Build.h"
+#include "dialects/grad/RepeatedDims.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
 #include "passes/graph/ScanEdit.h"
@@ -20,18 +21,34 @@ namespace gradc {
 
 namespace {
 
+/// Constants up to this size stay as they are: they are read from the first cache.
+constexpr int64_t smallBytes = 4096;
+
+/// Whether the constant may be read from a smaller one: a pointwise op repeats it at no cost.
+bool mayBeRepeated(ConstantOp op) {
+  return bytesOf(op.getType()) > smallBytes && op->hasOneUse() &&
+         op->getUsers().begin()->hasTrait<grad::Pointwise>();
+}
+
 /// Turns non-splat constants into states: kernels contain only numbers, and data lives in buffers.
+/// What repeats along dims, as the sums of a filter's codes do for each position, is stored once.
 void constantsToStates(func::FuncOp function, unsigned &counter) {
   function.walk([&](ConstantOp op) {
-    auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+    ElementsAttr value = op.getValue();
+    auto dense = dyn_cast<DenseElementsAttr>(value);
     if (dense && dense.isSplat())
       return;
+    RankedTensorType type = op.getType();
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(type.getRank()));
+    if (mayBeRepeated(op))
+      value = dropRepeatedDims(value, dims);
     OpBuilder builder(function);
     std::string name = llvm::formatv("constant.{0}", counter++);
-    StateOp::create(builder, op.getLoc(), name, StateKind::constant, op.getType(), op.getValue());
+    StateOp::create(builder, op.getLoc(), name, StateKind::constant, value.getType(), value);
     builder.setInsertionPoint(op);
-    auto read = ReadOp::create(builder, op.getLoc(), op.getType(), name);
-    op.replaceAllUsesWith(read.getResult());
+    auto read = ReadOp::create(builder, op.getLoc(), value.getType(), name);
+    op.replaceAllUsesWith(
+        builder.createOrFold<BroadcastOp>(op.getLoc(), type, read.getResult(), dims));
     op.erase();
   });
 }

@@ -3,7 +3,7 @@
 
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/support/Names.h"
-#include "compiler/import/support/RepeatedDims.h"
+#include "dialects/grad/RepeatedDims.h"
 #include "runtime/include/gradc/artifact.h"
 
 using namespace mlir;

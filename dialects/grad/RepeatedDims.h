@@ -1,15 +1,15 @@
 // Constants that repeat along some of their dims, as those folded for a whole batch.
-#ifndef COMPILER_IMPORT_SUPPORT_REPEATEDDIMS_H
-#define COMPILER_IMPORT_SUPPORT_REPEATEDDIMS_H
+#ifndef DIALECTS_GRAD_REPEATEDDIMS_H
+#define DIALECTS_GRAD_REPEATEDDIMS_H
 
 #include "dialects/grad/HostTensor.h"
 
-namespace gradc {
+namespace mlir::grad {
 
 /// The value without the dims of several elements along which all its slices are equal; removes
 /// these from `dims`, the numbers of all its dims.
-mlir::ElementsAttr dropRepeatedDims(mlir::ElementsAttr value, llvm::SmallVectorImpl<int64_t> &dims);
+ElementsAttr dropRepeatedDims(ElementsAttr value, SmallVectorImpl<int64_t> &dims);
 
-} // namespace gradc
+} // namespace mlir::grad
 
 #endif

@@ -1,5 +1,5 @@
 // Compares each element with the first one along each dim, as bytes.
-#include "compiler/import/support/RepeatedDims.h"
+#include "dialects/grad/RepeatedDims.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -20,7 +20,7 @@ static SmallVector<bool> repeatedDims(const HostTensor &tensor) {
   return repeated;
 }
 
-ElementsAttr gradc::dropRepeatedDims(ElementsAttr value, SmallVectorImpl<int64_t> &dims) {
+ElementsAttr grad::dropRepeatedDims(ElementsAttr value, SmallVectorImpl<int64_t> &dims) {
   HostTensor tensor(value);
   ArrayRef<int64_t> shape = tensor.getShape();
   SmallVector<bool> repeated = repeatedDims(tensor);
