@@ -44,7 +44,8 @@ static APFloat floatAtMost(const llvm::fltSemantics &semantics, APSInt limit) {
   return number;
 }
 
-/// The hardware's conversion is undefined out of range: clamp first, then put the limits in place.
+/// The hardware's conversion is undefined out of range: clamp first, then put the limits in place
+/// that floats of this type do not have. NaN is clamped to the least integer.
 static Scalar floatToInt(Scalar x, IntegerType to, bool isUnsigned) {
   OpBuilder &b = x.getBuilder();
   unsigned width = to.getWidth();
@@ -58,8 +59,9 @@ static Scalar floatToInt(Scalar x, IntegerType to, bool isUnsigned) {
   Value converted = isUnsigned ? arith::FPToUIOp::create(b, x.getLoc(), to, clamped).getResult()
                                : arith::FPToSIOp::create(b, x.getLoc(), to, clamped).getResult();
   Scalar y(b, x.getLoc(), converted, isUnsigned);
-  Scalar saturated = (x > high).select(y.integer(most.getZExtValue()), y);
-  return (x != x).select(y.integer(0), saturated);
+  if (most.getActiveBits() > APFloat::semanticsPrecision(semantics))
+    y = (x > high).select(y.integer(most.getZExtValue()), y);
+  return isUnsigned ? y : (x != x).select(y.integer(0), y);
 }
 
 static Scalar intToFloat(Scalar x, FloatType to) {

@@ -2,6 +2,7 @@
 #include "compiler/codegen/lower/Lower.h"
 
 #include "compiler/codegen/lower/Bf16.h"
+#include "compiler/codegen/lower/Quotient.h"
 #include "compiler/codegen/lower/VectorMath.h"
 #include "dialects/Pch.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -20,8 +21,8 @@ using namespace mlir;
 
 namespace {
 
-/// Expands math functions to polynomials, and bf16 conversions to integer arithmetic. LLVM would
-/// otherwise call a library for them.
+/// Expands math functions to polynomials, and bf16 conversions to integer arithmetic, for which
+/// LLVM would otherwise call a library; and divisions before a rounding to products.
 struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMath)
 
@@ -35,6 +36,7 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     gradc::lower::populateVectorMathPatterns(patterns);
+    gradc::lower::populateQuotientPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     gradc::lower::populateWidenBf16Patterns(patterns);
     if (roundsBf16)
