@@ -33,8 +33,9 @@ def SimplifyAlgebra : Pass<"gradc-simplify-algebra", "::mlir::ModuleOp"> {
   let summary = "Apply identities that hold for every value, including NaN, infinities and signed zeros";
   let description = [{
     x + -0.0, x * 1, double negations, decided selects, sums of broadcasts and of repeated constants, pads by nothing; pointwise ops move above a broadcast, where
-    they run once an element, and above a reshape that adds dims of 1; a gather moves above ops that dequantize its table; the mask of a pool's gradient moves to the maxima; a select puts elements on
-    a diagonal; a transpose moves into its matmul. What does not hold for every float stays: x + 0.0
+    they run once an element, and above a reshape that adds dims of 1; a gather moves above ops that dequantize its table; maxima of windows and concatenations take codes
+    instead of the floats that they represent; the mask of a pool's gradient moves to the maxima; a select puts elements on a diagonal; a transpose moves into its matmul.
+    What does not hold for every float stays: x + 0.0
     turns -0.0 around, and x * 0 is NaN for an infinity.
 
     ```mlir

@@ -1,6 +1,7 @@
 // Algebraic identities that hold for every value, including NaN, infinities and signed zeros.
 #include "passes/Passes.h"
 #include "passes/graph/TransposedOperands.h"
+#include "passes/raise/Codes.h"
 
 #include "dialects/grad/Build.h"
 
@@ -116,6 +117,19 @@ struct SimplifyDiv : OpRewritePattern<DivOp> {
     if (!isOne(op.getRhs()))
       return failure();
     rewriter.replaceOp(op, op.getLhs());
+    return success();
+  }
+};
+
+/// int(x + 0.0) = int(x), as -0.0 and 0.0 are the same integer.
+struct SimplifyCast : OpRewritePattern<CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CastOp op, PatternRewriter &rewriter) const override {
+    auto sum = op.getOperand().getDefiningOp<AddOp>();
+    if (!sum || !isa<IntegerType>(getElementTypeOrSelf(op)) ||
+        !isFloatZero(sum.getRhs(), /*negative=*/false))
+      return failure();
+    rewriter.replaceOpWithNewOp<CastOp>(op, op.getType(), sum.getLhs(), op.getStorage());
     return success();
   }
 };
@@ -420,13 +434,14 @@ private:
 struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyInvolution<NegOp>,
-                 SimplifyInvolution<NotOp>, SimplifySelect, MaskMaxima,
+    patterns.add<SimplifyAdd, SimplifySub, SimplifyMul, SimplifyDiv, SimplifyCast,
+                 SimplifyInvolution<NegOp>, SimplifyInvolution<NotOp>, SimplifySelect, MaskMaxima,
                  SimplifyEmptyReduction<ReduceSumOp>, SimplifyEmptyReduction<ReduceProdOp>,
                  SimplifyEmptyReduction<ReduceMaxOp>, SimplifyEmptyReduction<ReduceMinOp>,
                  SimplifyEmptyPad, SelectDiagonal, SimplifySumOfBroadcast, HoistBroadcast,
                  HoistUnitDims, GatherCodes>(&getContext());
     gradc::populateReadTransposed(patterns);
+    gradc::populateMoveCodes(patterns);
     // Reshapes meet where dims of 1 were between them.
     ReshapeOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -93,8 +93,7 @@ SmallVector<Value> WindowSumOp::lowerToLoops(OpBuilder &b, ValueRange operands) 
   return roundLoops(b, *this, sums[0]);
 }
 
-/// Whether each window has a tap on an operand of `shape`.
-static bool allReach(WindowAttr window, ArrayRef<int64_t> shape) {
+bool grad::allReach(WindowAttr window, ArrayRef<int64_t> shape) {
   for (int64_t d = 0; d < window.getRank(); ++d)
     for (int64_t o = 0, n = window.getOutputSize(d, shape[d]); o < n; ++o) {
       auto reaches = [&](int64_t k) { return window.getElement(d, shape[d], o, k).has_value(); };

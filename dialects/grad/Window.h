@@ -25,6 +25,9 @@ IntegerType tapNumberType(WindowAttr window);
 /// tap.
 bool overlaps(WindowAttr window, ArrayRef<int64_t> shape);
 
+/// Whether each window has a tap on an operand of leading dims `shape`.
+bool allReach(WindowAttr window, ArrayRef<int64_t> shape);
+
 /// Number of pairs of a window and a tap that falls on an element, over all windows.
 int64_t countTaps(WindowAttr window, ArrayRef<int64_t> shape);
 

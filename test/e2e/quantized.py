@@ -1,5 +1,5 @@
 """Products and convolutions of quantized tensors, compiled and evaluated: codes with and without signs, zero points, scales per channel,
-sums that are no multiple of four, and padding.
+sums that are no multiple of four, and padding; and codes between operators.
 
     quantized.py
 """
@@ -149,8 +149,38 @@ def convolutions():
     convolution("depthwise", both, (50, 0), 16, 16, 8, 3, pads=[1, 1, 1, 1], group=16)
     convolution("zeros", both, (50, 9), 16, 16, 8, 3, pads=[1, 1, 1, 1])
     convolution("unsigned_filter", (UINT8, UINT8), (50, 128), 16, 16, 8, 3, pads=[1, 1, 1, 1])
+    convolution("many_filters", both, (9, 0), 8, 1100, 4, 3, pads=[1, 1, 1, 1])  # their zero points are a state
     convolution("filter_only", (None, INT8), (0, 0), 16, 16, 8, 3, pads=[1, 1, 1, 1])
     convolution("unsigned_filter_only", (None, UINT8), (0, 90), 8, 16, 8, 3)
+
+
+def pool(name, kind, zero, scale, **attributes):
+    """A pool of codes; its results have the same scale as the codes, or another."""
+    model = Quantized(name, opset=19)
+    x = model.quantized(model.input("x", FLOAT, [2, 6, 11, 11]), kind, zero)[1]
+    largest = model.add("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], **attributes)
+    y = model.quantized(largest, kind, zero, scale)[1]
+    model.output(model.node("Add", [y, largest], ["y"], "y"), FLOAT, [2, 6, "H", "W"])
+    check(name, model, [2, 6, 11, 11], exact=True)
+
+
+def concatenation():
+    """Of codes with the scale of the whole, codes with another one, and floats."""
+    model = Quantized("concatenation", opset=19)
+    x = model.input("x", FLOAT, [2, 5, 4, 4])
+    parts = model.quantized(x, UINT8, 120)[1], model.quantized(model.add("Neg", x), UINT8, 7, 0.07)[1], model.add("Relu", x)
+    whole = model.add("Concat", *parts, axis=1)
+    y = model.quantized(whole, UINT8, 120)[1]
+    model.output(model.node("Neg", [y], ["y"], "y"), FLOAT, [2, 15, 4, 4])
+    check("concatenation", model, [2, 5, 4, 4], exact=True)
+
+
+def codes():
+    pool("pool", UINT8, 0, 0.05)
+    pool("pool_padded", UINT8, 131, 0.05, pads=[1, 1, 1, 1])
+    pool("pool_signed", INT8, -7, 0.05, pads=[1, 1, 1, 1])
+    pool("pool_scaled", INT8, 5, 0.06)
+    concatenation()
 
 
 def integers():
@@ -192,4 +222,5 @@ weights()
 lookup()
 batched()
 convolutions()
+codes()
 integers()
