@@ -83,7 +83,7 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     codes in 32 bits: an instruction adds four of them, and nothing is rounded. Zero points contribute sums of codes, which
     are constants for weights. The same holds for products of integers without scales (MatMulInteger, ConvInteger). One scale
     and zero point for the lhs; those of the rhs may differ from column to column. Codes that are unsigned or signed on
-    the wrong side are shifted by 128. Entries that ask for gradients stay as they are, as do products with sums along several dims (or
+    the wrong side are shifted by 128. A picture with a zero point is padded outside, before it is transposed. Entries that ask for gradients stay as they are, as do products with sums along several dims (or
     none: depthwise convolutions), and sums of more than 32768 products.
 
     If only the rhs is quantized, and constant, its scales leave the sum as well. A matrix stays in codes (`%x, %w wide : tensor<8x64xf32>,

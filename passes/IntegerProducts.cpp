@@ -93,10 +93,8 @@ public:
     makeUnsigned(lhs);
     makeSigned(rhs);
     weights = rhs.codes;
-    if (letters.window) {
-      padOutside();
-      padChannels();
-    }
+    if (letters.window)
+      padFactors();
     Expr sum = product(lhs.codes, rhs.codes, /*wide=*/true);
     if (lhs.zero) { // multiplied before the sums are repeated for each row
       Expr sums = expr(columnSums()), zeros = expr(lhs.zero.value).broadcastScalar(sums.type());
@@ -307,38 +305,31 @@ private:
 
   // Padding --------------------------------------------------------------------------------------
 
-  Value pad(Value codes, ArrayRef<int64_t> low, ArrayRef<int64_t> high, int64_t value) {
-    SmallVector<int64_t> none(low.size(), 0);
-    return PadOp::create(builder, op->getLoc(), codes, low, high, none, APFloat(double(value)));
+  /// Channels that make whole words.
+  Padding missingChannels(unsigned factor) {
+    RankedTensorType type = typeOf(factor == 0 ? lhs.codes : rhs.codes);
+    Padding missing(type.getRank());
+    for (char letter : lettersOf(factor))
+      if (letters.isSummed(letter)) {
+        int64_t dim = letters.dimOf(lettersOf(factor), letter), size = type.getDimSize(dim);
+        missing.high[dim] = int64_t(llvm::alignTo(size, wordSteps)) - size;
+      }
+    return missing;
   }
 
-  void padOutside() {
-    auto isPadded = [](int64_t v) { return v != 0; };
-    if (!lhs.zero ||
-        (llvm::none_of(window.getLow(), isPadded) && llvm::none_of(window.getHigh(), isPadded)))
-      return;
-    SmallVector<int64_t> low(window.getLow()), high(window.getHigh()), none(low.size(), 0);
-    low.resize(typeOf(lhs.codes).getRank(), 0);
-    high.resize(typeOf(lhs.codes).getRank(), 0);
-    lhs.codes = pad(lhs.codes, low, high, *integerOf(lhs.zero.value));
-    window = WindowAttr::get(builder.getContext(), window.getSize(), window.getStride(), none, none,
-                             window.getBase(), window.getDilation(), window.getReversed());
-  }
-
-  /// Adds channels of weight 0.
-  void padChannels() {
-    for (unsigned factor : {0u, 1u}) {
-      Value &codes = factor == 0 ? lhs.codes : rhs.codes;
-      SmallVector<int64_t> none(typeOf(codes).getRank(), 0), high(none);
-      for (char letter : lettersOf(factor))
-        if (letters.isSummed(letter)) {
-          int64_t dim = letters.dimOf(lettersOf(factor), letter),
-                  size = typeOf(codes).getDimSize(dim);
-          high[dim] = int64_t(llvm::alignTo(size, wordSteps)) - size;
-        }
-      if (llvm::any_of(high, [](int64_t v) { return v != 0; }))
-        codes = pad(codes, none, high, 0);
+  /// Added channels have the weight 0, so their codes may be those of the padding.
+  void padFactors() {
+    Padding around = missingChannels(0);
+    if (lhs.zero) {
+      llvm::copy(window.getLow(), around.low.begin());
+      llvm::copy(window.getHigh(), around.high.begin());
+      SmallVector<int64_t> none(window.getRank(), 0);
+      window = WindowAttr::get(builder.getContext(), window.getSize(), window.getStride(), none,
+                               none, window.getBase(), window.getDilation(), window.getReversed());
     }
+    int64_t number = lhs.zero ? integerOf(lhs.zero.value).value_or(0) : 0;
+    lhs.codes = padded(expr(lhs.codes), around, number);
+    rhs.codes = padded(expr(rhs.codes), missingChannels(1), 0);
   }
 
   // Sums -----------------------------------------------------------------------------------------

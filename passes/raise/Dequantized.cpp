@@ -92,6 +92,26 @@ Value gradc::moved(Expr value, ArrayRef<Operation *> moves) {
   return value;
 }
 
+Value gradc::padded(Expr codes, const Padding &by, int64_t number) {
+  auto isNone = [](int64_t v) { return v == 0; };
+  if (llvm::all_of(by.low, isNone) && llvm::all_of(by.high, isNone))
+    return codes;
+  auto transpose = codes.get().getDefiningOp<TransposeOp>();
+  // States are stored in the order in which they are read.
+  if (transpose && !transpose.getOperand().getDefiningOp<ReadOp>()) {
+    Padding before(typeOf(codes).getRank());
+    for (auto [to, from] : llvm::enumerate(transpose.getPermutation())) {
+      before.low[from] = by.low[to];
+      before.high[from] = by.high[to];
+    }
+    Expr whole = codes.with(padded(codes.with(transpose.getOperand()), before, number));
+    return whole.transpose(transpose.getPermutation());
+  }
+  SmallVector<int64_t> none(by.low.size(), 0);
+  return PadOp::create(codes.getBuilder(), codes.getLoc(), codes, by.low, by.high, none,
+                       APFloat(double(number)));
+}
+
 std::optional<Dequantized> gradc::findDequantized(OpBuilder &builder, Value value) {
   SmallVector<Operation *> moves;
   Value source = value;

@@ -28,6 +28,16 @@ std::optional<Dequantized> findDequantized(mlir::OpBuilder &builder, mlir::Value
 /// The value reshaped and transposed as `moves` do, the last of which comes first.
 mlir::Value moved(mlir::grad::Expr value, llvm::ArrayRef<mlir::Operation *> moves);
 
+/// By how much each dim of a tensor grows.
+struct Padding {
+  explicit Padding(int64_t rank) : low(rank, 0), high(rank, 0) {}
+  llvm::SmallVector<int64_t> low, high;
+};
+
+/// The codes between copies of a number. Computed ones are padded before they are transposed: as
+/// exporters order pictures, their rows are long, and those of few channels are short.
+mlir::Value padded(mlir::grad::Expr codes, const Padding &by, int64_t number);
+
 } // namespace gradc
 
 #endif

@@ -86,6 +86,21 @@ func.func @three_channels(%x: tensor<9x9x2x3xui8>, %w: tensor<3x3x3x16xi8>) -> t
   return %y : tensor<9x9x2x16xi32>
 }
 
+// Pictures are padded once, before their channels become the last dim.
+// CHECK-LABEL: func @transposed_picture
+// CHECK: %[[P:.*]] = grad.pad %arg0 low [0, 0, 1, 2] high [0, 1, 3, 4] interior [0, 0, 0, 0] {value = 9.000000e+00 : f64} : tensor<2x3x9x8xui8>
+// CHECK: %[[T:.*]] = grad.transpose %[[P]] permutation [2, 3, 0, 1] : tensor<2x4x13x14xui8>
+// CHECK: grad.convolution %[[T]], %{{.*}} window <[3, 3]> wide : tensor<13x14x2x4xui8>, tensor<3x3x4x16xi8>
+func.func @transposed_picture(%x: tensor<2x3x9x8xui8>, %w: tensor<3x3x3x16xi8>) -> tensor<11x12x2x16xi32> attributes {grad.entry = "transposed_picture"} {
+  %zero = grad.constant dense<9> : tensor<2x3x9x8xi32>
+  %a = grad.cast %x : tensor<2x3x9x8xui8> -> tensor<2x3x9x8xi32>
+  %b = grad.sub %a, %zero : tensor<2x3x9x8xi32>
+  %c = grad.transpose %b permutation [2, 3, 0, 1] : tensor<2x3x9x8xi32>
+  %d = grad.cast %w : tensor<3x3x3x16xi8> -> tensor<3x3x3x16xi32>
+  %y = grad.convolution %c, %d dims "nc,co->no" window <[3, 3] low [1, 2] high [3, 4]> : tensor<9x8x2x3xi32>, tensor<3x3x3x16xi32>
+  return %y : tensor<11x12x2x16xi32>
+}
+
 // Floats times quantized weights: codes are converted in the product, and scales follow.
 // CHECK-LABEL: func @weights
 // CHECK: %[[Y:.*]] = grad.matmul %arg0, %{{.*}} wide : tensor<8x64xf32>, tensor<64x32xi8>
