@@ -107,3 +107,10 @@ Float Float::toF64() const {
 Float Float::toF32() const {
   return with(arith::TruncFOp::create(*b, location, sameShape(b->getF32Type()), value));
 }
+
+std::optional<APFloat> gradc::lower::constantOf(Value value) {
+  if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
+    value = broadcast.getSource();
+  APFloat number(0.0);
+  return matchPattern(value, m_ConstantFloat(&number)) ? std::optional(number) : std::nullopt;
+}

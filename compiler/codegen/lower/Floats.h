@@ -5,6 +5,8 @@
 
 #include "dialects/Pch.h"
 
+#include <optional>
+
 namespace gradc::lower {
 
 class Float {
@@ -87,6 +89,9 @@ private:
   mlir::Location location;
   mlir::Value value;
 };
+
+/// The float in every lane, if it is constant.
+std::optional<llvm::APFloat> constantOf(mlir::Value value);
 
 } // namespace gradc::lower
 

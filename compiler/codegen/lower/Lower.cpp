@@ -2,6 +2,7 @@
 #include "compiler/codegen/lower/Lower.h"
 
 #include "compiler/codegen/lower/Bf16.h"
+#include "compiler/codegen/lower/Codes.h"
 #include "compiler/codegen/lower/Quotient.h"
 #include "compiler/codegen/lower/VectorMath.h"
 #include "dialects/Pch.h"
@@ -37,6 +38,7 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
     RewritePatternSet patterns(&getContext());
     gradc::lower::populateVectorMathPatterns(patterns);
     gradc::lower::populateQuotientPatterns(patterns);
+    gradc::lower::populateCodePatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     gradc::lower::populateWidenBf16Patterns(patterns);
     if (roundsBf16)

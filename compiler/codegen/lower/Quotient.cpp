@@ -63,14 +63,11 @@ bool isInteger(Operation *user) { return isa<math::RoundEvenOp>(user); }
 struct MultiplyByReciprocal : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::DivFOp op, PatternRewriter &rewriter) const override {
-    APFloat divisor(0.0f);
-    Value rhs = op.getRhs();
-    if (auto broadcast = rhs.getDefiningOp<vector::BroadcastOp>())
-      rhs = broadcast.getSource();
-    if (!getElementTypeOrSelf(op.getType()).isF32() ||
-        !matchPattern(rhs, m_ConstantFloat(&divisor)) || !llvm::all_of(op->getUsers(), isInteger))
+    std::optional<APFloat> divisor = constantOf(op.getRhs());
+    if (!getElementTypeOrSelf(op.getType()).isF32() || !divisor ||
+        !llvm::all_of(op->getUsers(), isInteger))
       return failure();
-    std::optional<Reciprocal> reciprocal = findReciprocal(divisor.convertToFloat());
+    std::optional<Reciprocal> reciprocal = findReciprocal(divisor->convertToFloat());
     if (!reciprocal)
       return failure();
     Float x(rewriter, op.getLoc(), op.getLhs());

@@ -109,4 +109,34 @@ TEST(Bytes, Saturation) {
                 });
 }
 
+/// What becomes codes, is read as floats again, and divides, so that zeros show their signs.
+TEST(Bytes, ThereAndBack) {
+  for (const char *element : {"ui8", "i8"})
+    for (const char *between : {"", "%a = grad.add %r, %z : tensor<5x40xf32>"}) // integers
+      for (const char *after : {"%w", "%d"})
+        expectRight(formatv(R"(exec.kernel @k(%x: tensor<5x40xf32>) attributes {{
+        schedule = #exec.schedule<lanes = 8, tile = [1, 8], order = [0, 1], grain = 1>} {{
+      %s = grad.constant dense<0.0371> : tensor<5x40xf32>
+      %z = grad.constant dense<3.0> : tensor<5x40xf32>
+      %zero = grad.constant dense<3> : tensor<5x40xi32>
+      %q = grad.div %x, %s : tensor<5x40xf32>
+      %r = grad.round %q : tensor<5x40xf32>
+      {1}
+      %c = grad.cast {2} : tensor<5x40xf32> -> tensor<5x40x{0}>
+      %w = grad.cast %c : tensor<5x40x{0}> -> tensor<5x40xi32>
+      %d = grad.sub %w, %zero : tensor<5x40xi32>
+      %f = grad.cast {3} : tensor<5x40xi32> -> tensor<5x40xf32>
+      %b = grad.cast %c : tensor<5x40x{0}> -> tensor<5x40xf32>
+      %y = grad.div %z, %f : tensor<5x40xf32>
+      %v = grad.div %z, %b : tensor<5x40xf32>
+      exec.yield %y, %v : tensor<5x40xf32>, tensor<5x40xf32> })",
+                            element, between, *between ? "%a" : "%r", after),
+                    0, nullptr, [](std::vector<HostTensor> &operands) {
+                      int64_t i = 0;
+                      for (double x : {0.0, -0.0, -0.01, 0.01, 9.3, 9.5, -4.7, -4.9, 1e30, -1e30,
+                                       double(INFINITY), double(NAN), -0.1113})
+                        operands[0].setFloat(i++, x);
+                    });
+}
+
 } // namespace
