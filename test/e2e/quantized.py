@@ -181,6 +181,49 @@ def codes():
     pool("pool_signed", INT8, -7, 0.05, pads=[1, 1, 1, 1])
     pool("pool_scaled", INT8, 5, 0.06)
     concatenation()
+def blocks(name, rows, steps, columns, block, bits=4, zeros=None):
+    """Weights of ONNX Runtime with a scale for each block of a row; `zeros`: of codes, of floats, or none."""
+    model = Quantized(name, opset=19)
+    count, size = -(-steps // block), block * bits // 8
+    x = model.input("x", FLOAT, [rows, steps])
+    weight = model.codes(UINT8, columns, count, size)
+    scales = model.constant(FLOAT, [columns, count], [numbers.uniform(0.001, 0.02) for _ in range(columns * count)])
+    more = []
+    if zeros == "codes":
+        more = [model.codes(UINT8, columns, -(-count * bits // 8))]
+    elif zeros == "floats":
+        more = [model.constant(FLOAT, [columns, count], [numbers.uniform(6, 10) for _ in range(columns * count)])]
+    model.output(model.node("MatMulNBits", [x, weight, scales, *more], ["y"], "y", domain="com.microsoft", K=steps, N=columns,
+                            bits=bits, block_size=block), FLOAT, [rows, columns])
+    check(name, model, [rows, steps])
+
+
+def dequantized_blocks(name, rows, steps, columns, block, kind, zero=None, transposed=False):
+    """The same as DequantizeLinear and Gemm."""
+    model = Quantized(name, opset=21)
+    dims, axis = ([columns, steps], 1) if transposed else ([steps, columns], 0)
+    shape = [size // block if d == axis else size for d, size in enumerate(dims)]
+    count = math.prod(shape)
+    scale = model.constant(FLOAT, shape, [numbers.uniform(0.001, 0.02) for _ in range(count)])
+    zeros = [] if zero is None else [model.constant(kind, shape, [zero + i % 3 for i in range(count)])]
+    w = model.add("DequantizeLinear", model.codes(kind, *dims), scale, *zeros, axis=axis, block_size=block)
+    x = model.input("x", FLOAT, [rows, steps])
+    model.output(model.node("Gemm", [x, w], ["y"], "y", transB=int(transposed)), FLOAT, [rows, columns])
+    check(name, model, [rows, steps])
+
+
+def in_blocks():
+    blocks("blocks_row", 1, 256, 200, 32)
+    blocks("blocks_few", 3, 128, 96, 16, zeros="codes")
+    blocks("blocks_many", 40, 128, 64, 32, zeros="codes")
+    blocks("blocks_floats", 1, 256, 64, 64, zeros="floats")
+    blocks("blocks_bytes", 2, 512, 70, 128, bits=8)
+    blocks("blocks_bytes_zeros", 1, 256, 70, 128, bits=8, zeros="codes")
+    blocks("blocks_partial", 1, 100, 33, 32, zeros="codes")
+    blocks("blocks_single", 1, 32, 40, 32)
+    dequantized_blocks("block_scales", 1, 256, 120, 32, INT8)
+    dequantized_blocks("block_scales_turned", 2, 256, 120, 32, INT8, transposed=True)
+    dequantized_blocks("block_zeros", 1, 256, 48, 64, UINT8, 120)
 
 
 def integers():
@@ -221,6 +264,7 @@ products()
 weights()
 lookup()
 batched()
+in_blocks()
 convolutions()
 codes()
 integers()

@@ -74,6 +74,29 @@ Expr swish(Node &n, Expr x) {
                     : x.with(n.builder().createOrFold<SwishOp>(n.loc(), x.get(), other));
 }
 
+/// x sigmoid(alpha x).
+Expr quickGelu(Node &n, Expr x) {
+  FloatAttr slope = n.builder().getF64FloatAttr(n.real("alpha", 1.702f));
+  return x.with(n.builder().createOrFold<SwishOp>(n.loc(), x.get(), slope));
+}
+
+/// Of operand 0 plus a bias along its last dim, which may be missing.
+template <bool isTanh> LogicalResult importBiasGelu(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  Expr x = n.expr(0u);
+  if (n.operand(1)) {
+    if (failed(n.expectSameElement(0, 1)))
+      return failure();
+    if (n.rank(0) < 1 || n.rank(1) != 1 || n.shape(1)[0] != n.shape(0).back())
+      return n.error() << "expected a bias along the last dim of " << n.describeOperand(0)
+                       << ", found " << n.describeOperand(1);
+    x = x + n.expr(n.broadcast(n.operand(1), n.shape(0)));
+  }
+  UnitAttr tanh = isTanh ? n.builder().getUnitAttr() : UnitAttr();
+  return n.set(n.builder().createOrFold<GeluOp>(n.loc(), x.get(), tanh));
+}
+
 /// 0 between -lambd and lambd; other values are moved toward 0 by `bias`.
 LogicalResult importShrink(Node &n) {
   double bias = n.real("bias", 0), limit = n.real("lambd", 0.5);
@@ -177,6 +200,10 @@ void gradc::addActivationOps(OpTable &ops) {
   ops["SwiGLU"] = {importSwiGlu, 2, 2};
   ops["Shrink"] = {importShrink, 1, 1};
   ops["Gelu"] = {importGelu, 1, 1};
+  ops["com.microsoft::Gelu"] = {importBiasGelu<false>, 1, 1};
+  ops["com.microsoft::BiasGelu"] = {importBiasGelu<false>, 2, 2};
+  ops["com.microsoft::FastGelu"] = {importBiasGelu<true>, 1, 2};
+  ops["com.microsoft::QuickGelu"] = {activation<quickGelu>, 1, 1};
   takeExtents(ops, TakesExtents::pointwise,
               {"Relu", "Sigmoid", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "ThresholdedRelu",
                "HardSigmoid", "HardSwish", "Mish", "Softplus", "Softsign", "Swish", "SwiGLU",

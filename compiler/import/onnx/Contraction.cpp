@@ -33,10 +33,11 @@ static bool areVectors(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
 
 /// A vector counts as a row or a column; batch dims are broadcast.
 FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned j) {
-  if (n.rank(i) == 0 || n.rank(j) == 0)
+  int64_t lhsRank = a.type().getRank(), rhsRank = b.type().getRank();
+  if (lhsRank == 0 || rhsRank == 0)
     return n.error() << "expected operands of rank 1 or more, found " << n.describeOperand(i)
                      << " and " << n.describeOperand(j);
-  SmallVector<int64_t> lhs(n.shape(i)), rhs(n.shape(j));
+  SmallVector<int64_t> lhs(a.shape()), rhs(b.shape());
   if (lhs.size() == 1)
     lhs.insert(lhs.begin(), 1);
   if (rhs.size() == 1)
@@ -44,7 +45,7 @@ FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned
   int64_t rows = lhs[lhs.size() - 2], depth = lhs.back(), columns = rhs.back();
   if (depth != rhs[rhs.size() - 2])
     return shapesDoNotFit(n, "the last dim of lhs", depth,
-                          n.rank(j) == 1 ? "the dim of rhs" : "the second-to-last dim of rhs",
+                          rhsRank == 1 ? "the dim of rhs" : "the second-to-last dim of rhs",
                           rhs[rhs.size() - 2], i, j);
   ArrayRef<int64_t> lhsBatch = ArrayRef(lhs).drop_back(2), rhsBatch = ArrayRef(rhs).drop_back(2);
   auto batch = broadcastShape(lhsBatch, rhsBatch);
@@ -53,9 +54,9 @@ FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned
                      << " and " << n.describeOperand(j);
 
   SmallVector<int64_t> result(*batch);
-  if (n.rank(i) > 1)
+  if (lhsRank > 1)
     result.push_back(rows);
-  if (n.rank(j) > 1)
+  if (rhsRank > 1)
     result.push_back(columns);
   if (failed(n.expectSensible(result)))
     return failure();
@@ -96,6 +97,30 @@ static LogicalResult importMatMul(Node &n) {
   if (failed(product))
     return failure();
   return n.set(*product);
+}
+
+/// With its last two dims transposed; a vector stays as it is.
+static Expr turned(Expr x) {
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
+  if (order.size() > 1)
+    std::swap(order.back(), order[order.size() - 2]);
+  return x.transpose(order);
+}
+
+/// alpha A' B', in ONNX Runtime's optimized models.
+static LogicalResult importFusedMatMul(Node &n) {
+  double alpha = n.real("alpha", 1);
+  bool transposeLhs = n.integer("transA", 0), transposeRhs = n.integer("transB", 0);
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  if (n.integer("transBatchA", 0) || n.integer("transBatchB", 0))
+    return n.error() << "cannot take transBatchA and transBatchB";
+  Expr lhs = n.expr(0u), rhs = n.expr(1u);
+  FailureOr<Expr> product =
+      numpyMatmul(n, transposeLhs ? turned(lhs) : lhs, transposeRhs ? turned(rhs) : rhs, 0, 1);
+  if (failed(product))
+    return failure();
+  return n.set(alpha == 1 ? *product : *product * alpha);
 }
 
 /// alpha A' B' + beta C.
@@ -139,4 +164,5 @@ static LogicalResult importGemm(Node &n) {
 void gradc::addContractionOps(OpTable &ops) {
   ops["MatMul"] = {importMatMul, 2, 2};
   ops["Gemm"] = {importGemm, 2, 3};
+  ops["com.microsoft::FusedMatMul"] = {importFusedMatMul, 2, 2};
 }

@@ -41,11 +41,12 @@ static FailureOr<Expr> fromZero(Node &n, unsigned i, unsigned point, int64_t dim
 }
 
 /// The rows of the lhs and the columns of the rhs each have one zero point (and scale).
-static int64_t rowDim(Node &n, unsigned i) { return std::max<int64_t>(n.rank(i) - 2, 0); }
-static int64_t columnDim(Node &n, unsigned i) { return std::max<int64_t>(n.rank(i) - 1, 0); }
+static int64_t rowDim(int64_t rank) { return std::max<int64_t>(rank - 2, 0); }
+static int64_t columnDim(int64_t rank) { return std::max<int64_t>(rank - 1, 0); }
 
 static LogicalResult importMatMulInteger(Node &n) {
-  FailureOr<Expr> lhs = fromZero(n, 0, 2, rowDim(n, 0)), rhs = fromZero(n, 1, 3, columnDim(n, 1));
+  FailureOr<Expr> lhs = fromZero(n, 0, 2, rowDim(n.rank(0))),
+                  rhs = fromZero(n, 1, 3, columnDim(n.rank(1)));
   if (failed(lhs) || failed(rhs))
     return failure();
   FailureOr<Expr> product = numpyMatmul(n, *lhs, *rhs, 0, 1);
@@ -62,32 +63,132 @@ static LogicalResult importConvInteger(Node &n) {
   return n.set(convolve(n, *x, *weight, Value(), read->first, read->second));
 }
 
-/// The product of the scales divided by the result's scale, times `sum`, saturated. The scale of
-/// the lhs runs along dim `lhsDim` of the result, that of the rhs along `rhsDim`.
-static LogicalResult requantize(Node &n, Expr sum, int64_t lhsDim, int64_t rhsDim) {
-  if (failed(expectQuantized(n, {7, 6, 7})))
+/// The product of two factors' scales, operands `lhs` and `rhs`, which run along those dims of the
+/// result.
+static FailureOr<Expr> scaleOf(Node &n, ArrayRef<int64_t> shape, unsigned lhs, int64_t lhsDim,
+                               unsigned rhs, int64_t rhsDim) {
+  if (failed(n.expect(lhs, Kind::Float)) || failed(n.expect(rhs, Kind::Float)))
     return failure();
   Type f32 = n.builder().getF32Type();
-  ArrayRef<int64_t> shape = sum.shape();
-  FailureOr<Expr> lhs = spread(n, 1, shape, lhsDim), rhs = spread(n, 4, shape, rhsDim),
-                  result = spread(n, 6, shape, lhsDim), zero = spread(n, 7, shape, lhsDim);
-  if (failed(lhs) || failed(rhs) || failed(result) || failed(zero))
+  FailureOr<Expr> first = spread(n, lhs, shape, lhsDim), second = spread(n, rhs, shape, rhsDim);
+  if (failed(first) || failed(second))
     return failure();
-  Expr scale = lhs->cast(f32) * rhs->cast(f32) / result->cast(f32);
-  return n.set(saturate(sum.cast(f32) * scale, *zero, n.element(7)));
+  return first->cast(f32) * second->cast(f32);
+}
+
+/// `sum` times its scale, divided by operand `scale` and relative to the zero point behind it,
+/// saturated. Both are one number or run along dim `dim`.
+static LogicalResult requantize(Node &n, Expr sum, Expr factor, unsigned scale, int64_t dim) {
+  unsigned zeroPoint = scale + 1;
+  if (failed(expectQuantized(n, {zeroPoint, scale, zeroPoint})))
+    return failure();
+  Type f32 = n.builder().getF32Type();
+  FailureOr<Expr> step = spread(n, scale, sum.shape(), dim),
+                  zero = spread(n, zeroPoint, sum.shape(), dim);
+  if (failed(step) || failed(zero))
+    return failure();
+  Expr y = sum.cast(f32) * (factor / step->cast(f32));
+  return n.set(saturate(y, *zero, n.element(zeroPoint)));
 }
 
 static LogicalResult importQLinearMatMul(Node &n) {
   if (failed(expectQuantized(n, {0, 1, 2})) || failed(expectQuantized(n, {3, 4, 5})))
     return failure();
-  FailureOr<Expr> lhs = fromZero(n, 0, 2, rowDim(n, 0)), rhs = fromZero(n, 3, 5, columnDim(n, 3));
+  FailureOr<Expr> lhs = fromZero(n, 0, 2, rowDim(n.rank(0))),
+                  rhs = fromZero(n, 3, 5, columnDim(n.rank(3)));
   if (failed(lhs) || failed(rhs))
     return failure();
   FailureOr<Expr> product = numpyMatmul(n, *lhs, *rhs, 0, 3);
   if (failed(product))
     return failure();
   int64_t rank = product->type().getRank();
-  return requantize(n, *product, std::max<int64_t>(rank - 2, 0), std::max<int64_t>(rank - 1, 0));
+  FailureOr<Expr> scale = scaleOf(n, product->shape(), 1, rowDim(rank), 4, columnDim(rank));
+  if (failed(scale))
+    return failure();
+  return requantize(n, *product, *scale, 6, rowDim(rank));
+}
+
+/// alpha A' B' + C in integers; without a scale of the result, as floats.
+static LogicalResult importQGemm(Node &n) {
+  bool transposeLhs = n.integer("transA", 0), transposeRhs = n.integer("transB", 0);
+  double alpha = n.real("alpha", 1);
+  if (failed(n.expectRank(0, 2)) || failed(n.expectRank(3, 2)) ||
+      failed(expectQuantized(n, {0, 1, 2})) || failed(expectQuantized(n, {3, 4, 5})))
+    return failure();
+  int64_t lhsDepth = n.shape(0)[!transposeLhs], rhsDepth = n.shape(3)[transposeRhs];
+  if (lhsDepth != rhsDepth)
+    return n.error() << "expected sums over one dim, found " << lhsDepth << " factors of "
+                     << n.describeOperand(0) << " and " << rhsDepth << " of "
+                     << n.describeOperand(3);
+  SmallVector<int64_t> shape{n.shape(0)[transposeLhs], n.shape(3)[!transposeRhs]};
+  FailureOr<Expr> lhs = fromZero(n, 0, 2, transposeLhs), rhs = fromZero(n, 3, 5, !transposeRhs);
+  if (failed(lhs) || failed(rhs) || failed(n.expectSensible(shape)))
+    return failure();
+  UnitAttr yes = n.builder().getUnitAttr(), no;
+  Expr sum = lhs->with(n.builder().createOrFold<MatmulOp>(
+      n.loc(), *lhs, *rhs, transposeLhs ? yes : no, transposeRhs ? yes : no));
+  if (n.operand(6)) {
+    if (!n.element(6).isSignlessInteger(32))
+      return n.error() << "expected a bias of 32-bit integers, found " << n.describeOperand(6);
+    FailureOr<Expr> bias = spread(n, 6, shape, 1);
+    if (failed(bias))
+      return failure();
+    sum = sum + *bias;
+  }
+  FailureOr<Expr> scale = scaleOf(n, shape, 1, 0, 4, 1);
+  if (failed(scale))
+    return failure();
+  Expr factor = alpha == 1 ? *scale : *scale * alpha;
+  if (!n.operand(7) && !n.operand(8))
+    return n.set(sum.cast(factor.element()) * factor);
+  if (!n.operand(7) || !n.operand(8))
+    return n.error() << "expected both a scale and a zero point of the result, or none";
+  return requantize(n, sum, factor, 7, 0);
+}
+
+/// The sum times its scale, plus operand `bias`, which may be missing, in the type of operand
+/// `like`.
+static LogicalResult setFloats(Node &n, Expr sum, Expr scale, unsigned bias, unsigned like) {
+  Expr y = (sum.cast(scale.element()) * scale).cast(n.element(like));
+  if (!n.operand(bias))
+    return n.set(y);
+  FailureOr<Expr> offset = spread(n, bias, y.shape(), columnDim(y.type().getRank()));
+  if (failed(n.expectSameElement(like, bias)) || failed(offset))
+    return failure();
+  return n.set(y + *offset);
+}
+
+static LogicalResult importMatMulIntegerToFloat(Node &n) {
+  FailureOr<Expr> lhs = fromZero(n, 0, 4, rowDim(n.rank(0))),
+                  rhs = fromZero(n, 1, 5, columnDim(n.rank(1)));
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  FailureOr<Expr> product = numpyMatmul(n, *lhs, *rhs, 0, 1);
+  if (failed(product))
+    return failure();
+  int64_t rank = product->type().getRank();
+  FailureOr<Expr> scale = scaleOf(n, product->shape(), 2, rowDim(rank), 3, columnDim(rank));
+  if (failed(scale))
+    return failure();
+  return setFloats(n, *product, *scale, 6, 2);
+}
+
+/// The lhs is quantized to bytes in the run.
+static LogicalResult importDynamicQuantizeMatMul(Node &n) {
+  FailureOr<DynamicCodes> lhs = quantizeDynamically(n, 0);
+  FailureOr<Expr> rhs = fromZero(n, 1, 3, columnDim(n.rank(1)));
+  if (failed(lhs) || failed(rhs) || failed(n.expectSameElement(0, 2)))
+    return failure();
+  Type wide = n.builder().getI32Type();
+  Expr codes = lhs->codes.cast(wide);
+  codes = codes - lhs->zero.cast(wide).broadcastScalar(codes.type());
+  FailureOr<Expr> product = numpyMatmul(n, codes, *rhs, 0, 1);
+  if (failed(product))
+    return failure();
+  FailureOr<Expr> scale = spread(n, 2, product->shape(), columnDim(product->type().getRank()));
+  if (failed(scale))
+    return failure();
+  return setFloats(n, *product, lhs->scale.broadcastScalar(scale->type()) * *scale, 4, 0);
 }
 
 static LogicalResult importQLinearConv(Node &n) {
@@ -102,7 +203,10 @@ static LogicalResult importQLinearConv(Node &n) {
     return n.error() << "expected a bias of " << read->first.results() << " 32-bit integers, found "
                      << n.describeOperand(8);
   Expr sum = convolve(n, *x, *weight, n.operand(8), read->first, read->second);
-  return requantize(n, sum, 1, 1);
+  FailureOr<Expr> scale = scaleOf(n, sum.shape(), 1, 1, 4, 1);
+  if (failed(scale))
+    return failure();
+  return requantize(n, sum, *scale, 6, 1);
 }
 
 void gradc::addIntegerProductOps(OpTable &ops) {
@@ -110,4 +214,7 @@ void gradc::addIntegerProductOps(OpTable &ops) {
   ops["ConvInteger"] = {importConvInteger, 2, 4};
   ops["QLinearMatMul"] = {importQLinearMatMul, 8, 8};
   ops["QLinearConv"] = {importQLinearConv, 8, 9};
+  ops["com.microsoft::QGemm"] = {importQGemm, 6, 9};
+  ops["com.microsoft::MatMulIntegerToFloat"] = {importMatMulIntegerToFloat, 4, 7};
+  ops["com.microsoft::DynamicQuantizeMatMul"] = {importDynamicQuantizeMatMul, 3, 5};
 }

@@ -67,8 +67,10 @@ const OpTable &onnxOps();
   FAMILY(Pad)                                                                                      \
   FAMILY(Pooling)                                                                                  \
   FAMILY(Position)                                                                                 \
+  FAMILY(QLinear)                                                                                  \
   FAMILY(Quantization)                                                                             \
   FAMILY(QuantizationScales)                                                                       \
+  FAMILY(QuantizedBlocks)                                                                          \
   FAMILY(Random)                                                                                   \
   FAMILY(Recurrent)                                                                                \
   FAMILY(Reduction)                                                                                \

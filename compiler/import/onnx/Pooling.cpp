@@ -4,7 +4,7 @@
 
 #include "compiler/import/onnx/Norm.h"
 #include "compiler/import/onnx/Pick.h"
-#include "compiler/import/onnx/Window.h"
+#include "compiler/import/onnx/Pooling.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -241,15 +241,25 @@ static double lowestOf(Type element) {
 
 // Pools -------------------------------------------------------------------------------------------
 
-static LogicalResult importAveragePool(Node &n) {
+FailureOr<Expr> gradc::averageWindows(Node &n, Expr x) {
   bool countPads = n.integer("count_include_pad", 0);
   FailureOr<Pool> pool = readPool(n);
-  if (failed(n.expect(0, Kind::Float)) || failed(pool))
+  if (failed(pool))
     return failure();
-  Expr x = spatialFirst(n.expr(0u));
+  Type element = x.element();
+  x = spatialFirst(x);
   Expr sum = isSeparable(n, *pool) ? dimByDim<AddOp>(x.wide(), *pool, 0) : windowSum(n, x, *pool);
   Expr average = sum / divisor(n, *pool, countPads, sum);
-  return n.set(channelsSecond(average.cast(n.element(0))));
+  return channelsSecond(average.cast(element));
+}
+
+static LogicalResult importAveragePool(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  FailureOr<Expr> average = averageWindows(n, n.expr(0u));
+  if (failed(average))
+    return failure();
+  return n.set(*average);
 }
 
 /// |x|^p for an integer p.

@@ -11,7 +11,7 @@ namespace gradc {
 /// would round each product.
 bool sumsProducts(mlir::Type element);
 
-/// numpy.matmul of `a` and `b`, which errors describe as operands `lhs` and `rhs`.
+/// numpy.matmul of `a` and `b`, which are computed from operands `lhs` and `rhs`.
 mlir::FailureOr<mlir::grad::Expr> numpyMatmul(Node &n, mlir::grad::Expr a, mlir::grad::Expr b,
                                               unsigned lhs, unsigned rhs);
 

@@ -26,6 +26,20 @@ Expr gradc::saturate(Expr x, Expr zeroPoint, Type element) {
   return (x.apply<RoundOp>().cast(f32) + zeroPoint.cast(f32)).cast(element);
 }
 
+Expr gradc::spreadBlocks(Expr value, ArrayRef<int64_t> shape, int64_t dim, int64_t block) {
+  SmallVector<int64_t> wide(value.shape()), whole(wide), kept;
+  int64_t rank = int64_t(shape.size());
+  wide.insert(wide.begin() + dim + 1, block);
+  whole[dim] *= block;
+  for (int64_t d = 0; d <= rank; ++d)
+    if (d != dim + 1)
+      kept.push_back(d);
+  value = value.broadcast(value.type().clone(wide), kept).reshape(whole);
+  SmallVector<int64_t> starts(rank, 0), ones(rank, 1);
+  return value.with(
+      value.getBuilder().createOrFold<SliceOp>(value.getLoc(), value, starts, shape, ones));
+}
+
 /// A scale or zero point broadcast to the elements of operand 0: one for all, one per index of
 /// `axis`, or one per block along it.
 static FailureOr<Expr> spread(Node &n, unsigned i, int64_t axis, int64_t block) {
@@ -46,15 +60,7 @@ static FailureOr<Expr> spread(Node &n, unsigned i, int64_t axis, int64_t block) 
     return n.error() << "expected one scale and zero point, one for each of the " << size
                      << " indices of dim " << *dim << ", or, with a block_size, one for each block"
                      << ", found block_size " << block << " and " << n.describeOperand(i);
-  SmallVector<int64_t> wide(blocks), whole(blocks), kept;
-  wide.insert(wide.begin() + *dim + 1, block);
-  whole[*dim] *= block;
-  for (int64_t d = 0; d <= n.rank(0); ++d)
-    if (d != *dim + 1)
-      kept.push_back(d);
-  value = value.broadcast(type.clone(wide), kept).reshape(whole);
-  SmallVector<int64_t> starts(n.rank(0), 0), ones(n.rank(0), 1);
-  return value.with(n.builder().createOrFold<SliceOp>(n.loc(), value, starts, n.shape(0), ones));
+  return spreadBlocks(value, n.shape(0), *dim, block);
 }
 
 /// Operand 1 broadcast to the elements of operand 0; float8e8m0 becomes the powers of two that it
@@ -181,15 +187,14 @@ static LogicalResult importDequantizeLinear(Node &n) {
   return n.set((x.cast(f32) * scale->cast(f32)).cast(*result));
 }
 
-/// Quantizes to bytes, over the range of x extended to contain 0.
-static LogicalResult importDynamicQuantizeLinear(Node &n) {
-  if (failed(n.expect(0, Kind::Float)))
+FailureOr<DynamicCodes> gradc::quantizeDynamically(Node &n, unsigned i) {
+  if (failed(n.expect(i, Kind::Float)))
     return failure();
-  if (n.type(0).getNumElements() == 0)
-    return n.error() << "expected elements, found " << n.describeOperand(0);
+  if (n.type(i).getNumElements() == 0)
+    return n.error() << "expected elements, found " << n.describeOperand(i);
   OpBuilder &b = n.builder();
-  Expr x = n.expr(0u);
-  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
+  Expr x = n.expr(i);
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(i)));
   Expr high = all.empty() ? x : x.with(b.createOrFold<ReduceMaxOp>(n.loc(), x, all));
   Expr low = all.empty() ? x : x.with(b.createOrFold<ReduceMinOp>(n.loc(), x, all));
   high = high.apply<MaxOp>(high.splat(0));
@@ -198,14 +203,26 @@ static LogicalResult importDynamicQuantizeLinear(Node &n) {
   Type byte = b.getIntegerType(8, /*isSigned=*/false);
   Expr zero = (-low / scale).apply<RoundOp>().cast(byte);
   Expr quotient = x / scale.broadcastScalar(x.type());
-  (void)n.set(1, scale);
-  (void)n.set(2, zero);
-  return n.set(saturate(quotient, zero.broadcastScalar(x.type().clone(byte)), byte));
+  Expr codes = saturate(quotient, zero.broadcastScalar(x.type().clone(byte)), byte);
+  return DynamicCodes{codes, scale, zero};
+}
+
+static LogicalResult importDynamicQuantizeLinear(Node &n) {
+  FailureOr<DynamicCodes> made = quantizeDynamically(n, 0);
+  if (failed(made))
+    return failure();
+  (void)n.set(1, made->scale);
+  (void)n.set(2, made->zero);
+  return n.set(made->codes);
 }
 
 void gradc::addQuantizationOps(OpTable &ops) {
   ops["QuantizeLinear"] = {importQuantizeLinear, 2, 3};
   ops["DequantizeLinear"] = {importDequantizeLinear, 2, 3};
   ops["DynamicQuantizeLinear"] = {importDynamicQuantizeLinear, 1, 1};
-  takeNarrow(ops, TakesNarrow::itself, {"QuantizeLinear", "DequantizeLinear"});
+  // ONNX Runtime's tools write these for types that ONNX had not yet.
+  for (StringRef name : {"QuantizeLinear", "DequantizeLinear"}) {
+    ops[name].narrow = TakesNarrow::itself;
+    ops[("com.microsoft::" + name).str()] = ops[name];
+  }
 }

@@ -13,6 +13,17 @@ struct Quantized {
 /// Checks the element types of a quantized operand, its scale, and its zero point.
 mlir::LogicalResult expectQuantized(Node &n, const Quantized &q);
 
+/// A tensor with one number for each `block` elements along `dim`, repeated to `shape`.
+mlir::grad::Expr spreadBlocks(mlir::grad::Expr value, llvm::ArrayRef<int64_t> shape, int64_t dim,
+                              int64_t block);
+
+/// What DynamicQuantizeLinear makes of a tensor.
+struct DynamicCodes {
+  mlir::grad::Expr codes, scale, zero;
+};
+/// Quantizes operand `i` to bytes, over its range extended to contain 0.
+mlir::FailureOr<DynamicCodes> quantizeDynamically(Node &n, unsigned i);
+
 /// round(x) + zero point, saturated to the zero point's type. x and `zeroPoint` have the same
 /// shape.
 mlir::grad::Expr saturate(mlir::grad::Expr x, mlir::grad::Expr zeroPoint, mlir::Type element);

@@ -57,11 +57,20 @@ public:
     tensor.mutable_int64_data()->Add(values.begin(), values.end());
     return *this;
   }
+  /// u8, known at compile time.
+  OneNode &bytes(const Shape &shape, const std::vector<uint8_t> &values) {
+    initializer(2, shape).set_raw_data(std::string(values.begin(), values.end()));
+    return *this;
+  }
   OneNode &nothing() {
     node().add_input("");
     return *this;
   }
 
+  OneNode &in(llvm::StringRef domain) {
+    node().set_domain(domain.str());
+    return *this;
+  }
   OneNode &set(llvm::StringRef name, const char *text) {
     attribute(name, 3).set_s(text);
     return *this;

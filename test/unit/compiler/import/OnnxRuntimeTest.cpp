@@ -1,0 +1,273 @@
+// Operators of ONNX Runtime's domain. Expected numbers are those of ONNX Runtime 1.32.
+#include "dialects/Pch.h"
+
+#include "OneNode.h"
+
+using namespace mlir;
+using namespace gradc;
+
+namespace {
+
+/// TensorProto's numbers of types.
+enum { UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6, INT64 = 7 };
+
+OneNode contrib(StringRef op, int outputs = 1) {
+  return OneNode(op, 17, outputs).in("com.microsoft");
+}
+
+class OnnxRuntimeTest : public OneNodeTest {
+protected:
+  /// Adds codes of u8 with a scale and a zero point.
+  static OneNode &quantized(OneNode &one, const OneNode::Shape &shape, std::vector<float> codes,
+                            float scale, float zero, int32_t type = UINT8) {
+    return one.input(shape, codes, type).input({}, {scale}).input({}, {zero}, type);
+  }
+  /// A node of one quantized tensor [2, 2], with the scale and zero point of its result.
+  static OneNode unary(StringRef op, float scale, float resultScale, float resultZero) {
+    OneNode one = contrib(op);
+    quantized(one, {2, 2}, {10, 250, 128, 0}, scale, 128);
+    return one.input({}, {resultScale}).input({}, {resultZero}, UINT8);
+  }
+};
+
+// Codes -------------------------------------------------------------------------------------------
+
+TEST_F(OnnxRuntimeTest, QuantizedTensorsAreAddedAndMultiplied) {
+  OneNode sum = contrib("QLinearAdd");
+  quantized(sum, {2, 2}, {10, 250, 128, 0}, 0.5, 128);
+  quantized(sum, {2}, {4, 200}, 0.25, 100).input({}, {1}).input({}, {100}, UINT8);
+  expect(sum, {2, 2}, {17, 186, 76, 61});
+  OneNode product = contrib("QLinearMul");
+  quantized(product, {2, 2}, {10, -6, -128, 0}, 0.5, 3, INT8);
+  quantized(product, {2}, {4, -56}, 0.25, -2, INT8).input({}, {4}).input({}, {10}, INT8);
+  expect(product, {2, 2}, {11, 25, -15, 15});
+}
+
+TEST_F(OnnxRuntimeTest, ZeroPointsMayBeMissing) {
+  OneNode sum = contrib("QLinearAdd");
+  sum.input({2}, {1, 255}, UINT8).input({}, {1}).nothing();
+  sum.input({2}, {3, 4}, UINT8).input({}, {2}).nothing().input({}, {1});
+  expect(sum, {2}, {7, 255});
+}
+
+TEST_F(OnnxRuntimeTest, FunctionsOfQuantizedTensors) {
+  expect(unary("QLinearSigmoid", 0.05f, 1 / 256.0f, 0), {2, 2}, {1, 255, 128, 0});
+  expect(unary("QLinearLeakyRelu", 0.5, 0.25, 100).set("alpha", 0.1), {2, 2}, {76, 255, 100, 74});
+  for (int64_t opset : {11, 13})
+    expect(
+        unary("QLinearSoftmax", 0.01f, 1 / 256.0f, 0).set("axis", int64_t(1)).set("opset", opset),
+        {2, 2}, {21, 235, 200, 56});
+}
+
+TEST_F(OnnxRuntimeTest, QuantizedPicturesArePooled) {
+  OneNode all = contrib("QLinearGlobalAveragePool");
+  quantized(all, {1, 2, 2, 2}, {}, 1, 2).input({}, {0.5}).input({}, {1}, UINT8);
+  expect(all, {1, 2, 1, 1}, {0, 8});
+  expectFails(all.set("channels_last", int64_t(1)), {"cannot take channels_last"});
+  OneNode windows = contrib("QLinearAveragePool");
+  quantized(windows, {1, 1, 3, 3}, {}, 1, 2).input({}, {0.5}).input({}, {1}, UINT8);
+  windows.set("kernel_shape", {2, 2}).set("pads", {1, 1, 0, 0});
+  expect(windows, {1, 1, 3, 3}, {0, 0, 0, 0, 1, 3, 6, 7, 9});
+  expectFails(windows.set("channels_last", int64_t(1)), {"cannot take channels_last"});
+}
+
+TEST_F(OnnxRuntimeTest, QuantizedTensorsAreJoined) {
+  OneNode one = contrib("QLinearConcat").input({}, {0.5}).input({}, {10}, UINT8);
+  quantized(one, {2, 2}, {10, 250, 128, 0}, 1, 128);
+  quantized(one, {2, 1}, {4, 200}, 0.25, 0).set("axis", int64_t(1));
+  expect(one, {2, 3}, {0, 254, 12, 10, 0, 110});
+}
+
+TEST_F(OnnxRuntimeTest, QuantizedTensorsSayWhatTheyExpect) {
+  OneNode several = contrib("QLinearSigmoid");
+  several.input({2, 2}, {}, UINT8).input({2}).nothing().input({}, {1});
+  expectFails(several, {"expected one number as scale and zero point, found operand 1"});
+  OneNode incomplete = contrib("QLinearSigmoid").input({2}, {}, UINT8).input({}, {1});
+  expectFails(incomplete, {"operand 3 is missing"});
+  expectFails(contrib("QLinearSigmoid").input({2}, {}, UINT8).nothing().nothing().input({}, {1}),
+              {"operand 1 is missing"});
+  OneNode shapes = contrib("QLinearAdd");
+  quantized(shapes, {2}, {}, 1, 0);
+  quantized(shapes, {3}, {}, 1, 0).input({}, {1}).input({}, {0}, UINT8);
+  expectFails(shapes, {"expected shapes that broadcast, found operand 0"});
+  OneNode parts = contrib("QLinearConcat").input({}, {1}).input({}, {0}, UINT8);
+  quantized(parts, {2}, {}, 1, 0).input({2}, {}, UINT8).set("axis", int64_t(0));
+  expectFails(parts, {"expected a scale and a zero point for each tensor, found 6 operands"});
+  OneNode sizes = contrib("QLinearConcat").input({}, {1}).input({}, {0}, UINT8);
+  quantized(sizes, {2, 2}, {}, 1, 0);
+  quantized(sizes, {3, 2}, {}, 1, 0).set("axis", int64_t(1));
+  expectFails(sizes, {"expected shapes that agree but in dim 1, found operand 2"});
+  OneNode flat = contrib("QLinearGlobalAveragePool");
+  quantized(flat, {2, 2}, {}, 1, 0).input({}, {1}).input({}, {0}, UINT8);
+  expectFails(flat, {"expected rank 3 or more and elements to pool"});
+  OneNode empty = contrib("QLinearSoftmax");
+  quantized(empty, {0, 2}, {}, 1, 0).input({}, {1}).input({}, {0}, UINT8);
+  expectFails(empty, {"expected elements, found operand 0"});
+}
+
+TEST_F(OnnxRuntimeTest, CodesOf16BitsAreOfThisDomain) {
+  expect(
+      contrib("DequantizeLinear").input({2}, {1, 3}, INT16).input({}, {0.5}).input({}, {-9}, INT16),
+      {2}, {5, 6});
+  expect(contrib("QuantizeLinear").input({2}, {1, -3}).input({}, {0.5}).input({}, {9}, INT16), {2},
+         {11, 3});
+}
+
+// Products ----------------------------------------------------------------------------------------
+
+TEST_F(OnnxRuntimeTest, GemmsOfQuantizedTensors) {
+  OneNode codes = contrib("QGemm");
+  quantized(codes, {2, 2}, {10, 250, 128, 0}, 0.5, 128).input({2, 3}, {1, -2, 3, 4, 5, -6}, INT8);
+  codes.floats({3}, {0.1f, 0.2f, 0.3f}).input({3}, {0, 0, 0}, INT8);
+  OneNode half = codes;
+  codes.input({3}, {10, 20, 30}, INT32).input({}, {2}).input({}, {100}, UINT8);
+  expect(codes, {2, 3}, {110, 143, 21, 87, 69, 160});
+  expectFails(half.nothing().input({}, {2}),
+              {"expected both a scale and a zero point of the result, or none"});
+  OneNode floats = contrib("QGemm");
+  quantized(floats, {2, 2}, {10, 250, 128, 0}, 0.5, 128).set("transB", int64_t(1));
+  quantized(floats, {3, 2}, {1, 4, -2, 5, 3, -6}, 0.1f, 0, INT8).set("alpha", 2.0);
+  expect(floats, {2, 3}, {37, 84.6f, -108.6f, -51.2f, -64, 76.8f});
+  expectFails(floats.set("transA", int64_t(1)).input({3}), {"expected a bias of 32-bit integers"});
+  OneNode sums = contrib("QGemm");
+  quantized(sums, {2, 3}, {}, 1, 0);
+  expectFails(quantized(sums, {2, 3}, {}, 1, 0),
+              {"expected sums over one dim, found 3 factors of"});
+}
+
+TEST_F(OnnxRuntimeTest, ProductsOfCodesAreFloats) {
+  OneNode whole = contrib("MatMulIntegerToFloat").input({2, 2}, {10, 250, 128, 0}, UINT8);
+  whole.input({2, 3}, {1, -2, 3, 4, 5, -6}, INT8).input({}, {0.5}).floats({3}, {0.1f, 0.2f, 0.3f});
+  whole.input({}, {128}, UINT8).nothing().floats({3}, {1, 2, 3});
+  expect(whole, {2, 3}, {19.5, 86.6f, -159.9f, -24.6f, -62, 118.2f});
+  OneNode dynamic = contrib("DynamicQuantizeMatMul").input({2, 2}, {-1, 2, 0.5, 0});
+  dynamic.input({2, 3}, {1, -2, 3, 4, 5, -6}, INT8).floats({3}, {0.1f, 0.2f, 0.3f});
+  dynamic.nothing().floats({3}, {1, 2, 3});
+  expect(dynamic, {2, 3}, {1.7f, 4.4f, -1.5, 1.0494118f, 1.802353f, 3.444706f});
+  OneNode vectors = contrib("MatMulIntegerToFloat").input({2}, {1, 2}, UINT8);
+  expect(vectors.input({2}, {3, 4}, UINT8).input({}, {0.5}).input({}, {4}), {}, {22});
+}
+
+TEST_F(OnnxRuntimeTest, FusedMatMulTransposes) {
+  OneNode one =
+      contrib("FusedMatMul").input({2, 2}, {1, 2, 3, 4}).input({3, 2}, {1, 0, 2, 1, 3, 3});
+  one.set("transA", int64_t(1)).set("transB", int64_t(1)).set("alpha", 0.5);
+  expect(one, {2, 3}, {0.5, 2.5, 6, 1, 4, 9});
+  expectFails(one.set("transBatchA", int64_t(1)), {"cannot take transBatchA and transBatchB"});
+  expect(contrib("FusedMatMul").input({2}, {1, 2}).input({2}, {3, 4}).set("transA", int64_t(1)), {},
+         {11});
+}
+
+// Blocks ------------------------------------------------------------------------------------------
+
+/// Codes that differ.
+std::vector<uint8_t> someBytes(unsigned count) {
+  std::vector<uint8_t> bytes(count);
+  for (unsigned i = 0; i < count; ++i)
+    bytes[i] = uint8_t(i * 37);
+  return bytes;
+}
+
+/// [1, 20] times the transpose of [2, 20] in blocks of 16: the second block of a row is partly
+/// used.
+OneNode blocks(int64_t bits) {
+  OneNode one = contrib("MatMulNBits");
+  std::vector<float> x(20);
+  for (unsigned i = 0; i < 20; ++i)
+    x[i] = float(i % 5) - 2;
+  one.input({1, 20}, x).bytes({2, 2, 2 * bits}, someBytes(8 * unsigned(bits)));
+  one.floats({2, 2}, {0.5, 1, 2, 0.25}).set("K", int64_t(20)).set("N", int64_t(2));
+  return one.set("bits", bits).set("block_size", int64_t(16)).set("accuracy_level", int64_t(4));
+}
+
+TEST_F(OnnxRuntimeTest, MultipliesByCodesInBlocks) {
+  expect(blocks(4), {1, 2}, {10.5, 35.75});
+  expect(blocks(8), {1, 2}, {200, 322});
+  expect(blocks(4).bytes({2, 1}, {0x3a, 0xf0}).nothing().floats({2}, {1, 2}), {1, 2}, {23.5, 2.25});
+  expect(blocks(4).floats({2, 2}, {1, 2, 3, 4}), {1, 2}, {15.5, 17.75});
+}
+
+TEST_F(OnnxRuntimeTest, BlocksSayWhatTheyExpect) {
+  expectFails(blocks(4).nothing().input({20}, {}, INT32), {"cannot take g_idx, found operand 4"});
+  expectFails(blocks(4).set("weight_prepacked", int64_t(1)),
+              {"cannot take weights in another order than ONNX's"});
+  expectFails(blocks(4).nothing().nothing().floats({3}, {1, 2, 3}),
+              {"expected a bias of 2 elements, found operand 5"});
+  expectFails(blocks(4).bytes({3}, {1, 2, 3}), {"expected 2 bytes of codes, found operand 3"});
+  expectFails(blocks(4).floats({3}, {1, 2, 3}),
+              {"expected 4 numbers, one for each block, found operand 3"});
+  expectFails(contrib("MatMulNBits")
+                  .input({1, 32})
+                  .input({2, 1, 16}, {}, UINT8)
+                  .floats({2}, {1, 1})
+                  .set("K", int64_t(32))
+                  .set("N", int64_t(2))
+                  .set("block_size", int64_t(32)),
+              {"expected codes that are known at compile time, found operand 1"});
+  OneNode wrong = contrib("MatMulNBits").input({1, 32}).bytes({2, 1, 16}, someBytes(32));
+  wrong.floats({2}, {1, 1});
+  expectFails(wrong, {"expected a block_size that is a power of 2 of at least 16, found 0"});
+  wrong.set("block_size", int64_t(32));
+  expectFails(wrong, {"expected K of the last dim of operand 0, and N, found 0 and 0"});
+  expectFails(wrong.set("bits", int64_t(3)), {"expected codes of 2, 4 or 8 bits, found 3"});
+}
+
+TEST_F(OnnxRuntimeTest, LooksUpRowsOfCodesInBlocks) {
+  auto table = [] {
+    OneNode one = contrib("GatherBlockQuantized").bytes({3, 8}, someBytes(24));
+    return one.set("block_size", int64_t(16));
+  };
+  expect(table().ints({2, 0}).floats({3, 1}, {1, 0.5, 2}), {2, 16},
+         {-16, -6, -6, -2, 4, 2,  14, 6,  -8, 12, 2, -16, 12, -12, -10, -6,
+          -8,  -8, -3, -6, 2, -4, 7,  -2, -4, 1,  1, 3,   6,  5,   -5,  -8});
+  expect(table().ints({2}).floats({3, 1}, {1, 0.5, 2}).bytes({3, 1}, {1, 2, 3}), {1, 16},
+         {-6, 4, 4, 8, 14, 12, 24, 16, 2, 22, 12, -6, 22, -2, 0, 4});
+  expectFails(table().ints({2}).floats({3, 1}, {1, 0.5, 2}).set("gather_axis", int64_t(1)),
+              {"expected a table whose dim 0 is indexed and whose last dim has blocks"});
+}
+
+// Floats ------------------------------------------------------------------------------------------
+
+TEST_F(OnnxRuntimeTest, FormsOfGelu) {
+  expect(contrib("Gelu").input({3}, {-1, 0, 2}), {3}, {-0.15865526f, 0, 1.9544997f});
+  expect(contrib("QuickGelu").input({3}, {-1, 0, 2}), {3}, {-0.15420422f, 0, 1.9356587f});
+  expect(contrib("FastGelu").input({3}, {-1, 0, 2}), {3}, {-0.15880796f, 0, 1.9545977f});
+  expect(contrib("BiasGelu").input({1, 3}, {-1, 0, 2}).floats({3}, {1, 2, 3}), {1, 3},
+         {0, 1.9544997f, 4.9999986f});
+  expectFails(contrib("BiasGelu").input({1, 3}).input({2}),
+              {"expected a bias along the last dim of operand 0"});
+}
+
+TEST_F(OnnxRuntimeTest, NormalizesSums) {
+  auto sum = [](StringRef op) {
+    return contrib(op, 4)
+        .input({1, 1, 4}, {1, 2, 6, 4})
+        .input({1, 1, 4}, {0, 1, 0, 0})
+        .floats({4}, {1, 2, 1, 1})
+        .set("epsilon", 1e-5);
+  };
+  auto withoutStatistics = [](OneNode one) {
+    for (int i : {1, 2})
+      one.node().set_output(i, "");
+    auto &outputs = *one.model.mutable_graph()->mutable_output();
+    outputs.DeleteSubrange(1, 2);
+    return one;
+  };
+  OneNode layer = withoutStatistics(
+      sum("SkipLayerNormalization").floats({4}, {0, 0, 1, 0}).floats({4}, {1, 1, 1, 2}));
+  expect(layer, {1, 1, 4}, {-1.4320761f, -0.7811324f, 2.1716986f, 0.6509437f});
+  expect(layer, {1, 1, 4}, {2, 4, 7, 6}, 1);
+  OneNode simple = withoutStatistics(sum("SkipSimplifiedLayerNormalization"));
+  expect(simple, {1, 1, 4}, {0.2540002f, 1.5240011f, 1.5240011f, 1.0160007f});
+  expect(simple, {1, 1, 4}, {1, 3, 6, 4}, 1);
+  expect(OneNode("SimplifiedLayerNormalization", 17)
+             .input({1, 1, 4}, {1, 2, 6, 4})
+             .floats({4}, {1, 2, 1, 1}),
+         {1, 1, 4}, {0.2649064f, 1.0596255f, 1.5894383f, 1.0596255f});
+  expectFails(contrib("SkipLayerNormalization").input({1, 4}).input({3}).input({4}),
+              {"expected a tensor that broadcasts to operand 0"});
+  expectFails(contrib("SkipLayerNormalization").input({1, 4}).input({4}).input({3}),
+              {"expected 4 elements, as the last dim of operand 0"});
+}
+
+} // namespace
