@@ -89,6 +89,10 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     If only the rhs is quantized, and constant, its scales leave the sum as well. A matrix stays in codes (`%x, %w wide : tensor<8x64xf32>,
     tensor<64x32xi8>`), and a filter, also a depthwise one, becomes a constant of floats.
 
+    A matrix with a scale, and maybe a zero point, for each block along the sum is multiplied as a batch of products with codes, one for
+    each block, by at most 8 rows; scales multiply the sums of blocks before these are added. For more rows it is dequantized, block
+    by block.
+
     ```mlir
     %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>
     %b = grad.mul %a, %scale : tensor<8x64xf32>

@@ -3,7 +3,7 @@
 
 #include "dialects/grad/Control.h"
 #include "passes/entry/Functions.h"
-#include "passes/raise/Dequantized.h"
+#include "passes/raise/BlockProducts.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -424,8 +424,11 @@ struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
       for (ContractionOpInterface op : products) {
         OpBuilder builder(op);
         auto rhs = findDequantized(builder, op->getOperand(1));
-        if (!rhs)
+        if (!rhs) {
+          if (auto blocks = findDequantizedBlocks(builder, op->getOperand(1)))
+            multiplyByBlocks(builder, op, *blocks);
           continue;
+        }
         auto lhs = findDequantized(builder, op->getOperand(0));
         if (Product product(builder, symbols, op, lhs.value_or(Dequantized()), *rhs);
             lhs && product.isOfIntegers())

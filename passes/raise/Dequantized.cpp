@@ -135,3 +135,85 @@ std::optional<Dequantized> gradc::findDequantized(OpBuilder &builder, Value valu
   found->codes = moved(Expr(builder, value.getLoc(), found->codes), moves);
   return found;
 }
+
+// Blocks ------------------------------------------------------------------------------------------
+
+namespace {
+/// What each element is repeated from: one for all of a block.
+struct BlockSpread {
+  Value value;
+  int64_t dim, block;
+
+  bool operator==(const BlockSpread &other) const {
+    return dim == other.dim && block == other.block;
+  }
+};
+} // namespace
+
+/// Repeated along a new dim, which is then merged with the one before it.
+static std::optional<BlockSpread> blockSpreadOf(Value value) {
+  auto merge = value.getDefiningOp<ReshapeOp>();
+  auto repeat = merge ? merge.getOperand().getDefiningOp<BroadcastOp>() : BroadcastOp();
+  if (!repeat)
+    return std::nullopt;
+  ArrayRef<int64_t> whole = typeOf(repeat).getShape(), dims = repeat.getDims();
+  int64_t rank = typeOf(repeat.getOperand()).getRank(), added = 0;
+  while (added < rank && dims[added] == added)
+    ++added;
+  for (int64_t d = added; d < rank; ++d)
+    if (dims[d] != d + 1)
+      return std::nullopt;
+  if (added == 0 || int64_t(whole.size()) != rank + 1)
+    return std::nullopt;
+  SmallVector<int64_t> merged(whole);
+  merged.erase(merged.begin() + added);
+  merged[added - 1] *= whole[added];
+  if (typeOf(value).getShape() != ArrayRef(merged))
+    return std::nullopt;
+  return BlockSpread{repeat.getOperand(), added - 1, whole[added]};
+}
+
+/// A zero point in `like`'s blocks, or one number.
+static Value zeroInBlocks(Value value, const BlockSpread &like) {
+  if (auto blocks = blockSpreadOf(value); blocks && *blocks == like)
+    return blocks->value;
+  Spread spread = spreadOf(value);
+  return spread && !spread.dim ? spread.value : Value();
+}
+
+/// (code - zero point) * scale of a matrix; the difference is one of 32-bit integers, or of floats.
+static std::optional<DequantizedBlocks> findScaledBlocks(Value value) {
+  auto product = value.getDefiningOp<MulOp>();
+  if (!product || typeOf(value).getRank() != 2 || !getElementTypeOrSelf(value).isF32())
+    return std::nullopt;
+  for (unsigned i : {0u, 1u}) {
+    std::optional<BlockSpread> scale = blockSpreadOf(product->getOperand(1 - i));
+    if (!scale)
+      continue;
+    Value number = product->getOperand(i);
+    DequantizedBlocks found{narrowed(number), scale->dim, scale->block, scale->value, {}};
+    if (found.codes)
+      return found;
+    if (auto cast = number.getDefiningOp<CastOp>())
+      number = cast.getOperand();
+    auto difference = number.getDefiningOp<SubOp>();
+    found.codes = difference ? narrowed(difference.getLhs()) : Value();
+    found.zero = found.codes ? zeroInBlocks(difference.getRhs(), *scale) : Value();
+    if (found.zero)
+      return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<DequantizedBlocks> gradc::findDequantizedBlocks(OpBuilder &builder, Value value) {
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  auto found = findScaledBlocks(transpose ? Value(transpose.getOperand()) : value);
+  if (!found || !transpose)
+    return found;
+  ArrayRef<int64_t> order = transpose.getPermutation();
+  for (Value *moves : {&found->codes, &found->scale, &found->zero})
+    if (*moves && typeOf(*moves).getRank() == int64_t(order.size()))
+      *moves = Expr(builder, value.getLoc(), *moves).transpose(order);
+  found->dim = llvm::find(order, found->dim) - order.begin();
+  return found;
+}

@@ -21,9 +21,21 @@ struct Dequantized {
   Spread scale;      ///< null: the tensor has 32-bit integers, code - zero point
 };
 
+/// A matrix with a number of each for every block of one of its dims.
+struct DequantizedBlocks {
+  mlir::Value codes;  ///< of 8 bits
+  int64_t dim, block; ///< the dim, and its elements in a block
+  mlir::Value scale;  ///< f32; along `dim`, one element for each block
+  mlir::Value zero;   ///< the same in i32 or f32, or one number; null: there is none
+};
+
 /// Recognizes such a tensor, also reshaped and transposed; the codes are moved alike, by ops built
 /// at `builder`. Nothing is built if it is none.
 std::optional<Dequantized> findDequantized(mlir::OpBuilder &builder, mlir::Value value);
+
+/// Recognizes such a matrix, also transposed, whose codes, scales and zero points are then moved
+/// alike.
+std::optional<DequantizedBlocks> findDequantizedBlocks(mlir::OpBuilder &builder, mlir::Value value);
 
 /// The value reshaped and transposed as `moves` do, the last of which comes first.
 mlir::Value moved(mlir::grad::Expr value, llvm::ArrayRef<mlir::Operation *> moves);

@@ -6,6 +6,8 @@ grad.state constant @depthwise : tensor<3x3x16xui8> = dense<130> : tensor<3x3x16
 grad.state constant @zeros : tensor<16xi8> = dense<0> : tensor<16xi8>
 grad.state constant @unequal : tensor<16xi8> = dense<[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]> : tensor<16xi8>
 grad.state parameter @scales : tensor<32xf32> = dense<0.25> : tensor<32xf32>
+grad.state constant @rows : tensor<32x64xui8> = dense<9> : tensor<32x64xui8>
+grad.state parameter @block_scales : tensor<4x32xf32> = dense<0.25> : tensor<4x32xf32>
 
 // Codes are multiplied; both scales follow.
 // CHECK-LABEL: func @both
@@ -133,6 +135,114 @@ func.func @depthwise_filter(%x: tensor<9x9x2x16xf32>) -> tensor<9x9x2x16xf32> at
   return %y : tensor<9x9x2x16xf32>
 }
 
+// With a scale for each 16 steps of the sum, a batch of products with codes has the sums of blocks.
+// CHECK-LABEL: func @blocks
+// CHECK: %[[W:.*]] = grad.read @w
+// CHECK: %[[S:.*]] = grad.read @block_scales
+// CHECK: %[[SPLIT:.*]] = grad.reshape %arg0 : tensor<2x64xf32> -> tensor<2x4x16xf32>
+// CHECK: %[[X:.*]] = grad.transpose %[[SPLIT]] permutation [1, 0, 2]
+// CHECK: %[[CODES:.*]] = grad.reshape %[[W]] : tensor<64x32xi8> -> tensor<4x16x32xi8>
+// CHECK: %[[SUMS:.*]] = grad.matmul %[[X]], %[[CODES]] wide : tensor<4x2x16xf32>, tensor<4x16x32xi8>
+// CHECK: %[[SCALE:.*]] = grad.broadcast %[[S]] dims [0, 2] : tensor<4x32xf32> -> tensor<4x2x32xf32>
+// CHECK: %[[SCALED:.*]] = grad.mul %[[SUMS]], %[[SCALE]]
+// CHECK: %[[Y:.*]] = grad.reduce_sum %[[SCALED]] dims [0]
+// CHECK: return %[[Y]]
+func.func @blocks(%x: tensor<2x64xf32>) -> tensor<2x32xf32> attributes {grad.entry = "blocks"} {
+  %w = grad.read @w : tensor<64x32xi8>
+  %scales = grad.read @block_scales : tensor<4x32xf32>
+  %a = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %b = grad.broadcast %scales dims [0, 2] : tensor<4x32xf32> -> tensor<4x16x32xf32>
+  %c = grad.reshape %b : tensor<4x16x32xf32> -> tensor<64x32xf32>
+  %d = grad.mul %a, %c : tensor<64x32xf32>
+  %y = grad.matmul %x, %d : tensor<2x64xf32>, tensor<64x32xf32>
+  return %y : tensor<2x32xf32>
+}
+
+// Rows of codes are stored as columns. Zero points of blocks multiply the sums of the lhs' blocks.
+// CHECK-LABEL: func @block_zeros
+// CHECK: %[[ROWS:.*]] = grad.read @rows
+// CHECK: %[[TURNED:.*]] = grad.transpose %[[ROWS]] permutation [1, 0] : tensor<32x64xui8>
+// CHECK: %[[CODES:.*]] = grad.reshape %[[TURNED]] : tensor<64x32xui8> -> tensor<4x16x32xui8>
+// CHECK: %[[SUMS:.*]] = grad.matmul %{{.*}}, %[[CODES]] wide : tensor<4x1x16xf32>, tensor<4x16x32xui8>
+// CHECK-DAG: %[[X:.*]] = grad.reduce_sum %{{.*}} dims [2] : tensor<4x1x16xf32>
+// CHECK-DAG: grad.broadcast %[[X]] dims [0, 1] : tensor<4x1xf32> -> tensor<4x1x32xf32>
+// CHECK: %[[FROM_ZERO:.*]] = grad.sub %[[SUMS]], %{{.*}}
+// CHECK: %[[SCALED:.*]] = grad.mul %[[FROM_ZERO]], %{{.*}}
+// CHECK: grad.reduce_sum %[[SCALED]] dims [0]
+func.func @block_zeros(%x: tensor<1x64xf32>, %scales: tensor<32x4xf32>, %zeros: tensor<32x4xi32>) -> tensor<1x32xf32> attributes {grad.entry = "block_zeros"} {
+  %w = grad.read @rows : tensor<32x64xui8>
+  %a = grad.cast %w : tensor<32x64xui8> -> tensor<32x64xi32>
+  %z = grad.broadcast %zeros dims [0, 1] : tensor<32x4xi32> -> tensor<32x4x16xi32>
+  %zero = grad.reshape %z : tensor<32x4x16xi32> -> tensor<32x64xi32>
+  %b = grad.sub %a, %zero : tensor<32x64xi32>
+  %c = grad.cast %b : tensor<32x64xi32> -> tensor<32x64xf32>
+  %s = grad.broadcast %scales dims [0, 1] : tensor<32x4xf32> -> tensor<32x4x16xf32>
+  %scale = grad.reshape %s : tensor<32x4x16xf32> -> tensor<32x64xf32>
+  %d = grad.mul %scale, %c : tensor<32x64xf32>
+  %y = grad.matmul %x, %d transpose_rhs : tensor<1x64xf32>, tensor<32x64xf32>
+  return %y : tensor<1x32xf32>
+}
+
+// The same, transposed, with zero points that are one float.
+// CHECK-LABEL: func @turned_blocks
+// CHECK: grad.matmul %{{.*}} wide : tensor<4x1x16xf32>, tensor<4x16x32xui8>
+func.func @turned_blocks(%x: tensor<64x1xf32>, %scales: tensor<32x4xf32>) -> tensor<1x32xf32> attributes {grad.entry = "turned_blocks"} {
+  %w = grad.read @rows : tensor<32x64xui8>
+  %zero = grad.constant dense<7.5> : tensor<32x64xf32>
+  %a = grad.cast %w : tensor<32x64xui8> -> tensor<32x64xf32>
+  %b = grad.sub %a, %zero : tensor<32x64xf32>
+  %s = grad.broadcast %scales dims [0, 1] : tensor<32x4xf32> -> tensor<32x4x16xf32>
+  %scale = grad.reshape %s : tensor<32x4x16xf32> -> tensor<32x64xf32>
+  %c = grad.mul %b, %scale : tensor<32x64xf32>
+  %d = grad.transpose %c permutation [1, 0] : tensor<32x64xf32>
+  %y = grad.matmul %x, %d transpose_lhs : tensor<64x1xf32>, tensor<64x32xf32>
+  return %y : tensor<1x32xf32>
+}
+
+// For many rows, rows of codes are dequantized as the columns that few rows read, block by block: scales are not repeated in memory.
+// CHECK-LABEL: func @many_rows
+// CHECK: %[[ROWS:.*]] = grad.read @rows
+// CHECK: %[[TURNED:.*]] = grad.transpose %[[ROWS]] permutation [1, 0] : tensor<32x64xui8>
+// CHECK: %[[CODES:.*]] = grad.reshape %[[TURNED]] : tensor<64x32xui8> -> tensor<4x16x32xui8>
+// CHECK: %[[WIDE:.*]] = grad.cast %[[CODES]] : tensor<4x16x32xui8> -> tensor<4x16x32xi32>
+// CHECK: %[[SHIFTED:.*]] = grad.sub %[[WIDE]], %{{.*}} : tensor<4x16x32xi32>
+// CHECK: %[[SCALED:.*]] = grad.mul %{{.*}}, %{{.*}} : tensor<4x16x32xf32>
+// CHECK: %[[MATRIX:.*]] = grad.reshape %[[SCALED]] : tensor<4x16x32xf32> -> tensor<64x32xf32>
+// CHECK: grad.matmul %arg0, %[[MATRIX]] : tensor<9x64xf32>, tensor<64x32xf32>
+func.func @many_rows(%x: tensor<9x64xf32>, %scales: tensor<32x4xf32>, %zeros: tensor<32x4xi32>) -> tensor<9x32xf32> attributes {grad.entry = "many_rows"} {
+  %w = grad.read @rows : tensor<32x64xui8>
+  %a = grad.cast %w : tensor<32x64xui8> -> tensor<32x64xi32>
+  %z = grad.broadcast %zeros dims [0, 1] : tensor<32x4xi32> -> tensor<32x4x16xi32>
+  %zero = grad.reshape %z : tensor<32x4x16xi32> -> tensor<32x64xi32>
+  %b = grad.sub %a, %zero : tensor<32x64xi32>
+  %c = grad.cast %b : tensor<32x64xi32> -> tensor<32x64xf32>
+  %s = grad.broadcast %scales dims [0, 1] : tensor<32x4xf32> -> tensor<32x4x16xf32>
+  %scale = grad.reshape %s : tensor<32x4x16xf32> -> tensor<32x64xf32>
+  %d = grad.mul %c, %scale : tensor<32x64xf32>
+  %y = grad.matmul %x, %d transpose_rhs : tensor<9x64xf32>, tensor<32x64xf32>
+  return %y : tensor<9x32xf32>
+}
+
+// So they are for short blocks. Blocks across columns stay as they are.
+// CHECK-LABEL: func @whole_blocks
+// CHECK-NOT: wide
+func.func @whole_blocks(%x: tensor<9x64xf32>, %one: tensor<1x64xf32>, %scales: tensor<4x32xf32>, %across: tensor<64x2xf32>, %short: tensor<8x32xf32>) -> (tensor<9x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>) attributes {grad.entry = "whole_blocks"} {
+  %w = grad.read @w : tensor<64x32xi8>
+  %a = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %b = grad.broadcast %scales dims [0, 2] : tensor<4x32xf32> -> tensor<4x16x32xf32>
+  %c = grad.reshape %b : tensor<4x16x32xf32> -> tensor<64x32xf32>
+  %d = grad.mul %a, %c : tensor<64x32xf32>
+  %many = grad.matmul %x, %d : tensor<9x64xf32>, tensor<64x32xf32>
+  %e = grad.broadcast %across dims [0, 1] : tensor<64x2xf32> -> tensor<64x2x16xf32>
+  %f = grad.reshape %e : tensor<64x2x16xf32> -> tensor<64x32xf32>
+  %g = grad.mul %a, %f : tensor<64x32xf32>
+  %columns = grad.matmul %one, %g : tensor<1x64xf32>, tensor<64x32xf32>
+  %h = grad.broadcast %short dims [0, 2] : tensor<8x32xf32> -> tensor<8x8x32xf32>
+  %i = grad.reshape %h : tensor<8x8x32xf32> -> tensor<64x32xf32>
+  %j = grad.mul %a, %i : tensor<64x32xf32>
+  %shorts = grad.matmul %one, %j : tensor<1x64xf32>, tensor<64x32xf32>
+  return %many, %columns, %shorts : tensor<9x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>
+}
 // A scale for each row of the sum cannot leave it; a window over computed zero points is padded by what is not known; sums of more than
 // 65536 products may not fit.
 // CHECK-LABEL: func @unchanged

@@ -35,16 +35,17 @@ Expr gradc::spreadBlocks(Expr value, ArrayRef<int64_t> shape, int64_t dim, int64
     if (d != dim + 1)
       kept.push_back(d);
   value = value.broadcast(value.type().clone(wide), kept).reshape(whole);
+  if (ArrayRef(whole) == shape)
+    return value;
   SmallVector<int64_t> starts(rank, 0), ones(rank, 1);
   return value.with(
       value.getBuilder().createOrFold<SliceOp>(value.getLoc(), value, starts, shape, ones));
 }
 
-/// A scale or zero point broadcast to the elements of operand 0: one for all, one per index of
-/// `axis`, or one per block along it.
-static FailureOr<Expr> spread(Node &n, unsigned i, int64_t axis, int64_t block) {
-  Expr value = n.expr(i);
-  RankedTensorType type = n.type(0).clone(n.element(i));
+/// A scale or zero point, the numbers `value` of operand `i`, broadcast to the elements of operand
+/// 0: one for all, one per index of `axis`, or one per block along it.
+static FailureOr<Expr> spread(Node &n, unsigned i, Expr value, int64_t axis, int64_t block) {
+  RankedTensorType type = n.type(0).clone(value.element());
   if (n.type(i).getNumElements() == 1 && n.rank(i) <= 1)
     return value.reshape({}).broadcastScalar(type);
   FailureOr<int64_t> dim = n.axis(axis, n.rank(0));
@@ -66,7 +67,7 @@ static FailureOr<Expr> spread(Node &n, unsigned i, int64_t axis, int64_t block) 
 /// Operand 1 broadcast to the elements of operand 0; float8e8m0 becomes the powers of two that it
 /// represents.
 static FailureOr<Expr> spreadScale(Node &n, int64_t axis, int64_t block) {
-  FailureOr<Expr> scale = spread(n, 1, axis, block);
+  FailureOr<Expr> scale = spread(n, 1, n.expr(1u), axis, block);
   if (failed(scale) || !n.narrow(1))
     return scale;
   if (n.narrow(1)->family == NarrowType::exponent)
@@ -138,7 +139,7 @@ static LogicalResult importQuantizeLinear(Node &n) {
     return n.error() << "expected numbers to quantize, found " << n.describeOperand(0);
   FailureOr<Expr> scale = spreadScale(n, axis, block), zero = scale;
   if (succeeded(scale) && hasZero)
-    zero = spread(n, 2, axis, block);
+    zero = spread(n, 2, n.expr(2u), axis, block);
   if (failed(scale) || failed(zero))
     return failure();
   Expr quotient = n.expr(0u).cast(*compute) / scale->cast(*compute);
@@ -159,6 +160,46 @@ static Expr numbersOf(Node &n, Value soft) {
   return n.expr(soft).cast(codes.element()).apply<StraightThroughOp>(codes);
 }
 
+namespace {
+/// Integers, and how they are encoded in bytes; null: not at all.
+struct Codes {
+  Expr value;
+  const NarrowType *narrow;
+
+  /// What the codes `x` of these represent: in 32 bits, or floats.
+  Expr numbers(Expr x) const {
+    return narrow ? decode(x, *narrow) : x.cast(x.getBuilder().getI32Type());
+  }
+};
+} // namespace
+
+/// Operand `i`. Bytes hold narrow integers as they are, so that kernels multiply those that are
+/// known at compile time like other codes.
+static Codes codesOf(Node &n, unsigned i) {
+  const NarrowType *narrow = n.narrow(i);
+  ElementsAttr known;
+  if (!narrow || narrow->family != NarrowType::integer ||
+      !matchPattern(n.operand(i), m_Constant(&known)))
+    return {n.expr(i), narrow};
+  if (!narrow->isSigned)
+    return {n.expr(i), nullptr};
+  HostTensor bits(known); // their sign is extended
+  auto type = bits.getType().clone(n.builder().getI8Type());
+  return {n.expr(n.constant(HostTensor(type, bits.bytes()))), nullptr};
+}
+
+/// The zero points of DequantizeLinear. Those of blocks are few before they are spread; passes
+/// look for vectors of codes.
+static FailureOr<Expr> spreadZeros(Node &n, int64_t axis, int64_t block) {
+  Codes codes = codesOf(n, 2);
+  if (block > 0)
+    return spread(n, 2, codes.numbers(codes.value), axis, block);
+  FailureOr<Expr> zeros = spread(n, 2, codes.value, axis, block);
+  if (failed(zeros))
+    return failure();
+  return codes.numbers(*zeros);
+}
+
 /// (x - zero point) * scale, in f32.
 static LogicalResult importDequantizeLinear(Node &n) {
   int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
@@ -169,17 +210,16 @@ static LogicalResult importDequantizeLinear(Node &n) {
     return failure();
   if (!isa<FloatType>(*result))
     return n.error() << "expected a float as output_dtype";
-  const NarrowType *narrow = n.narrow(0);
-  Value soft = narrow ? Value() : n.getEntry().roundedTo(n.operand(0));
-  auto widen = [&](Expr x) {
-    return narrow ? decode(x, *narrow) : x.cast(soft ? f32 : n.builder().getI32Type());
-  };
-  Expr x = narrow ? widen(n.expr(0u)) : soft ? numbersOf(n, soft) : n.expr(0u);
+  Codes codes = codesOf(n, 0);
+  Value soft = n.narrow(0) ? Value() : n.getEntry().roundedTo(n.operand(0));
+  Expr x = soft           ? numbersOf(n, soft)
+           : codes.narrow ? codes.numbers(codes.value)
+                          : codes.value;
   if (n.operand(2)) {
-    FailureOr<Expr> zero = spread(n, 2, axis, block);
+    FailureOr<Expr> zero = spreadZeros(n, axis, block);
     if (failed(n.expectSameElement(0, 2)) || failed(zero))
       return failure();
-    x = (narrow || soft ? x : widen(x)) - widen(*zero);
+    x = soft ? x - zero->cast(f32) : codes.numbers(codes.value) - *zero;
   }
   FailureOr<Expr> scale = spreadScale(n, axis, block);
   if (failed(scale))

@@ -1,0 +1,108 @@
+// Sums of blocks become a batch of products with codes; scales and zero points follow each block.
+#include "passes/raise/BlockProducts.h"
+
+#include "dialects/grad/Grad.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// Each row writes and reads a sum for each block. By 16 rows, dequantizing the matrix takes as
+/// long.
+static constexpr int64_t mostRows = 8;
+/// Shorter blocks have more bytes of scales and sums than of codes.
+static constexpr int64_t leastBlock = 16;
+
+static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+class BlockProduct {
+public:
+  BlockProduct(OpBuilder &builder, ContractionOpInterface op, const DequantizedBlocks &rhs)
+      : builder(builder), op(op), rhs(rhs), letters(op.getLetters()),
+        steps(typeOf(rhs.codes).getDimSize(rhs.dim)),
+        columns(typeOf(rhs.codes).getDimSize(1 - rhs.dim)), blocks(steps / rhs.block) {}
+
+  /// Whether the rhs is a matrix with blocks along the sum.
+  bool hasSums() {
+    return !letters.window && letters.rhs.size() == 2 && letters.isSummed(letters.rhs[rhs.dim]) &&
+           letters.isColumn(letters.rhs[1 - rhs.dim]);
+  }
+
+  /// Whether the result is [rows, columns], of few rows.
+  bool isOfFewRows() {
+    auto isFloat = [](Value v) { return getElementTypeOrSelf(v).isF32(); };
+    return letters.lhs.size() == 2 && letters.result.size() == 2 &&
+           letters.isRow(letters.result[0]) && isFloat(op->getOperand(0)) &&
+           isFloat(op->getResult(0)) && rhs.block >= leastBlock && blocks > 1 &&
+           typeOf(op->getResult(0)).getDimSize(0) <= mostRows;
+  }
+
+  void multiplyByBlocks() {
+    int64_t rows = typeOf(op->getResult(0)).getDimSize(0);
+    Expr x = expr(op->getOperand(0));
+    if (letters.isSummed(letters.lhs[0]))
+      x = x.transpose({1, 0});
+    x = x.reshape({rows, blocks, rhs.block}).transpose({1, 0, 2});
+    Expr codes = stepsFirst(rhs.codes).reshape({blocks, rhs.block, columns});
+    Expr sums = expr(MatmulOp::create(builder, op->getLoc(), x, codes, /*transpose_lhs=*/false,
+                                      /*transpose_rhs=*/false, /*wide=*/true));
+    if (rhs.zero)
+      sums = sums - x.sum({2}).broadcast(sums.type(), {0, 1}) * ofBlocks(rhs.zero, sums.type());
+    Value result = (sums * ofBlocks(rhs.scale, sums.type())).sum({0});
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+
+  /// Dequantizes block by block, so that kernels repeat scales as they read them. Codes in rows are
+  /// read as columns: few rows, in another bucket, read them so.
+  void dequantizeBlocks() {
+    if (rhs.dim == 1 && !op.readTransposed(1, {1, 0}))
+      return;
+    auto inBlocks = [&](Type element) {
+      return RankedTensorType::get({blocks, rhs.block, columns}, element);
+    };
+    Type f32 = builder.getF32Type();
+    Expr numbers = stepsFirst(rhs.codes).reshape(inBlocks(f32).getShape());
+    if (rhs.zero) {
+      Type element = getElementTypeOrSelf(rhs.zero);
+      numbers = numbers.cast(element) - ofBlocks(rhs.zero, inBlocks(element));
+    }
+    Expr matrix = numbers.cast(f32) * ofBlocks(rhs.scale, inBlocks(f32));
+    op->setOperand(1, matrix.reshape({steps, columns}));
+  }
+
+private:
+  Expr expr(Value v) { return Expr(builder, op->getLoc(), v); }
+
+  /// Steps of the sum come before columns; `gradc-order-states` stores codes so.
+  Expr stepsFirst(Value v) { return rhs.dim == 0 ? expr(v) : expr(v).transpose({1, 0}); }
+
+  /// A number for each block and column, or one for all, repeated to `type`, of which these are the
+  /// first and the last dim.
+  Expr ofBlocks(Value v, RankedTensorType type) {
+    Expr number = expr(v).cast(type.getElementType());
+    return number.type().getRank() == 0 ? number.broadcastScalar(type)
+                                        : stepsFirst(number).broadcast(type, {0, 2});
+  }
+
+  OpBuilder &builder;
+  ContractionOpInterface op;
+  const DequantizedBlocks &rhs;
+  ContractionLetters letters;
+  int64_t steps, columns, blocks;
+};
+
+} // namespace
+
+void gradc::multiplyByBlocks(OpBuilder &builder, ContractionOpInterface op,
+                             const DequantizedBlocks &rhs) {
+  BlockProduct product(builder, op, rhs);
+  if (!product.hasSums())
+    return;
+  if (product.isOfFewRows())
+    product.multiplyByBlocks();
+  else
+    product.dequantizeBlocks();
+}
