@@ -136,6 +136,9 @@ void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
     emitRemark(where) << "batch normalization normalizes the rows of each rank by themselves, and "
                          "running statistics are the ranks' means: other values than in one "
                          "process, unless synchronize_batch_norm: true";
+  if (spec.get().has_quantize() && spec.get().quantize().activations())
+    emitRemark(where) << "quantize takes ranges from the rows of each rank, and stores the ranks' "
+                         "means: other values than in one process";
   if (has(function, [](Operation *op) {
         return isa<RandomBitsOp, RandomUniformOp, RandomNormalOp, DropoutOp>(op);
       }))

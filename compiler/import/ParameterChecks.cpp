@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/ParameterChecks.h"
+#include "compiler/import/onnx/Quantization.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Movement.h"
@@ -57,7 +58,8 @@ static LogicalResult refuseMerged(const Imported &imported, const States &states
     if (function->hasAttr(updateRuleName))
       function.walk([&](ReadOp read) {
         for (Operation *user : read->getUsers())
-          uses[read.getState().str()].nodes.insert(nodeName(user));
+          if (std::string node = nodeName(user); !StringRef(node).starts_with(quantizationPrefix))
+            uses[read.getState().str()].nodes.insert(std::move(node));
       });
   SymbolTable symbols(module);
   for (auto &[symbol, use] : uses)

@@ -78,6 +78,14 @@ bool RowSums::isLinear(Operation *op) const {
   return false;
 }
 
+/// The range of an activation, which scales it but takes no gradient.
+static bool isObservation(Operation *op) {
+  if (!isa<ReduceMaxOp, ReduceMinOp>(op))
+    return false;
+  auto observed = op->getOperand(0).getDefiningOp<StraightThroughOp>();
+  return observed && matchPattern(observed->getOperand(0), m_Constant());
+}
+
 LogicalResult RowSums::refuse(Operation &op, const Twine &what) {
   return op.emitError("expected the loss and metrics of a step that ranks share to be sums or "
                       "means over rows, found ")
@@ -114,7 +122,7 @@ LogicalResult RowSums::followRequest(GradientOp request) {
 
 LogicalResult RowSums::follow(Operation &op) {
   bool couples = analysis.takeCoupling();
-  if (isa<NormalizeOp>(op))
+  if (isa<NormalizeOp>(op) || isObservation(&op))
     return success();
   if (auto request = dyn_cast<GradientOp>(op))
     return followRequest(request);

@@ -9,11 +9,11 @@
 namespace gradc {
 
 /// Checks that `results`, values of a training function's body, depend on the batch row by row,
-/// except for sums and means over rows and linear functions of those. Normalization over rows
-/// counts as an operation on one row. Reports the first op that violates this, because a rank would
-/// compute it from its own rows only. Returns the gradients per row that the body requests of a
-/// mean over rows: of a rank's mean, they are too large by a factor of all ranks' rows / the rank's
-/// rows.
+/// except for sums and means over rows and linear functions of those. Normalization over rows, and
+/// their range if no gradient flows through it, count as operations on one row. Reports the first
+/// op that violates this, because a rank would compute it from its own rows only. Returns the
+/// gradients per row that the body requests of a mean over rows: of a rank's mean, they are too
+/// large by a factor of all ranks' rows / the rank's rows.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>> checkRowSums(mlir::func::FuncOp function,
                                                              mlir::ValueRange results);
 

@@ -113,6 +113,13 @@ void ExportedValues::copyTo(std::span<std::byte> model) const {
                         model.subspan(offset).begin());
 }
 
+bool ExportedValues::hasCodes() const {
+  const gradc_artifact_entry *entry = session->findEntry(GRADC_MERGED_ENTRY);
+  auto hasPlaces = [](const gradc_artifact_port &port) { return port.places.count > 0; };
+  return entry && std::ranges::any_of(
+                      session->artifact().elements<gradc_artifact_port>(entry->outputs), hasPlaces);
+}
+
 Status exportOnnx(Session &session, const std::string &path, StateValues gathered) {
   const Artifact &artifact = session.artifact();
   std::span<const std::byte> original = artifact.bytes(artifact.header().model);

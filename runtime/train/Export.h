@@ -33,6 +33,8 @@ public:
   Status read(uint32_t state, void *out) const;
   /// Copies the computed values that are no states into the model.
   void copyTo(std::span<std::byte> model) const;
+  /// Whether there are such values: the model's weights are codes, the states floats.
+  bool hasCodes() const;
 
 private:
   ExportedValues(Session &session, StateValues values)

@@ -10,7 +10,7 @@ import subprocess
 
 from case import expect, path
 from bar import events, gradc, program, read_npy, read_safetensors, run, write_npy
-from onnx_writer import FLOAT, INT64, Model, fields
+from onnx_writer import FLOAT, INT64, UINT8, Model, fields
 
 ROWS, BATCH, STEPS, RATE, MOMENTUM = 24, 6, 12, 0.2, 0.8
 INPUTS, HIDDEN, CLASSES = 5, 9, 3
@@ -29,8 +29,10 @@ WEIGHTS = {"fc1.weight": draws(HIDDEN * INPUTS, 0.6), "fc1.bias": draws(HIDDEN, 
 ROWS_IN, LABELS = draws(ROWS * INPUTS), [numbers.randrange(CLASSES) for _ in range(ROWS)]
 
 
-def save_perceptron(opset=19):
+def save_perceptron(opset=19, more=None):
     model = Model("perceptron", opset=opset)
+    if more:
+        model.initializer(more[0], FLOAT, more[1], draws(math.prod(more[1])))
     x = model.input("x", FLOAT, ["N", INPUTS])
     model.initializer("fc1.weight", FLOAT, [HIDDEN, INPUTS], WEIGHTS["fc1.weight"])
     model.initializer("fc1.bias", FLOAT, [HIDDEN], WEIGHTS["fc1.bias"])
@@ -83,7 +85,7 @@ class Reference:
         zero = round(-low / scale)
         codes = [[round(x / scale) + zero for x in row] for row in rows]
         rounded = [[(min(max(c, 0), 255) - zero) * scale for c in row] for row in codes]
-        return rounded, [[0 <= x / scale + zero <= 255 for x in row] for row in rows]
+        return rounded, [[0 <= c <= 255 for c in row] for row in codes]
 
     def rounded(self, name, channel, channels):
         """A weight; `channel(i)` is that of element i."""
@@ -136,12 +138,6 @@ def outputs(file, field):
         return read_npy(result.read())[1]
 
 
-def trained_outputs(name, field):
-    run(path(name), "predict", "--data-dir", path("."), "--checkpoint", path(name + ".run"), "--output", path("predicted.npy"))
-    with open(path("predicted.npy"), "rb") as result:
-        return read_npy(result.read())[1]
-
-
 def perceptron():
     save_perceptron()
     write_npy(path("x.npy"), array.array("f", ROWS_IN), (ROWS, INPUTS))
@@ -168,7 +164,7 @@ def perceptron():
         channel = (lambda i: i // INPUTS) if name == "fc1.weight" else (lambda i: i % CLASSES)
         expect(f"codes of {name}", kind == 3 and max(abs(c) for c in codes) == 127 and
                all(abs(c * scales[channel(i)] - w) < 0.51 * scales[channel(i)] for i, (c, w) in enumerate(zip(codes, values))))
-    kind, codes = held["fc1.weight_bias_quantized"]
+    kind, codes = held["fc1.weight_layer_bias_quantized"]
     expect("the bias takes 32 bits", kind == 6 and len(codes) == 4 * HIDDEN)
 
 
@@ -176,8 +172,26 @@ def resume():
     how = f"quantize {{ momentum: {MOMENTUM} }}"
     trainer, whole = train("whole", how)
     before = losses("whole", "--steps", 5, "--checkpoint", path("whole.run"))
-    after = losses("whole", "--resume", path("whole.run"), "--steps", STEPS)
-    expect("a resume has other bits", before + after == whole)
+    after = losses("whole", "--resume", path("whole.run"), "--steps", STEPS)  # its log goes on
+    expect("a resume has other bits", len(before) == 5 and after == whole)
+
+
+def ranks():
+    """Two ranks with the same rows find the same ranges, so they train as one process does; the same bits in another run."""
+    half = BATCH // 2
+    chosen = [batch * half + row for batch in range(ROWS // BATCH) for row in [*range(half), *range(half)]]
+    rows = tables(ROWS_IN, INPUTS)
+    write_npy(path("twice.npy"), array.array("f", (x for row in chosen for x in rows[row])), (ROWS, INPUTS))
+    write_npy(path("labels.npy"), array.array("q", (LABELS[row] for row in chosen)), (ROWS,))
+    how = f'quantize {{ momentum: {MOMENTUM} }} feed {{ input: "x"  field: "twice" }}'
+    _, alone = train("alone", how, field="twice")
+    for strategy in "MIRRORED", "SHARDED_OPTIMIZER":
+        more = how + f" distribution {{ strategy: {strategy} }}"
+        _, found = train("ranks", more, "--ranks", 2, field="twice")
+        expect(f"{strategy}: losses {found}, not {alone}", all(abs(a - b) < 2e-5 * a for a, b in zip(alone, found)))
+        _, again = train("ranks", more, "--ranks", 2, field="twice")
+        expect(f"{strategy}: another run has other losses", found == again)
+    write_npy(path("labels.npy"), array.array("q", LABELS), (ROWS,))
 
 
 def save_network():
@@ -197,8 +211,10 @@ def save_network():
         value = model.node("Conv", operands, [f"{name}.out"], name, group=groups, pads=[1, 1, 1, 1])
         if not normalized:
             return value
-        norm = [parameters(f"{name}.gamma", [outputs], values=[0.0] + [numbers.uniform(0.5, 1.5) for _ in range(outputs - 1)]),
-                parameters(f"{name}.beta", [outputs]), parameters(f"{name}.mean", [outputs], values=[0.1] * outputs),
+        fresh = name == "conv2"  # with the values that layers begin with, else one channel is switched off
+        gamma = [1.0] * outputs if fresh else [0.0] + [numbers.uniform(0.5, 1.5) for _ in range(outputs - 1)]
+        norm = [parameters(f"{name}.gamma", [outputs], values=gamma),
+                parameters(f"{name}.beta", [outputs], values=[0.0] * outputs if fresh else None), parameters(f"{name}.mean", [outputs], values=[0.1] * outputs),
                 parameters(f"{name}.variance", [outputs], values=[1.5] * outputs)]
         return model.node("BatchNormalization", [value, *norm], [f"{name}.normal"], f"{name}.norm", epsilon=1e-3)
 
@@ -222,7 +238,7 @@ def network():
             ("weights", "quantize { activations: false }"), ("one", 'quantize { pattern: "conv1*" }'):
         _, found = train(name, how + evaluation, field="image", steps=steps)
         expect(f"{name}: losses {found[0]} to {found[-1]}", found[-1] < found[0])
-        judged = events(path("log.jsonl"), "evaluation")[-1]["loss"]
+        judged = events(path("log.jsonl"), "eval")[-1]["loss"]
         logits = tables(outputs(path(name + ".onnx"), "image"), CLASSES)
         loss = sum(math.log(sum(map(math.exp, row))) - row[label] for row, label in zip(logits, LABELS)) / ROWS
         expect(f"{name}: the exported model's loss is {loss}, the trained one's {judged}", abs(loss - judged) < 3e-3 * judged)
@@ -235,8 +251,91 @@ def network():
         expect(f"{name} has {scales} activations in codes", scales == {"layers": 4, "sums": 5, "weights": 0, "one": 1}[name])
 
 
+def kept_and_renamed():
+    """What else reads a weight, a bias, or a name keeps it, and integers stay integers."""
+    model = Model("kept", opset=19)
+    x = model.input("x", FLOAT, ["N", INPUTS])
+    for name, dims in ("fc1", [INPUTS, HIDDEN]), ("fc1_bias", [HIDDEN]), ("both", [HIDDEN, HIDDEN]), ("fc2", [HIDDEN, CLASSES]):
+        model.initializer(name, FLOAT, dims, draws(math.prod(dims), 0.4))
+    first = model.node("Gemm", [x, "fc1", "fc1_bias"], ["first"], "fc1")
+    second = model.node("MatMul", [first, "both"], ["second"], "second")
+    tail = model.node("MatMul", [model.node("Add", [second, model.node("ReduceMean", ["both"], ["mean"], "mean", axes=[0], keepdims=0)],
+                                            ["sum"], "sum"), "fc2"], ["scores"], "fc2")
+    rows = model.node("Gather", [model.node("Shape", [tail], ["shape"], "shape"), model.initializer("zero", INT64, [1], [0])], ["rows"], "rows")
+    shape = model.node("Concat", [rows, model.initializer("classes", INT64, [1], [CLASSES])], ["wanted"], "wanted", axis=0)
+    model.output(model.node("Reshape", [tail, shape], ["logits"], "reshape"), FLOAT, ["N", CLASSES])
+    model.output("fc1_bias", FLOAT, [HIDDEN])
+    model.save(path("model.onnx"))
+    said = subprocess.run([program("gradc"), "check", spec("kept", 'quantize { inputs_of: "Concat" }')], capture_output=True, text=True)
+    expect(f"says {said}", said.returncode == 0 and 'quantize leaves "both" in floats' in said.stdout + said.stderr)
+    train("kept", 'quantize { inputs_of: "Concat" }')
+    held = initializers("kept")
+    expect(f"holds {sorted(held)}", {"fc1_quantized", "fc2_quantized", "both", "fc1_bias"} <= set(held))
+    outputs(path("kept.onnx"), "x")
+
+
+def weights_in_floats():
+    """The weights of a trainer whose export holds codes."""
+    save_perceptron()
+    trainer, _ = train("floats", "quantize {}", "--checkpoint", path("floats.run"))
+    result = subprocess.run([program("gradc"), "export", trainer, "-o", path("w.safetensors")], capture_output=True, text=True)
+    expect(f"says {result}", result.returncode and "the exported model holds codes of the weights" in result.stderr)
+    gradc("export", path("floats.run"), "-o", path("w.safetensors"))
+    expect("a checkpoint holds floats", set(WEIGHTS) <= set(read_safetensors(path("w.safetensors"))))
+
+
+def damaged():
+    """Layers that the importer refuses are refused, too, where `quantize` has looked at them first."""
+    for dims in [], [4]:
+        for op in "Conv", "ConvTranspose":
+            model = Model("damaged", opset=19)
+            model.initializer("w", FLOAT, dims, [0.5] * math.prod(dims))
+            model.output(model.node(op, [model.input("image", FLOAT, ["N", 2, 6, 6]), "w"], ["logits"], "conv"), FLOAT, ["N", CLASSES])
+            model.save(path("model.onnx"))
+            refused_model("found no weight to quantize", "quantize {}")
+    save_perceptron(more=("x_range", [2]))
+    refused_model('quantize adds a value "x_range", which the model has already', "quantize {}")
+
+
+def learned_scale():
+    """A model with QuantizeLinear and DequantizeLinear of its own: the gradient of its scale is that of a learned step size."""
+    model = Model("scaled", opset=19)
+    scale, zero = 0.11, 3
+    model.initializer("scale", FLOAT, [1], [scale])
+    model.initializer("zero", UINT8, [1], [zero])
+    codes = model.node("QuantizeLinear", [model.input("x", FLOAT, ["N", INPUTS]), "scale", "zero"], ["codes"], "quantize")
+    turned = model.node("Transpose", [codes], ["turned"], "turn", perm=[1, 0])
+    turned = model.node("DequantizeLinear", [turned, "scale", "zero"], ["numbers"], "dequantize")
+    model.output(model.node("Transpose", [turned], ["y"], "turn back", perm=[1, 0]), FLOAT, ["N", INPUTS])
+    model.save(path("unscaled.onnx"))
+    targets = draws(ROWS * INPUTS)
+    write_npy(path("targets.npy"), array.array("f", targets), (ROWS, INPUTS))
+    with open(path("scaled.textproto"), "w") as file:
+        file.write(f"""model: "unscaled.onnx"
+loss {{ mean_squared_error {{ predictions: "y"  targets: "targets" }} }}
+optimizer {{ sgd {{ learning_rate: 0.01 }} }}
+data {{ source {{ npy {{ field {{ name: "x"  path: "x.npy" }} field {{ name: "targets"  path: "targets.npy" }} }} }}
+  stage {{ batch {{ size: {ROWS} }} }} }}
+steps: 1
+""")
+    gradc("compile", path("scaled.textproto"), "-o", path("scaled"))
+    losses("scaled")
+    gradient = 0.0
+    for x, target in zip(ROWS_IN, targets):
+        code = min(max(round(x / scale) + zero, 0), 255)
+        inside = 0 <= round(x / scale) + zero <= 255
+        gradient += 2 * ((code - zero) * scale - target) * (code - zero - inside * x / scale) / len(targets)
+    found = array.array("f", initializers("scaled")["scale"][1])[0]
+    expected = scale - 0.01 * gradient
+    expect(f"the scale becomes {found}, not {expected}", abs(found - expected) < 1e-6 and abs(gradient) > 1e-3)
+
+
 def refused(what, more, opset=19):
     save_perceptron(opset)
+    refused_model(what, more)
+
+
+def refused_model(what, more):
     spec("refused", more)
     result = subprocess.run([program("gradc"), "check", path("refused.textproto")], capture_output=True, text=True)
     said = result.stdout + result.stderr
@@ -244,7 +343,7 @@ def refused(what, more, opset=19):
 
 
 def wrong():
-    refused('quantize: pattern "fc3*" matches no weight of layers', 'quantize { pattern: "fc3*" }')
+    refused('quantize: no weight of a layer matches "fc3*"', 'quantize { pattern: "fc3*" }')
     refused('the model has no node of type "Ad"', 'quantize { inputs_of: "Ad" }')
     refused("expected momentum from 0 to below 1, found 1", "quantize { momentum: 1 }")
     refused("expected begin_step above 0, found 0", "quantize { begin_step: 0 }")
@@ -260,5 +359,10 @@ def wrong():
 
 perceptron()
 resume()
+ranks()
 network()
+kept_and_renamed()
+weights_in_floats()
+damaged()
+learned_scale()
 wrong()

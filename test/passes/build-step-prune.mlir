@@ -32,7 +32,7 @@ func.func @train(%x: tensor<2x4xf32>, %lr: tensor<f32> {grad.role = "learning_ra
   // CHECK: %[[SINCE:.*]] = grad.sub %[[NUMBER]],
   // CHECK: %[[TURN:.*]] = grad.div %[[SINCE]],
   // CHECK: %[[RENEWS:.*]] = grad.and %{{.*}}, %[[PROCEED]] : tensor<i1>
-  // CHECK: %[[KEPT:.*]] = grad.if %[[RENEWS]] with (%[[W]], %[[MASK]], %arg2)
+  // CHECK: %[[KEPT:.*]] = grad.if %[[RENEWS]] with(%[[W]], %[[MASK]], %arg2)
   // CHECK: grad.transpose %{{.*}} permutation [1, 0] : tensor<4x3xf32>
   // CHECK: grad.abs
   // CHECK: grad.reshape %{{.*}} : tensor<3x4xf32> -> tensor<1x12xf32>

@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Quantization.h"
 #include "passes/training/StepAttributes.h"
 
 using namespace mlir;
@@ -90,7 +91,8 @@ static LogicalResult expectOwn(Node &n, unsigned i) {
     for (int k = 0; k < node.input_size(); ++k) {
       bool same = node.op_type() == "BatchNormalization" && unsigned(k) == i &&
                   original(node.input(scale)) == owner;
-      if (node.op_type() != "Identity" && !same && original(node.input(k)) == name)
+      bool folds = StringRef(node.name()).starts_with(quantizationPrefix); // reads it only
+      if (node.op_type() != "Identity" && !same && !folds && original(node.input(k)) == name)
         return n.error() << "expected a running statistic of its own, found "
                          << n.describeOperand(i) << ", which is also operand " << k << " of "
                          << node.op_type() << " \"" << node.name()

@@ -360,11 +360,16 @@ void OnnxModel::extend(llvm::function_ref<void(onnx::GraphProto &)> change) {
     initializers[tensor.name()] = &tensor;
 }
 
-void OnnxModel::editExported(llvm::function_ref<void(onnx::GraphProto &)> change) {
+LogicalResult OnnxModel::editExported(llvm::function_ref<void(onnx::ModelProto &)> change,
+                                      Location where) {
   onnx::ModelProto whole;
   whole.ParseFromString(bytes());
-  change(*whole.mutable_graph());
+  change(whole);
+  if (whole.ByteSizeLong() > mostBytes)
+    return emitError(where) << "the exported model would take " << whole.ByteSizeLong()
+                            << " bytes, more than a file of its format holds";
   original = whole.SerializeAsString();
+  return success();
 }
 
 OnnxModel::Tied OnnxModel::tiedTo(StringRef name) const {

@@ -66,8 +66,10 @@ public:
   /// Changes the graph for later imports; `bytes` stays as it was.
   void extend(llvm::function_ref<void(onnx::GraphProto &)> change);
 
-  /// Changes `bytes` alone.
-  void editExported(llvm::function_ref<void(onnx::GraphProto &)> change);
+  /// Changes `bytes` alone. Fails, with a diagnostic at `where`, if they become too many for a
+  /// file.
+  mlir::LogicalResult editExported(llvm::function_ref<void(onnx::ModelProto &)> change,
+                                   mlir::Location where);
 
   /// The initializer that this name is tied to, following chains, or the name itself.
   struct Tied {

@@ -1,34 +1,17 @@
 // ONNX tensors as MLIR types and attributes.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace gradc;
+using namespace gradc::data_type;
 using mlir::grad::HostTensor;
 
 namespace {
-/// TensorProto.DataType, with the numbers of the file format.
-enum DataType : int32_t {
-  FLOAT = 1,
-  UINT8,
-  INT8,
-  UINT16,
-  INT16,
-  INT32,
-  INT64,
-  STRING,
-  BOOL,
-  FLOAT16,
-  DOUBLE,
-  UINT32,
-  UINT64,
-  COMPLEX64,
-  COMPLEX128,
-  BFLOAT16
-};
 /// Larger tensors fit no machine; larger sizes are mistakes or attacks.
 constexpr int64_t absurdBytes = int64_t(1) << 40;
 } // namespace

@@ -101,14 +101,16 @@ static Expr quantize(Expr quotient, std::optional<Expr> zero, const NarrowType &
   return encode(raised.apply<MinOp>(sum.splat(least + (1 << type.bits) - 1)), type);
 }
 
-/// The codes without rounding, for gradients: quotient + zero point, limited to the codes of
-/// `element`.
+/// quotient + zero point where that is rounded to a code of `element`, else 0: gradients flow
+/// through it as if there was no rounding.
 static Expr softCodes(Expr quotient, Expr zeroPoint, Type element) {
-  Expr sum = quotient + zeroPoint.cast(quotient.element());
   unsigned bits = element.getIntOrFloatBitWidth();
   double least = element.isUnsignedInteger() ? 0 : -std::ldexp(1, int(bits) - 1);
-  Expr raised = sum.apply<MaxOp>(sum.splat(least));
-  return raised.apply<MinOp>(sum.splat(least + std::ldexp(1, int(bits)) - 1));
+  Expr shift = zeroPoint.cast(quotient.element()), code = quotient.apply<RoundOp>() + shift;
+  Expr isAbove = code.compare(ComparePredicate::ge, code.splat(least)),
+       isBelow =
+           code.compare(ComparePredicate::le, code.splat(least + std::ldexp(1, int(bits)) - 1));
+  return isAbove.select(isBelow, isBelow.splat(0)).select(quotient + shift, quotient.splat(0));
 }
 
 /// saturate(round(x / scale) + zero point), divided in the precision of the scale.
@@ -212,9 +214,7 @@ static LogicalResult importDequantizeLinear(Node &n) {
     return n.error() << "expected a float as output_dtype";
   Codes codes = codesOf(n, 0);
   Value soft = n.narrow(0) ? Value() : n.getEntry().roundedTo(n.operand(0));
-  Expr x = soft           ? numbersOf(n, soft)
-           : codes.narrow ? codes.numbers(codes.value)
-                          : codes.value;
+  Expr x = soft ? numbersOf(n, soft) : codes.narrow ? codes.numbers(codes.value) : codes.value;
   if (n.operand(2)) {
     FailureOr<Expr> zero = spreadZeros(n, axis, block);
     if (failed(n.expectSameElement(0, 2)) || failed(zero))

@@ -6,6 +6,9 @@
 
 namespace gradc {
 
+/// The names of the nodes that a job adds to train for quantization begin with it.
+constexpr llvm::StringLiteral quantizationPrefix = "quantize:";
+
 /// The operands of one quantized tensor.
 struct Quantized {
   unsigned value, scale, zeroPoint;

@@ -41,6 +41,9 @@ static LogicalResult importWeightScale(Node &n) {
     return failure();
   Expr size = n.expr(0u).apply<AbsOp>();
   SmallVector<int64_t> dims = otherDims(n.rank(0), {*axis});
+  if (size.type().getNumElements() == 0)
+    return n.set(n.expr(splat(n.builder(), n.loc(),
+                              RankedTensorType::get({n.shape(0)[*axis]}, size.element()), 1)));
   if (!dims.empty())
     size = size.with(n.builder().createOrFold<ReduceMaxOp>(n.loc(), size, dims));
   Expr scale = size / mostCode;
@@ -85,7 +88,7 @@ static Value observe(Node &n) {
   double momentum = n.real("momentum", 0.99);
   auto state = n.operand(1).getDefiningOp<ReadOp>();
   Ends before = rangeIn(n, n.expr(entry.latestStatistic(state))),
-        batch = rangeOf(n, detached(n, n.expr(0u)));
+       batch = rangeOf(n, detached(n, n.expr(0u)));
   Expr isFirst = before.isEmpty();
   auto mix = [&](Expr old, Expr latest) {
     Expr mixed = isFirst.select(latest, old * momentum + latest * (1 - momentum));
@@ -106,7 +109,8 @@ static LogicalResult importObserveRange(Node &n) {
   n.ignore("momentum");
   n.ignore("fixed_step");
   n.getEntry().getStates().makeStatistic(n.operand(1), n.loc());
-  return n.set(n.training() ? observe(n) : n.operand(1));
+  bool observes = n.training() && n.type(0).getNumElements() > 0;
+  return n.set(observes ? observe(n) : n.operand(1));
 }
 
 /// The scale and the zero point (u8) of values in a range, and whether they are quantized (bool):

@@ -96,16 +96,16 @@ static void checkQuantization(Checker &c, const spec::Training &training) {
   c.expect(block.begin_step() > 0, {"quantize", "begin_step"}, "begin_step", "above 0",
            block.begin_step());
   c.expect(!block.has_ranges_end_step() || block.ranges_end_step() > 0,
-           {"quantize", "ranges_end_step"}, "ranges_end_step", "above 0",
-           block.ranges_end_step());
+           {"quantize", "ranges_end_step"}, "ranges_end_step", "above 0", block.ranges_end_step());
   if (!block.activations() && block.inputs_of_size())
-    c.error({"quantize", "inputs_of"})
+    c.error({"quantize", {"inputs_of", 0}})
         << "inputs_of quantizes activations, and activations is false";
   if (training.lora_size())
-    c.error("lora") << "lora and quantize exclude each other: exports merge adapters into floats";
+    c.error({{"lora", 0}})
+        << "lora and quantize exclude each other: exports merge adapters into floats";
   if (training.precision() != spec::FP32)
-    c.error("precision") << "quantize rounds values in f32, found precision "
-                         << spec::Precision_Name(training.precision());
+    c.error({{"precision"}}) << "quantize rounds values in f32, found precision "
+                             << spec::Precision_Name(training.precision());
   const spec::Distribution &ranks = training.distribution();
   if (ranks.synchronize_batch_norm())
     c.error({"distribution", "synchronize_batch_norm"})

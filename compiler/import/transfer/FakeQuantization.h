@@ -4,6 +4,7 @@
 #define COMPILER_IMPORT_TRANSFER_FAKEQUANTIZATION_H
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/spec/TrainingSpec.h"
 
 namespace gradc {
 

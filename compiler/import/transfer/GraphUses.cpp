@@ -1,6 +1,7 @@
 // Indexes a graph by the names of its values.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/transfer/GraphUses.h"
 
@@ -37,8 +38,7 @@ std::optional<SmallVector<int64_t>> GraphUses::integers(StringRef value) const {
     const onnx::AttributeProto *constant = findAttribute(*node, "value");
     tensor = constant ? &constant->t() : nullptr;
   }
-  constexpr int32_t int64Type = 7;
-  if (!tensor || tensor->data_type() != int64Type)
+  if (!tensor || tensor->data_type() != data_type::INT64)
     return std::nullopt;
   SmallVector<int64_t> numbers(tensor->raw_data().size() / sizeof(int64_t));
   std::memcpy(numbers.data(), tensor->raw_data().data(), numbers.size() * sizeof(int64_t));

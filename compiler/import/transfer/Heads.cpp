@@ -3,6 +3,7 @@
 
 #include "compiler/import/transfer/Heads.h"
 
+#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/ClassDims.h"
 
@@ -31,7 +32,7 @@ static void setShape(onnx::GraphProto &graph, onnx::NodeProto &node,
   shape[target.position] = classes;
   onnx::TensorProto &tensor = *graph.add_initializer();
   tensor.set_name(node.output(0) + ".shape_of_classes");
-  tensor.set_data_type(7);
+  tensor.set_data_type(data_type::INT64);
   tensor.add_dims(int64_t(shape.size()));
   tensor.set_raw_data(
       std::string(reinterpret_cast<const char *>(shape.data()), shape.size() * sizeof(int64_t)));

@@ -3,6 +3,7 @@
 
 #include "compiler/import/transfer/QuantizedLayers.h"
 
+#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/Layers.h"
 
@@ -24,6 +25,9 @@ static std::string initializerAt(const GraphUses &uses, const onnx::NodeProto &n
 
 /// The layers of a convolution's weight, if it has no other uses.
 static SmallVector<const onnx::NodeProto *> convolutions(const GraphUses &uses, StringRef weight) {
+  constexpr int leastRank = 3; // a smaller one is an error that the importer reports
+  if (uses.initializer(weight)->dims_size() < leastRank)
+    return {};
   SmallVector<const onnx::NodeProto *> layers;
   for (const ValueUse &use : uses.of(weight)) {
     StringRef op = use.node->op_type();
@@ -35,6 +39,17 @@ static SmallVector<const onnx::NodeProto *> convolutions(const GraphUses &uses, 
   return layers;
 }
 
+static bool hasResult(const onnx::NodeProto &node) {
+  return node.output_size() > 0 && !node.output(0).empty();
+}
+
+/// Whether nothing reads the node's results but the first.
+static bool hasOneResult(const GraphUses &uses, const onnx::NodeProto &node) {
+  return hasResult(node) && llvm::all_of(llvm::drop_begin(node.output()), [&](const auto &output) {
+           return uses.of(output).empty() && !uses.isOutput(output);
+         });
+}
+
 /// The normalization behind a convolution, if it reads only initializers besides, and they have no
 /// other reader.
 static std::optional<FoldedNorm> normBehind(const GraphUses &uses, const onnx::NodeProto &layer) {
@@ -44,8 +59,11 @@ static std::optional<FoldedNorm> normBehind(const GraphUses &uses, const onnx::N
       uses.isOutput(output) || readers.front().node->op_type() != "BatchNormalization")
     return std::nullopt;
   const onnx::NodeProto &norm = *readers.front().node;
+  if (!hasOneResult(uses, norm))
+    return std::nullopt;
   for (int i = 1; i <= 4; ++i)
-    if (initializerAt(uses, norm, i).empty() || uses.of(norm.input(i)).size() != 1)
+    if (initializerAt(uses, norm, i).empty() || uses.of(norm.input(i)).size() != 1 ||
+        uses.isOutput(norm.input(i)))
       return std::nullopt;
   const onnx::AttributeProto *epsilon = findAttribute(norm, "epsilon");
   return FoldedNorm{norm.output(0), norm.input(1), norm.input(2),
@@ -62,7 +80,6 @@ static bool isScaled(const onnx::NodeProto &layer) {
 
 /// The weight with that name if `quantize` may name it.
 static std::optional<QuantizedWeight> candidate(const GraphUses &uses, StringRef name) {
-  constexpr int32_t f32 = 1;
   const onnx::TensorProto &tensor = *uses.initializer(name);
   QuantizedWeight weight{name.str(), {tensor.dims().begin(), tensor.dims().end()}, 0, {}, {}};
   SmallVector<const onnx::NodeProto *> layers;
@@ -77,11 +94,11 @@ static std::optional<QuantizedWeight> candidate(const GraphUses &uses, StringRef
     weight.axis = layers.front()->op_type() == "Conv" ? 0 : 1;
   }
   auto isTie = [](const ValueUse &use) { return StringRef(use.node->name()).starts_with("tie:"); };
-  auto hasConstantInput = [&](const onnx::NodeProto *layer) {
-    return uses.initializer(layer->input(0)) != nullptr;
+  auto isOther = [&](const onnx::NodeProto *layer) {
+    return !hasResult(*layer) || uses.initializer(layer->input(0));
   };
-  if (tensor.data_type() != f32 || layers.empty() || !isAlike || uses.isOutput(name) ||
-      llvm::any_of(uses.of(name), isTie) || llvm::any_of(layers, hasConstantInput))
+  if (tensor.data_type() != data_type::FLOAT || layers.empty() || !isAlike || uses.isOutput(name) ||
+      llvm::any_of(uses.of(name), isTie) || llvm::any_of(layers, isOther))
     return std::nullopt;
   for (const onnx::NodeProto *layer : layers)
     weight.layers.push_back(layer->output(0));
@@ -90,7 +107,7 @@ static std::optional<QuantizedWeight> candidate(const GraphUses &uses, StringRef
   const onnx::NodeProto &layer = *layers.front();
   weight.input = layer.input(0);
   if (std::string bias = initializerAt(uses, layer, 2);
-      !bias.empty() && !isScaled(layer) && uses.of(bias).size() == 1 &&
+      !bias.empty() && !isScaled(layer) && uses.of(bias).size() == 1 && !uses.isOutput(bias) &&
       uses.initializer(bias)->dims_size() == 1 &&
       uses.initializer(bias)->dims(0) == weight.channels())
     weight.bias = bias;
@@ -99,30 +116,99 @@ static std::optional<QuantizedWeight> candidate(const GraphUses &uses, StringRef
   return weight;
 }
 
-/// Adds the operands of the nodes of type `op` that are no initializers or constants.
+/// Whether a value is of f32, as far as the graph says without types of its own. Nodes that move or
+/// combine values follow their first operand.
+static bool isFloat(const GraphUses &uses, const onnx::GraphProto &graph, std::string value) {
+  static const llvm::StringSet<> integers = {
+      "Shape", "Size",    "ArgMax", "ArgMin",      "NonZero", "NonMaxSuppression",
+      "Equal", "Greater", "Less",   "LessOrEqual", "Not",     "GreaterOrEqual",
+      "And",   "Or",      "Xor",    "IsNaN",       "IsInf",   "QuantizeLinear",
+      "OneHot"};
+  static const llvm::StringSet<> followers = {"Gather",    "GatherND",  "GatherElements",
+                                              "Slice",     "Concat",    "Squeeze",
+                                              "Unsqueeze", "Reshape",   "Flatten",
+                                              "Identity",  "Transpose", "Expand",
+                                              "Tile",      "Split",     "Add",
+                                              "Sub",       "Mul",       "Div",
+                                              "Mod",       "Neg",       "Abs",
+                                              "Max",       "Min",       "Pad",
+                                              "Range",     "ReduceSum", "ReduceProd",
+                                              "ReduceMax", "ReduceMin"};
+  for (int steps = 0; steps <= graph.node_size(); ++steps) { // a damaged graph may have cycles
+    if (const onnx::TensorProto *tensor = uses.initializer(value))
+      return tensor->data_type() == data_type::FLOAT;
+    const onnx::NodeProto *node = uses.producer(value);
+    if (!node) {
+      auto input = llvm::find_if(graph.input(), [&](const auto &i) { return i.name() == value; });
+      return input != graph.input().end() &&
+             input->type().tensor_type().elem_type() == data_type::FLOAT;
+    }
+    const onnx::AttributeProto *constant = findAttribute(*node, "value");
+    if (node->op_type() == "Constant" || node->op_type() == "ConstantOfShape")
+      return !constant || constant->t().data_type() == data_type::FLOAT;
+    if (node->op_type() == "Cast")
+      return integerAttribute(*node, "to", data_type::FLOAT) == data_type::FLOAT;
+    if (integers.contains(node->op_type()))
+      return false;
+    if (!followers.contains(node->op_type()) || node->input_size() == 0)
+      return true;
+    value = node->input(0);
+  }
+  return false;
+}
+
+/// Adds the operands of the nodes of type `op` that are computed floats. Returns whether there is
+/// such a node.
 static bool addOperands(const GraphUses &uses, const onnx::GraphProto &graph, StringRef op,
                         QuantizedLayers &found) {
+  auto isFolded = [&](const std::string &output) {
+    return llvm::any_of(found.weights, [&](const QuantizedWeight &weight) {
+      return weight.norm && weight.norm->output == output;
+    });
+  };
   bool any = false;
   for (const onnx::NodeProto &node : graph.node()) {
-    if (node.op_type() != op || node.output_size() == 0)
+    any |= node.op_type() == op;
+    if (node.op_type() != op || !hasResult(node) || found.weightOf(node.output(0)) ||
+        isFolded(node.output(0)))
       continue;
     for (int i = 0; i < node.input_size(); ++i) {
-      const onnx::NodeProto *producer = uses.producer(node.input(i));
-      bool isConstant = uses.initializer(node.input(i)) ||
-                        (producer && producer->op_type() == "Constant") || node.input(i).empty();
+      const std::string &input = node.input(i);
+      const onnx::NodeProto *producer = uses.producer(input);
+      bool isKnown = uses.initializer(input) || (producer && producer->op_type() == "Constant");
       SmallVectorImpl<int> &operands = found.operands[node.output(0)];
-      if (!isConstant && !found.weightOf(node.output(0)) && !llvm::is_contained(operands, i))
+      if (!input.empty() && !isKnown && isFloat(uses, graph, input) &&
+          !llvm::is_contained(operands, i))
         operands.push_back(i);
     }
-    any = true;
   }
   return any;
+}
+
+/// Says which weights of layers stay in floats, although no pattern excludes them.
+static void remarkOnFloats(const SpecFile &spec, const GraphUses &uses, const OnnxModel &model,
+                           const QuantizedLayers &found) {
+  auto isLayer = [](const ValueUse &use) {
+    StringRef op = use.node->op_type();
+    return use.operand == 1 &&
+           (op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul");
+  };
+  std::vector<std::string> left;
+  for (const std::string &name : model.initializerNames())
+    if (llvm::any_of(uses.of(name), isLayer) &&
+        llvm::none_of(found.weights, [&](const auto &weight) { return weight.name == name; }))
+      left.push_back('"' + name + '"');
+  if (left.empty())
+    return;
+  emitRemark(spec.at({"quantize"}))
+      << "quantize leaves " << llvm::join(left, ", ")
+      << " in floats: tied, not of f32, also read by another node, or multiplied by a constant";
 }
 
 FailureOr<QuantizedLayers> gradc::findQuantized(const SpecFile &spec, const OnnxModel &model) {
   const spec::Quantize &block = spec.get().quantize();
   GraphUses uses(model.graph());
-  PatternScope scope{"quantize", "weight of layers", {}};
+  PatternScope scope{"quantize", "weight of a layer", {}};
   std::map<std::string, QuantizedWeight> candidates;
   for (const std::string &name : model.initializerNames())
     if (std::optional<QuantizedWeight> weight = candidate(uses, name)) {
@@ -136,13 +222,15 @@ FailureOr<QuantizedLayers> gradc::findQuantized(const SpecFile &spec, const Onnx
   LogicalResult matched = collectMatching(
       patterns, scope, [&](int i) { return spec.at({"quantize", {"pattern", i}}); }, chosen);
   if (chosen.empty() && succeeded(matched))
-    return emitError(spec.at("quantize"))
+    return emitError(spec.at({"quantize"}))
            << "found no weight to quantize: an f32 initializer that only Conv, ConvTranspose, Gemm "
               "or MatMul read as operand 1";
   QuantizedLayers found;
   for (const std::string &name : scope.names)
     if (chosen.contains(name))
       found.weights.push_back(candidates.at(name));
+  if (patterns.empty())
+    remarkOnFloats(spec, uses, model, found);
   if (block.activations())
     for (const QuantizedWeight &weight : found.weights)
       for (const std::string &layer : weight.layers)

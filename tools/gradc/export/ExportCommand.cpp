@@ -33,6 +33,10 @@ Status writeWeights(Session &session, const std::string &output) {
   auto exported = ExportedValues::compute(session);
   if (!exported)
     return exported.status();
+  if (exported->hasCodes())
+    return Status::error(
+        "the exported model holds codes of the weights: export it as .onnx, or the "
+        "weights in floats from a checkpoint alone, gradc export CHECKPOINT");
   std::vector<std::vector<std::byte>> values;
   std::vector<NamedArray> arrays;
   for (uint32_t i = 0; i < artifact.states().size(); ++i) {
