@@ -65,7 +65,7 @@ FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned
     shape.append({x, y});
     return shape;
   };
-  if (areVectors(n.shape(i), n.shape(j)) && sumsProducts(a.element())) {
+  if (areVectors(a.shape(), b.shape()) && sumsProducts(a.element())) {
     auto vectors = [&](Expr x, ArrayRef<int64_t> own) {
       SmallVector<int64_t> shape(own), common(*batch);
       shape.push_back(depth);

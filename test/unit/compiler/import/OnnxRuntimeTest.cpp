@@ -156,6 +156,13 @@ TEST_F(OnnxRuntimeTest, FusedMatMulTransposes) {
   expectFails(one.set("transBatchA", int64_t(1)), {"cannot take transBatchA and transBatchB"});
   expect(contrib("FusedMatMul").input({2}, {1, 2}).input({2}, {3, 4}).set("transA", int64_t(1)), {},
          {11});
+  // A row becomes a column, and a column a row.
+  OneNode outer = contrib("FusedMatMul").input({2, 1, 3}, {1, 2, 3, 4, 5, 6});
+  outer.input({2, 1, 1}, {10, 100}).set("transA", int64_t(1));
+  expect(outer, {2, 3, 1}, {10, 20, 30, 400, 500, 600});
+  OneNode inner = contrib("FusedMatMul").input({2, 1, 3}, {1, 2, 3, 4, 5, 6});
+  inner.input({2, 1, 3}, {1, 0, 2, 0, 1, 3}).set("transB", int64_t(1));
+  expect(inner, {2, 1, 1}, {7, 23});
 }
 
 // Blocks ------------------------------------------------------------------------------------------
