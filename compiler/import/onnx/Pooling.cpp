@@ -241,11 +241,13 @@ static double lowestOf(Type element) {
 
 // Pools -------------------------------------------------------------------------------------------
 
-FailureOr<Expr> gradc::averageWindows(Node &n, Expr x) {
+FailureOr<Expr> gradc::averageWindows(Node &n, Expr x, CountedPads pads) {
   bool countPads = n.integer("count_include_pad", 0);
   FailureOr<Pool> pool = readPool(n);
   if (failed(pool))
     return failure();
+  if (pads == CountedPads::widened)
+    pool->pads = pool->window.high;
   Type element = x.element();
   x = spatialFirst(x);
   Expr sum = isSeparable(n, *pool) ? dimByDim<AddOp>(x.wide(), *pool, 0) : windowSum(n, x, *pool);
@@ -256,7 +258,7 @@ FailureOr<Expr> gradc::averageWindows(Node &n, Expr x) {
 static LogicalResult importAveragePool(Node &n) {
   if (failed(n.expect(0, Kind::Float)))
     return failure();
-  FailureOr<Expr> average = averageWindows(n, n.expr(0u));
+  FailureOr<Expr> average = averageWindows(n, n.expr(0u), CountedPads::given);
   if (failed(average))
     return failure();
   return n.set(*average);

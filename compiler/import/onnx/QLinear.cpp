@@ -118,10 +118,11 @@ static LogicalResult expectChannelsSecond(Node &n) {
   return n.error() << "cannot take channels_last";
 }
 
+/// Unlike AveragePool, ONNX Runtime divides by the whole window with count_include_pad.
 static FailureOr<Expr> averageOfWindows(Node &n, Expr x) {
   if (failed(expectChannelsSecond(n)))
     return failure();
-  return averageWindows(n, x);
+  return averageWindows(n, x, CountedPads::widened);
 }
 
 static FailureOr<Expr> averageOfAll(Node &n, Expr x) {

@@ -69,6 +69,11 @@ TEST_F(OnnxRuntimeTest, QuantizedPicturesArePooled) {
   windows.set("kernel_shape", {2, 2}).set("pads", {1, 1, 0, 0});
   expect(windows, {1, 1, 3, 3}, {0, 0, 0, 0, 1, 3, 6, 7, 9});
   expectFails(windows.set("channels_last", int64_t(1)), {"cannot take channels_last"});
+  OneNode wide = contrib("QLinearAveragePool"); // the last windows reach beyond the picture
+  quantized(wide, {1, 1, 3, 3}, {0, 10, 20, 30, 40, 50, 60, 70, 80}, 1, 2);
+  wide.input({}, {0.5}).input({}, {7}, UINT8).set("kernel_shape", {2, 2}).set("strides", {2, 2});
+  wide.set("ceil_mode", int64_t(1)).set("count_include_pad", int64_t(1));
+  expect(wide, {1, 1, 2, 2}, {43, 40, 70, 46});
 }
 
 TEST_F(OnnxRuntimeTest, QuantizedTensorsAreJoined) {
