@@ -34,7 +34,6 @@ public:
 
 private:
   LogicalResult applySpec();
-  LogicalResult applyTies();
   LogicalResult chooseTrained();
   LogicalResult checkNames();
   LogicalResult importSteps(StringRef name, const StepSpec &step, spec::Data &data,
@@ -141,23 +140,6 @@ LogicalResult JobImport::checkNames() {
   return success(ok);
 }
 
-LogicalResult JobImport::applyTies() {
-  bool ok = true;
-  for (auto [i, tie] : llvm::enumerate(spec.get().tie())) {
-    bool known = true;
-    for (auto [field, name] : {std::pair("a", tie.a()), std::pair("b", tie.b())})
-      known &= succeeded(model.expectInitializer(name, spec.at({{"tie", int(i)}, field})));
-    if (known && tie.a() == tie.b()) {
-      emitError(spec.at({{"tie", int(i)}}))
-          << "expected two initializers to tie, found \"" << tie.a() << "\" twice";
-      known = false;
-    }
-    ok &= known &&
-          succeeded(model.tie(tie.a(), tie.b(), tie.transpose(), spec.at({{"tie", int(i)}})));
-  }
-  return success(ok);
-}
-
 /// Decides by the spec which parameters train.
 LogicalResult JobImport::chooseTrained() {
   std::vector<std::string> trainable(spec.get().trainable().begin(), spec.get().trainable().end()),
@@ -177,7 +159,7 @@ LogicalResult JobImport::chooseTrained() {
 }
 
 LogicalResult JobImport::applySpec() {
-  bool ok = succeeded(applyTies());
+  bool ok = succeeded(applyTies(spec, model));
   FailureOr<std::vector<Adapter>> added = applyTransfer(spec, model);
   if (succeeded(added))
     adapters = std::move(*added);

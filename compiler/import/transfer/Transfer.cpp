@@ -20,6 +20,23 @@ static void setValues(OnnxModel &model, const InitialValues &values) {
   });
 }
 
+LogicalResult gradc::applyTies(const SpecFile &spec, OnnxModel &model) {
+  bool ok = true;
+  for (auto [i, tie] : llvm::enumerate(spec.get().tie())) {
+    bool known = true;
+    for (auto [field, name] : {std::pair("a", tie.a()), std::pair("b", tie.b())})
+      known &= succeeded(model.expectInitializer(name, spec.at({{"tie", int(i)}, field})));
+    if (known && tie.a() == tie.b()) {
+      emitError(spec.at({{"tie", int(i)}}))
+          << "expected two initializers to tie, found \"" << tie.a() << "\" twice";
+      known = false;
+    }
+    ok &= known &&
+          succeeded(model.tie(tie.a(), tie.b(), tie.transpose(), spec.at({{"tie", int(i)}})));
+  }
+  return success(ok);
+}
+
 FailureOr<std::vector<Adapter>> gradc::applyTransfer(const SpecFile &spec, OnnxModel &model) {
   ResizedParameters resized;
   if (failed(resizeHeads(spec, model, resized)))
