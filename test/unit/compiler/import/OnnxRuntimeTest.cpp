@@ -144,7 +144,7 @@ TEST_F(OnnxRuntimeTest, ProductsOfCodesAreFloats) {
   OneNode whole = contrib("MatMulIntegerToFloat").input({2, 2}, {10, 250, 128, 0}, UINT8);
   whole.input({2, 3}, {1, -2, 3, 4, 5, -6}, INT8).input({}, {0.5}).floats({3}, {0.25, 0.5, 0.125});
   whole.input({}, {128}, UINT8).nothing().floats({3}, {1, 2, 3});
-  expect(whole, {2, 3}, { @ });
+  expect(whole, {2, 3}, {47.25, 213.5, -64.875, -63, -158, 51});
   OneNode dynamic = contrib("DynamicQuantizeMatMul").input({2, 2}, {-1, 2, 0.5, 0});
   dynamic.input({2, 3}, {1, -2, 3, 4, 5, -6}, INT8).floats({3}, {0.1f, 0.2f, 0.3f});
   dynamic.nothing().floats({3}, {1, 2, 3});
