@@ -58,6 +58,7 @@ private:
   Groups groups;
   Teachers teachers;
   std::vector<Adapter> adapters;
+  DimsOfWeights weights;
   llvm::StringSet<> said;                            ///< problems, by place
   std::map<std::string, std::string> exportedFields; ///< by graph input of the exported model
 };
@@ -163,6 +164,7 @@ LogicalResult JobImport::applySpec() {
   FailureOr<std::vector<Adapter>> added = applyTransfer(spec, model);
   if (succeeded(added))
     adapters = std::move(*added);
+  weights = dimsOfWeights(spec, model);
   FailureOr<std::vector<std::string>> codes = quantize(spec, model);
   if (succeeded(codes))
     import.determined = std::move(*codes);
@@ -399,7 +401,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
     return failure();
   LogicalResult grouped = groups.apply(*imported, import.states);
   if (failed(checked) || failed(grouped) ||
-      failed(addPruning(*imported, import.states, spec, model)))
+      failed(addPruning(*imported, import.states, spec, weights)))
     return failure();
   for (const DataSet &set : *sets)
     imported->data.push_back({set.file, set.rows, set.whyUnknown});

@@ -1,8 +1,8 @@
+// Finds the parameters that `prune` blocks match, and the dims of their groups and channels.
 #include "dialects/Pch.h"
 
 #include "compiler/import/Pruning.h"
 #include "compiler/import/support/Names.h"
-#include "compiler/import/transfer/Layers.h"
 #include "passes/training/Pruning.h"
 #include "passes/training/TrainedStates.h"
 
@@ -15,8 +15,8 @@ namespace {
 class Pruner {
 public:
   Pruner(const Imported &imported, const States &states, const SpecFile &spec,
-         const OnnxModel &model)
-      : imported(imported), states(states), spec(spec), uses(model.graph()) {}
+         const DimsOfWeights &weights)
+      : imported(imported), states(states), spec(spec), weights(weights) {}
 
   LogicalResult run();
 
@@ -27,7 +27,7 @@ private:
   const Imported &imported;
   const States &states;
   const SpecFile &spec;
-  GraphUses uses;
+  const DimsOfWeights &weights;
   llvm::StringSet<> taken; ///< symbols: tied initializers are one parameter
 };
 } // namespace
@@ -68,12 +68,12 @@ LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Locat
   rule.every = block.every();
   bool isGrouped = block.has_of();
   if (isGrouped || block.structure() == spec::Prune::CHANNELS) {
-    std::optional<WeightDims> dims = weightDims(uses, parameter);
-    if (!dims)
+    auto dims = weights.find(parameter);
+    if (dims == weights.end())
       return refuse() << "is no weight of MatMul, Gemm, Conv or ConvTranspose, whose "
                       << (isGrouped ? "inputs keep and of divide into groups"
                                     : "output channels structure: CHANNELS masks");
-    rule.dim = isGrouped ? dims->input : dims->output;
+    rule.dim = isGrouped ? dims->second.input : dims->second.output;
   }
   if (isGrouped) {
     int64_t inputs = type.getDimSize(rule.dim);
@@ -103,7 +103,18 @@ LogicalResult Pruner::run() {
   return success(ok);
 }
 
+DimsOfWeights gradc::dimsOfWeights(const SpecFile &spec, const OnnxModel &model) {
+  DimsOfWeights weights;
+  if (!spec.get().prune_size())
+    return weights;
+  GraphUses uses(model.graph());
+  for (const onnx::TensorProto &tensor : model.graph().initializer())
+    if (std::optional<WeightDims> dims = weightDims(uses, tensor.name()))
+      weights[tensor.name()] = *dims;
+  return weights;
+}
+
 LogicalResult gradc::addPruning(const Imported &imported, const States &states,
-                                const SpecFile &spec, const OnnxModel &model) {
-  return Pruner(imported, states, spec, model).run();
+                                const SpecFile &spec, const DimsOfWeights &weights) {
+  return Pruner(imported, states, spec, weights).run();
 }

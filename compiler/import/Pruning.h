@@ -5,14 +5,20 @@
 #include "compiler/import/Import.h"
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/spec/TrainingSpec.h"
+#include "compiler/import/transfer/Layers.h"
 
 namespace gradc {
+
+using DimsOfWeights = llvm::StringMap<WeightDims>;
+/// The dims of the weights of layers; none if the spec prunes nothing. Called before `quantize`
+/// puts nodes between weights and their layers.
+DimsOfWeights dimsOfWeights(const SpecFile &spec, const OnnxModel &model);
 
 /// Writes the rules of `prune` to the states of their parameters. Called after it is decided which
 /// parameters train, and how groups train them. Fails if a pattern matches no parameter that
 /// trains, or if a parameter cannot be pruned as its block says.
 mlir::LogicalResult addPruning(const Imported &imported, const States &states, const SpecFile &spec,
-                               const OnnxModel &model);
+                               const DimsOfWeights &weights);
 
 } // namespace gradc
 

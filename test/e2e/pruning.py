@@ -1,5 +1,5 @@
 """Pruned parameters: after each step, exactly the elements are 0 that a reference masks, from the weights that the step began with; averages,
-micro-batches, 16 bits and ranks keep the counts; and a resumed run has the bits of an uninterrupted one.
+micro-batches, 16 bits and ranks keep the counts; the codes of quantized weights have the zeros; and a resumed run has the bits of an uninterrupted one.
 
     pruning.py ROOT
 """
@@ -10,8 +10,9 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars")]
+sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
 from bar import compile_spec, events, gradc, read_safetensors, run, scratch, write_mlp_job
+from onnx_writer import fields
 
 WIDTHS, STEPS, STOP = (8, 16, 8, 3), 14, 8
 SHAPES = {f"fc{i}.weight": shape for i, shape in enumerate(zip(WIDTHS, WIDTHS[1:]), 1)}  # [inputs, outputs]
@@ -46,6 +47,14 @@ def weights(*arguments):
     """The values of a safetensors export, by name."""
     gradc("export", *arguments, "-o", path("w.safetensors"))
     return {name: struct.unpack(f"<{len(values) // 4}f", values) for name, (_, values) in read_safetensors(path("w.safetensors")).items()}
+
+
+def codes(model, weight):
+    """The codes of a weight in an exported model."""
+    with open(model, "rb") as file:
+        graph = next(value for number, value in fields(file.read()) if number == 7)
+    tensors = (dict(fields(value)) for number, value in fields(graph) if number == 5)
+    return next(tensor[9] for tensor in tensors if tensor[8].decode() == f"{weight}_quantized")
 
 
 def zeros(values):
@@ -115,7 +124,16 @@ for name, more, options in [("parts", "micro_batches: 2\n", ()), ("short", "prec
     found = {weight: len(elements) for weight, elements in zeros(weights(path(f"{name}-run"))).items()}
     assert found == counts, (name, found)
 
-# 5. Checkpoints with and without masks are told apart.
+# 5. Weights in codes have the zeros: of elements, of groups and of channels.
+train(compiled("quantized", PRUNE + "quantize {}\n"), "quantized-run", "--export", path("quantized.onnx"))
+held = zeros(weights(path("quantized-run")))
+assert {name: len(elements) for name, elements in held.items()} == counts, held
+for name, elements in held.items():
+    found = codes(path("quantized.onnx"), name)
+    assert len(found) == math.prod(SHAPES[name]) and not any(found[i] for i in elements), (name, found, sorted(elements))
+    assert any(found), name
+
+# 6. Checkpoints with and without masks are told apart.
 plain = compiled("plain", "")
 train(plain, "plain-run")
 for trainer, resumes, wanted in [(plain, "whole", "of another job: it prunes parameters (prune), this artifact does not prune this one"),
