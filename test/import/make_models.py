@@ -136,6 +136,9 @@ def good():
     yield "normalized-constant", normalized(constant=True)
     yield "normalized-merged", normalized(merged=True)
     yield "convnet", convnet()
+    model = convnet()
+    model.nodes.append(node("Identity", ["fc.weight"], [], "idle"))  # has no outputs
+    yield "convnet-idle", model
     yield "pictures", pictures()
     yield "mlp", mlp()
     yield "mlp-fixed", mlp(batch=1)

@@ -16,6 +16,8 @@ GraphUses::GraphUses(const onnx::GraphProto &graph) {
   for (const onnx::NodeProto &node : graph.node()) {
     for (const std::string &output : node.output())
       producers[output] = &node;
+    if (node.output().empty())
+      continue;
     for (auto [i, input] : llvm::enumerate(node.input()))
       if (!input.empty())
         uses[input].push_back({&node, int(i)});

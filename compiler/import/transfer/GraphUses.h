@@ -12,7 +12,8 @@ struct ValueUse {
   int operand;
 };
 
-/// A view of a graph, which must not change while the view exists.
+/// A view of a graph, which must not change while the view exists. Nodes without outputs count as
+/// no uses: they compute nothing.
 class GraphUses {
 public:
   explicit GraphUses(const onnx::GraphProto &graph);
