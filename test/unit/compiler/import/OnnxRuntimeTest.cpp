@@ -9,7 +9,7 @@ using namespace gradc;
 namespace {
 
 /// TensorProto's numbers of types.
-enum { UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6, INT64 = 7 };
+enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6, DOUBLE = 11 };
 
 OneNode contrib(StringRef op, int outputs = 1) {
   return OneNode(op, 17, outputs).in("com.microsoft");
@@ -110,6 +110,35 @@ TEST_F(OnnxRuntimeTest, QuantizedTensorsSayWhatTheyExpect) {
   expectFails(empty, {"expected elements, found operand 0"});
 }
 
+TEST_F(OnnxRuntimeTest, QuantizedTensorsHaveTheirTypes) {
+  auto sigmoid = [] { return contrib("QLinearSigmoid"); };
+  auto codes = [&] {
+    OneNode one = sigmoid();
+    return quantized(one, {2}, {}, 1, 0);
+  };
+  expectFails(sigmoid().input({2}).input({}).nothing().input({}),
+              {"expected integers of 8 or 16 bits as operand 0"});
+  expectFails(sigmoid().input({2}, {}, UINT8).input({}, {}, UINT8).nothing().input({}),
+              {"expected a float as operand 1"});
+  expectFails(sigmoid().input({2}, {}, UINT8).input({}).input({}, {}, INT8).input({}),
+              {"expected operands of one element type, found operand 0"});
+  expectFails(codes().input({2}), {"expected one number as scale and zero point, found operand 3"});
+  expectFails(codes().input({}).input({}), {"expected integers of 8 or 16 bits as operand 4"});
+  expectFails(codes().input({}).input({2}, {}, UINT8),
+              {"expected one number as scale and zero point, found operand 4"});
+  OneNode product = contrib("QLinearMul");
+  quantized(product, {2}, {}, 1, 0);
+  expectFails(quantized(product, {2}, {}, 1, 0, INT8).input({}),
+              {"expected operands of one element type, found operand 0"});
+  expectFails(unary("QLinearSoftmax", 1, 1, 0).set("axis", int64_t(2)),
+              {"expected an axis from -2 to 1, found 2"});
+  OneNode parts = contrib("QLinearConcat").input({}, {1}).input({}, {0}, UINT8);
+  quantized(parts, {2, 2}, {}, 1, 0);
+  OneNode ranks = parts;
+  expectFails(parts.set("axis", int64_t(2)), {"expected an axis from -2 to 1, found 2"});
+  expectFails(quantized(ranks, {2}, {}, 1, 0), {"expected rank 2, found operand 5"});
+}
+
 TEST_F(OnnxRuntimeTest, CodesOf16BitsAreOfThisDomain) {
   expect(
       contrib("DequantizeLinear").input({2}, {1, 3}, INT16).input({}, {0.5}).input({}, {-9}, INT16),
@@ -153,6 +182,75 @@ TEST_F(OnnxRuntimeTest, ProductsOfCodesAreFloats) {
   expect(vectors.input({2}, {3, 4}, UINT8).input({}, {0.5}).input({}, {4}), {}, {22});
 }
 
+TEST_F(OnnxRuntimeTest, GemmsOfQuantizedTensorsSayWhatTheyExpect) {
+  auto gemm = [](const OneNode::Shape &lhs, const OneNode::Shape &rhs) {
+    OneNode one = contrib("QGemm");
+    quantized(one, lhs, {}, 1, 0);
+    return quantized(one, rhs, {}, 1, 0);
+  };
+  expectFails(gemm({2}, {2, 2}), {"expected rank 2, found operand 0"});
+  expectFails(gemm({2, 2}, {2}), {"expected rank 2, found operand 3"});
+  OneNode lhs = contrib("QGemm"), rhs = lhs;
+  quantized(lhs, {2, 2}, {}, 1, 0, INT32);
+  expectFails(quantized(lhs, {2, 2}, {}, 1, 0), {"expected integers of 8 or 16 bits as operand 0"});
+  quantized(rhs, {2, 2}, {}, 1, 0);
+  OneNode scales = rhs;
+  expectFails(quantized(rhs, {2, 2}, {}, 1, 0, INT32),
+              {"expected integers of 8 or 16 bits as operand 3"});
+  expectFails(scales.input({2, 2}, {}, UINT8).input({3}).input({}, {}, UINT8),
+              {"expected one number or 2 of them, found operand 4"});
+  OneNode zeros = contrib("QGemm").input({2, 2}, {}, UINT8).input({}).input({3}, {}, UINT8);
+  expectFails(quantized(zeros, {2, 2}, {}, 1, 0),
+              {"expected one number or 2 of them, found operand 2"});
+  expectFails(gemm({2, 2}, {2, 2}).input({3}, {}, INT32),
+              {"expected one number or 2 of them, found operand 6"});
+  expectFails(gemm({2, 2}, {2, 2}).nothing().input({}).input({}),
+              {"expected integers of 8 or 16 bits as operand 8"});
+  expectFails(gemm({2, 2}, {2, 2}).nothing().input({3}).input({}, {}, UINT8),
+              {"expected one number or 2 of them, found operand 7"});
+}
+
+TEST_F(OnnxRuntimeTest, ProductsOfCodesSayWhatTheyExpect) {
+  auto whole = [](const OneNode::Shape &rhs, int32_t lhsType = UINT8, int32_t rhsType = INT8) {
+    return contrib("MatMulIntegerToFloat").input({2, 2}, {}, lhsType).input(rhs, {}, rhsType);
+  };
+  auto scaled = [&] { return whole({2, 3}).input({}).input({}); };
+  expectFails(whole({2, 3}, FLOAT).input({}).input({}), {"expected an integer as operand 0"});
+  expectFails(whole({2, 3}, UINT8, FLOAT).input({}).input({}),
+              {"expected an integer as operand 1"});
+  expectFails(whole({3, 3}).input({}).input({}), {"expected the last dim of lhs (2) to match"});
+  expectFails(whole({2, 3}).input({}, {}, INT32).input({}), {"expected a float as operand 2"});
+  expectFails(whole({2, 3}).input({}).input({}, {}, INT32), {"expected a float as operand 3"});
+  expectFails(whole({2, 3}).input({}).input({4}),
+              {"expected one number or 3 of them, found operand 3"});
+  expectFails(scaled().input({}, {}, INT8),
+              {"expected operands of one element type, found operand 0"});
+  expectFails(scaled().nothing().nothing().input({3}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 2"});
+  expectFails(scaled().nothing().nothing().input({2}),
+              {"expected one number or 3 of them, found operand 6"});
+}
+
+TEST_F(OnnxRuntimeTest, DynamicProductsSayWhatTheyExpect) {
+  auto dynamic = [](const OneNode::Shape &lhs, const OneNode::Shape &rhs, int32_t lhsType = FLOAT,
+                    int32_t rhsType = INT8) {
+    return contrib("DynamicQuantizeMatMul").input(lhs, {}, lhsType).input(rhs, {}, rhsType);
+  };
+  expectFails(dynamic({2, 2}, {2, 3}, INT32).input({}), {"expected a float as operand 0"});
+  expectFails(dynamic({0, 2}, {2, 3}).input({}), {"expected elements, found operand 0"});
+  expectFails(dynamic({2, 2}, {2, 3}, FLOAT, FLOAT).input({}),
+              {"expected an integer as operand 1"});
+  expectFails(dynamic({2, 2}, {3, 3}).input({}), {"expected the last dim of lhs (2) to match"});
+  expectFails(dynamic({2, 2}, {2, 3}).input({}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 0"});
+  expectFails(dynamic({2, 2}, {2, 3}).input({2}),
+              {"expected one number or 3 of them, found operand 2"});
+  expectFails(dynamic({2, 2}, {2, 3}).input({}).nothing().input({2}),
+              {"expected one number or 3 of them, found operand 4"});
+  expectFails(dynamic({2, 2}, {2, 3}).input({}).nothing().input({3}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 0"});
+}
+
 TEST_F(OnnxRuntimeTest, FusedMatMulTransposes) {
   OneNode one =
       contrib("FusedMatMul").input({2, 2}, {1, 2, 3, 4}).input({3, 2}, {1, 0, 2, 1, 3, 3});
@@ -168,6 +266,12 @@ TEST_F(OnnxRuntimeTest, FusedMatMulTransposes) {
   OneNode inner = contrib("FusedMatMul").input({2, 1, 3}, {1, 2, 3, 4, 5, 6});
   inner.input({2, 1, 3}, {1, 0, 2, 0, 1, 3}).set("transB", int64_t(1));
   expect(inner, {2, 1, 1}, {7, 23});
+  expectFails(contrib("FusedMatMul").input({2, 3}).input({2, 2}),
+              {"expected the last dim of lhs (3) to match"});
+  expectFails(contrib("FusedMatMul").input({2, 2}, {}, INT32).input({2, 2}, {}, INT32),
+              {"expected a float as operand 0"});
+  expectFails(contrib("FusedMatMul").input({2, 2}).input({2, 2}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 0"});
 }
 
 // Blocks ------------------------------------------------------------------------------------------
@@ -224,6 +328,22 @@ TEST_F(OnnxRuntimeTest, BlocksSayWhatTheyExpect) {
   expectFails(wrong.set("bits", int64_t(3)), {"expected codes of 2, 4 or 8 bits, found 3"});
 }
 
+TEST_F(OnnxRuntimeTest, BlocksHaveTheirTypes) {
+  auto product = [](int32_t type = FLOAT) {
+    OneNode one = contrib("MatMulNBits").input({1, 32}, {}, type);
+    one.bytes({2, 1, 16}, someBytes(32)).set("K", int64_t(32)).set("N", int64_t(2));
+    return one.set("block_size", int64_t(32));
+  };
+  expectFails(product(INT32).floats({2}, {1, 1}), {"expected a float as operand 0"});
+  expectFails(product().input({2}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 0"});
+  expectFails(product().floats({2}, {1, 1}).nothing().nothing().input({2}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 0"});
+  OneNode codes = contrib("MatMulNBits").input({1, 32}).input({32}, {}, INT8).floats({2}, {1, 1});
+  codes.set("K", int64_t(32)).set("N", int64_t(2)).set("block_size", int64_t(32));
+  expectFails(codes, {"expected 32 bytes of codes, found operand 1"});
+}
+
 TEST_F(OnnxRuntimeTest, LooksUpRowsOfCodesInBlocks) {
   auto table = [] {
     OneNode one = contrib("GatherBlockQuantized").bytes({3, 8}, someBytes(24));
@@ -234,8 +354,22 @@ TEST_F(OnnxRuntimeTest, LooksUpRowsOfCodesInBlocks) {
           -8,  -8, -3, -6, 2, -4, 7,  -2, -4, 1,  1, 3,   6,  5,   -5,  -8});
   expect(table().ints({2}).floats({3, 1}, {1, 0.5, 2}).bytes({3, 1}, {1, 2, 3}), {1, 16},
          {-6, 4, 4, 8, 14, 12, 24, 16, 2, 22, 12, -6, 22, -2, 0, 4});
-  expectFails(table().ints({2}).floats({3, 1}, {1, 0.5, 2}).set("gather_axis", int64_t(1)),
-              {"expected a table whose dim 0 is indexed and whose last dim has blocks"});
+  for (StringRef axis : {"gather_axis", "quantize_axis"}) {
+    expectFails(table().ints({2}).floats({3}, {1, 1, 1}).set(axis, int64_t(axis == "gather_axis")),
+                {"expected a table whose dim 0 is indexed and whose last dim has blocks"});
+    expectFails(table().ints({2}).floats({3}, {1, 1, 1}).set(axis, int64_t(2)),
+                {"expected an axis from -2 to 1, found 2"});
+  }
+  expectFails(table().ints({2}).floats({3}, {1, 1, 1}).set("bits", int64_t(3)),
+              {"expected codes of 2, 4 or 8 bits, found 3"});
+  expectFails(table().input({1}).floats({3}, {1, 1, 1}), {"expected an integer as operand 1"});
+  expectFails(table().ints({3}).floats({3}, {1, 1, 1}),
+              {"expected indices from -3 to 2 for dim 0 of operand 0"});
+  expectFails(table().ints({2}).input({3}, {}, INT32), {"expected a float as operand 2"});
+  expectFails(table().ints({2}).floats({2}, {1, 1}),
+              {"expected 3 numbers, one for each block, found operand 2"});
+  expectFails(table().ints({2}).floats({3}, {1, 1, 1}).bytes({2}, {1, 2}),
+              {"expected 3 bytes of codes, found operand 3"});
 }
 
 // Floats ------------------------------------------------------------------------------------------
@@ -248,6 +382,10 @@ TEST_F(OnnxRuntimeTest, FormsOfGelu) {
          {0, 1.9544997f, 4.9999986f});
   expectFails(contrib("BiasGelu").input({1, 3}).input({2}),
               {"expected a bias along the last dim of operand 0"});
+  expectFails(contrib("BiasGelu").input({2}).input({2}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 0"});
+  for (StringRef op : {"Gelu", "QuickGelu", "FastGelu"})
+    expectFails(contrib(op).input({2}, {}, INT32), {"expected a float as operand 0"});
 }
 
 TEST_F(OnnxRuntimeTest, NormalizesSums) {
@@ -276,10 +414,31 @@ TEST_F(OnnxRuntimeTest, NormalizesSums) {
              .input({1, 1, 4}, {1, 2, 6, 4})
              .floats({4}, {1, 2, 1, 1}),
          {1, 1, 4}, {0.2649064f, 1.0596255f, 1.5894383f, 1.0596255f});
-  expectFails(contrib("SkipLayerNormalization").input({1, 4}).input({3}).input({4}),
-              {"expected a tensor that broadcasts to operand 0"});
-  expectFails(contrib("SkipLayerNormalization").input({1, 4}).input({4}).input({3}),
-              {"expected 4 elements, as the last dim of operand 0"});
+}
+
+TEST_F(OnnxRuntimeTest, NormalizedSumsSayWhatTheyExpect) {
+  for (StringRef op : {"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}) {
+    OneNode sum = contrib(op).input({1, 4}).input({4}), whole = contrib(op);
+    expectFails(whole.input({1, 4}, {}, INT32).input({4}, {}, INT32).input({4}, {}, INT32),
+                {"expected a float as operand 0"});
+    expectFails(contrib(op).input({1, 4}).input({4}, {}, DOUBLE).input({4}),
+                {"expected operands of one element type, found operand 0"});
+    expectFails(contrib(op).input({1, 4}).input({3}).input({4}),
+                {"expected a tensor that broadcasts to operand 0"});
+    expectFails(OneNode(sum).input({4}).set("epsilon", -1.0), {"and an epsilon of at least 0"});
+    expectFails(OneNode(sum).input({3}), {"expected 4 elements, as the last dim of operand 0"});
+    expectFails(OneNode(sum).input({4}, {}, DOUBLE),
+                {"expected operands of one element type, found operand 0"});
+    // The bias of the sum, or of its normalized form.
+    expectFails(OneNode(sum).input({4}).input({3}),
+                {"expected 4 elements, as the last dim of operand 0"});
+    expectFails(OneNode(sum).input({4}).input({4}, {}, DOUBLE),
+                {"expected operands of one element type, found operand 0"});
+  }
+  OneNode before = contrib("SkipLayerNormalization").input({1, 4}).input({4}).input({4}).nothing();
+  expectFails(OneNode(before).input({3}), {"expected 4 elements, as the last dim of operand 0"});
+  expectFails(before.input({4}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 0"});
 }
 
 } // namespace
