@@ -113,6 +113,7 @@ void printJson(const BenchResult &result) {
                                {"flops", kernel.flops},
                                {"bytes", kernel.bytes},
                                {"threads", kernel.threads},
+                               {"of_int8s", kernel.ofInt8s},
                                {"roof", kernel.roof}});
   printAsJson(json);
 }
