@@ -90,8 +90,8 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     tensor<64x32xi8>`), and a filter, also a depthwise one, becomes a constant of floats.
 
     A matrix with a scale, and maybe a zero point, for each block along the sum is multiplied as a batch of products with codes, one for
-    each block, by at most 8 rows; scales multiply the sums of blocks before these are added. For more rows it is dequantized, block
-    by block.
+    each block, by at most 8 rows; scales multiply the sums of blocks before these are added. Zero points that are known are subtracted
+    from the codes. For more rows, and with other zero points, it is dequantized, block by block.
 
     ```mlir
     %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>

@@ -5,8 +5,6 @@
 #include "passes/entry/Functions.h"
 #include "passes/raise/BlockProducts.h"
 
-#include "mlir/IR/SymbolTable.h"
-
 namespace gradc {
 #define GEN_PASS_DEF_INTEGERPRODUCTS
 #include "passes/Passes.h.inc"
@@ -86,7 +84,7 @@ public:
   bool isOfWeights() {
     SmallVector<Operation *> moves;
     return getElementTypeOrSelf(op->getOperand(0)).isF32() && rhs.scale && isInResult(rhs.scale) &&
-           isInResult(rhs.zero) && constantBehind(rhs.codes, moves);
+           isInResult(rhs.zero) && constantBehind(symbols, rhs.codes, moves);
   }
 
   void multiplyIntegers() {
@@ -147,7 +145,7 @@ private:
   bool maySumRows() {
     SmallVector<Operation *> moves;
     bool hasZero = lhs.zero || rhs.zero || !isUnsigned(lhs.codes) || isUnsigned(rhs.codes);
-    return hasZero && !constantBehind(rhs.codes, moves) &&
+    return hasZero && !constantBehind(symbols, rhs.codes, moves) &&
            mayHoldBatch(builder, typeOf(op->getOperand(0)), summedDims(0));
   }
 
@@ -215,7 +213,8 @@ private:
   Spread together(const Spread &zero) {
     auto widened = zero ? zero.value.getDefiningOp<CastOp>() : CastOp();
     SmallVector<Operation *> moves;
-    ElementsAttr attribute = widened ? constantBehind(widened.getOperand(), moves) : ElementsAttr();
+    ElementsAttr attribute =
+        widened ? constantBehind(symbols, widened.getOperand(), moves) : ElementsAttr();
     if (!attribute || attribute.getNumElements() == 0)
       return zero;
     HostTensor numbers(attribute);
@@ -253,22 +252,6 @@ private:
     tensor.codes = wide.cast(builder.getI8Type());
   }
 
-  /// The tensor that a value holds the elements of, and the moves between, from the last one on;
-  /// null: it is no constant.
-  ElementsAttr constantBehind(Value value, SmallVectorImpl<Operation *> &moves) {
-    while (isa_and_nonnull<TransposeOp, ReshapeOp>(value.getDefiningOp())) {
-      moves.push_back(value.getDefiningOp());
-      value = moves.back()->getOperand(0);
-    }
-    if (auto constant = value.getDefiningOp<ConstantOp>())
-      return constant.getValue();
-    auto read = value.getDefiningOp<ReadOp>();
-    auto state = read ? symbols.lookup<StateOp>(read.getState()) : StateOp();
-    bool isFixed = state && state.getKind() == StateKind::constant && !state.getPermutation() &&
-                   !state.getShape() && !state.getShard();
-    return isFixed ? state.getInitial() : ElementsAttr();
-  }
-
   /// The constant, moved.
   Value constant(const HostTensor &value, ArrayRef<Operation *> moves) {
     Value made = ConstantOp::create(builder, op->getLoc(), value.getType(), value.toAttribute());
@@ -278,7 +261,7 @@ private:
   /// Signed codes of constant unsigned ones, as a constant.
   Value shiftedConstant(Value codes) {
     SmallVector<Operation *> moves;
-    ElementsAttr attribute = constantBehind(codes, moves);
+    ElementsAttr attribute = constantBehind(symbols, codes, moves);
     if (!attribute)
       return {};
     HostTensor from(attribute);
@@ -291,7 +274,7 @@ private:
   /// Constant codes relative to one zero point, as a constant of floats.
   Value numbersOf(const Dequantized &tensor) {
     SmallVector<Operation *> moves;
-    ElementsAttr attribute = constantBehind(tensor.codes, moves);
+    ElementsAttr attribute = constantBehind(symbols, tensor.codes, moves);
     std::optional<int64_t> zero = tensor.zero ? integerOf(tensor.zero.value) : 0;
     if (!attribute || !zero)
       return {};
@@ -377,7 +360,7 @@ private:
   /// The sums of constant codes over all dims but one.
   Value constantSums(Value codes, int64_t dim) {
     SmallVector<Operation *> moves;
-    ElementsAttr attribute = constantBehind(codes, moves);
+    ElementsAttr attribute = constantBehind(symbols, codes, moves);
     if (!attribute || llvm::any_of(moves, [](Operation *move) { return isa<ReshapeOp>(move); }))
       return {};
     for (Operation *move : moves)
@@ -414,6 +397,7 @@ private:
 struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    RelativeCodes relative(symbols);
     for (auto function : functionsOf(getOperation())) {
       bool asksForGradients = false;
       function.walk([&](GradientOp) { asksForGradients = true; });
@@ -426,7 +410,7 @@ struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
         auto rhs = findDequantized(builder, op->getOperand(1));
         if (!rhs) {
           if (auto blocks = findDequantizedBlocks(builder, op->getOperand(1)))
-            multiplyByBlocks(builder, op, *blocks);
+            multiplyByBlocks(builder, relative, op, *blocks);
           continue;
         }
         auto lhs = findDequantized(builder, op->getOperand(0));
@@ -437,6 +421,7 @@ struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
           product.multiplyByWeights();
       }
     }
+    relative.eraseUnread();
   }
 };
 

@@ -1,4 +1,6 @@
-// Sums of blocks become a batch of products with codes; scales and zero points follow each block.
+// Sums of blocks become a batch of products with codes, whose results are multiplied by the scales
+// of the blocks. With a zero point, code - zero point is multiplied: sum x code - zero point sum x
+// would be NaN where x is infinite, or the two sums overflow.
 #include "passes/raise/BlockProducts.h"
 
 #include "dialects/grad/Grad.h"
@@ -7,10 +9,10 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Each row writes and reads a sum for each block. By 16 rows, dequantizing the matrix takes as
-/// long.
+/// Each row writes and reads a sum for each block, so that a product of 16 rows takes as long by
+/// blocks as it takes if the matrix is dequantized.
 static constexpr int64_t mostRows = 8;
-/// Shorter blocks have more bytes of scales and sums than of codes.
+/// A block of fewer codes takes fewer bytes than its scale and its sums do.
 static constexpr int64_t leastBlock = 16;
 
 static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
@@ -30,10 +32,19 @@ public:
            letters.isColumn(letters.rhs[1 - rhs.dim]);
   }
 
-  /// Whether the result is [rows, columns], of few rows.
+  /// Zero points that are known become part of the codes.
+  void subtractZeros(RelativeCodes &relative) {
+    Value codes = rhs.zero ? relative.of(builder, rhs) : Value();
+    if (!codes)
+      return;
+    rhs.codes = codes;
+    rhs.zero = {};
+  }
+
+  /// Whether the result is [rows, columns], of few rows, and the codes have no zero points.
   bool isOfFewRows() {
     auto isFloat = [](Value v) { return getElementTypeOrSelf(v).isF32(); };
-    return letters.lhs.size() == 2 && letters.result.size() == 2 &&
+    return !rhs.zero && letters.lhs.size() == 2 && letters.result.size() == 2 &&
            letters.isRow(letters.result[0]) && isFloat(op->getOperand(0)) &&
            isFloat(op->getResult(0)) && rhs.block >= leastBlock && blocks > 1 &&
            typeOf(op->getResult(0)).getDimSize(0) <= mostRows;
@@ -48,8 +59,6 @@ public:
     Expr codes = stepsFirst(rhs.codes).reshape({blocks, rhs.block, columns});
     Expr sums = expr(MatmulOp::create(builder, op->getLoc(), x, codes, /*transpose_lhs=*/false,
                                       /*transpose_rhs=*/false, /*wide=*/true));
-    if (rhs.zero)
-      sums = sums - x.sum({2}).broadcast(sums.type(), {0, 1}) * ofBlocks(rhs.zero, sums.type());
     Value result = (sums * ofBlocks(rhs.scale, sums.type())).sum({0});
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
@@ -89,18 +98,19 @@ private:
 
   OpBuilder &builder;
   ContractionOpInterface op;
-  const DequantizedBlocks &rhs;
+  DequantizedBlocks rhs;
   ContractionLetters letters;
   int64_t steps, columns, blocks;
 };
 
 } // namespace
 
-void gradc::multiplyByBlocks(OpBuilder &builder, ContractionOpInterface op,
+void gradc::multiplyByBlocks(OpBuilder &builder, RelativeCodes &relative, ContractionOpInterface op,
                              const DequantizedBlocks &rhs) {
   BlockProduct product(builder, op, rhs);
   if (!product.hasSums())
     return;
+  product.subtractZeros(relative);
   if (product.isOfFewRows())
     product.multiplyByBlocks();
   else

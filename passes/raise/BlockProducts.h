@@ -2,15 +2,15 @@
 #ifndef PASSES_RAISE_BLOCKPRODUCTS_H
 #define PASSES_RAISE_BLOCKPRODUCTS_H
 
-#include "passes/raise/Dequantized.h"
+#include "passes/raise/ConstantCodes.h"
 
 namespace gradc {
 
-/// Multiplies by the codes, block by block, if `op` is such a product of floats and its rhs. For
-/// more rows, the matrix is dequantized block by block. Other ops
-/// stay as they are.
-void multiplyByBlocks(mlir::OpBuilder &builder, mlir::grad::ContractionOpInterface op,
-                      const DequantizedBlocks &rhs);
+/// If `rhs` is the second factor of `op`, a product of floats, and its blocks lie along the sum,
+/// multiplies by its codes, block by block, or, for more rows, dequantizes it block by block. Zero
+/// points that are known are subtracted at compile time. Other ops stay as they are.
+void multiplyByBlocks(mlir::OpBuilder &builder, RelativeCodes &relative,
+                      mlir::grad::ContractionOpInterface op, const DequantizedBlocks &rhs);
 
 } // namespace gradc
 

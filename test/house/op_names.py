@@ -19,6 +19,7 @@ REASONS = {
     "passes/raise/Normalization.cpp": "the ops that exporters write normalizations with",
     "passes/raise/Rotary.cpp": "the ops that exporters write rotary positions with",
     "passes/raise/Dequantized.cpp": "the ops that exporters write quantized tensors with",
+    "passes/raise/ConstantCodes.cpp": "what moves and converts a constant",
     "passes/raise/Codes.cpp": "the ops that exporters write around codes",
     "passes/IntegerProducts.cpp": "moves and pads the codes of quantized tensors",
     "passes/FormAttention.cpp": "the ops that exporters write an attention with",

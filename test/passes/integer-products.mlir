@@ -9,6 +9,13 @@ grad.state parameter @scales : tensor<32xf32> = dense<0.25> : tensor<32xf32>
 grad.state constant @rows : tensor<32x64xui8> = dense<9> : tensor<32x64xui8>
 grad.state parameter @block_scales : tensor<4x32xf32> = dense<0.25> : tensor<4x32xf32>
 
+// Codes less the zero points of their blocks are stored instead of them, once for all entries.
+// CHECK-NOT: @block_codes :
+// CHECK: grad.state constant @block_codes.relative : tensor<2x32xi8> = dense<{{\[\[2(, 2){15}(, 1){16}\], \[0(, 0){15}(, -1){16}\]\]}}> : tensor<2x32xi8>
+// CHECK-NOT: @block_codes
+grad.state constant @block_codes : tensor<2x32xui8> = dense<9> : tensor<2x32xui8>
+grad.state constant @block_zero_points : tensor<2x2xui8> = dense<[[7, 8], [9, 10]]> : tensor<2x2xui8>
+
 // Codes are multiplied; both scales follow.
 // CHECK-LABEL: func @both
 // CHECK: %[[W:.*]] = grad.read @w
@@ -158,37 +165,63 @@ func.func @blocks(%x: tensor<2x64xf32>) -> tensor<2x32xf32> attributes {grad.ent
   return %y : tensor<2x32xf32>
 }
 
-// Rows of codes are stored as columns. Zero points of blocks multiply the sums of the lhs' blocks.
+// Rows of codes are stored as columns. Zero points of blocks that are known are subtracted from the codes: sums of a lhs that is infinite
+// have no difference.
 // CHECK-LABEL: func @block_zeros
-// CHECK: %[[ROWS:.*]] = grad.read @rows
-// CHECK: %[[TURNED:.*]] = grad.transpose %[[ROWS]] permutation [1, 0] : tensor<32x64xui8>
-// CHECK: %[[CODES:.*]] = grad.reshape %[[TURNED]] : tensor<64x32xui8> -> tensor<4x16x32xui8>
-// CHECK: %[[SUMS:.*]] = grad.matmul %{{.*}}, %[[CODES]] wide : tensor<4x1x16xf32>, tensor<4x16x32xui8>
-// CHECK-DAG: %[[X:.*]] = grad.reduce_sum %{{.*}} dims [2] : tensor<4x1x16xf32>
-// CHECK-DAG: grad.broadcast %[[X]] dims [0, 1] : tensor<4x1xf32> -> tensor<4x1x32xf32>
-// CHECK: %[[FROM_ZERO:.*]] = grad.sub %[[SUMS]], %{{.*}}
-// CHECK: %[[SCALED:.*]] = grad.mul %[[FROM_ZERO]], %{{.*}}
+// CHECK: %[[ROWS:.*]] = grad.read @block_codes.relative
+// CHECK: %[[TURNED:.*]] = grad.transpose %[[ROWS]] permutation [1, 0] : tensor<2x32xi8>
+// CHECK: %[[CODES:.*]] = grad.reshape %[[TURNED]] : tensor<32x2xi8> -> tensor<2x16x2xi8>
+// CHECK: %[[SUMS:.*]] = grad.matmul %{{.*}}, %[[CODES]] wide : tensor<2x1x16xf32>, tensor<2x16x2xi8>
+// CHECK: %[[SCALED:.*]] = grad.mul %[[SUMS]], %{{.*}}
 // CHECK: grad.reduce_sum %[[SCALED]] dims [0]
-func.func @block_zeros(%x: tensor<1x64xf32>, %scales: tensor<32x4xf32>, %zeros: tensor<32x4xi32>) -> tensor<1x32xf32> attributes {grad.entry = "block_zeros"} {
-  %w = grad.read @rows : tensor<32x64xui8>
-  %a = grad.cast %w : tensor<32x64xui8> -> tensor<32x64xi32>
-  %z = grad.broadcast %zeros dims [0, 1] : tensor<32x4xi32> -> tensor<32x4x16xi32>
-  %zero = grad.reshape %z : tensor<32x4x16xi32> -> tensor<32x64xi32>
-  %b = grad.sub %a, %zero : tensor<32x64xi32>
-  %c = grad.cast %b : tensor<32x64xi32> -> tensor<32x64xf32>
-  %s = grad.broadcast %scales dims [0, 1] : tensor<32x4xf32> -> tensor<32x4x16xf32>
-  %scale = grad.reshape %s : tensor<32x4x16xf32> -> tensor<32x64xf32>
-  %d = grad.mul %scale, %c : tensor<32x64xf32>
-  %y = grad.matmul %x, %d transpose_rhs : tensor<1x64xf32>, tensor<32x64xf32>
-  return %y : tensor<1x32xf32>
+func.func @block_zeros(%x: tensor<1x32xf32>, %scales: tensor<2x2xf32>) -> tensor<1x2xf32> attributes {grad.entry = "block_zeros"} {
+  %w = grad.read @block_codes : tensor<2x32xui8>
+  %zeros = grad.read @block_zero_points : tensor<2x2xui8>
+  %a = grad.cast %w : tensor<2x32xui8> -> tensor<2x32xi32>
+  %n = grad.cast %zeros : tensor<2x2xui8> -> tensor<2x2xi32>
+  %z = grad.broadcast %n dims [0, 1] : tensor<2x2xi32> -> tensor<2x2x16xi32>
+  %zero = grad.reshape %z : tensor<2x2x16xi32> -> tensor<2x32xi32>
+  %b = grad.sub %a, %zero : tensor<2x32xi32>
+  %c = grad.cast %b : tensor<2x32xi32> -> tensor<2x32xf32>
+  %s = grad.broadcast %scales dims [0, 1] : tensor<2x2xf32> -> tensor<2x2x16xf32>
+  %scale = grad.reshape %s : tensor<2x2x16xf32> -> tensor<2x32xf32>
+  %d = grad.mul %scale, %c : tensor<2x32xf32>
+  %y = grad.matmul %x, %d transpose_rhs : tensor<1x32xf32>, tensor<2x32xf32>
+  return %y : tensor<1x2xf32>
 }
 
-// The same, transposed, with zero points that are one float.
+// Many rows read the same codes, here of a transposed matrix, whose zero points are floats.
+// CHECK-LABEL: func @many_rows_of_zeros
+// CHECK: %[[ROWS:.*]] = grad.read @block_codes.relative
+// CHECK: %[[TURNED:.*]] = grad.transpose %[[ROWS]] permutation [1, 0] : tensor<2x32xi8>
+// CHECK: %[[CODES:.*]] = grad.reshape %[[TURNED]] : tensor<32x2xi8> -> tensor<2x16x2xi8>
+// CHECK: %[[NUMBERS:.*]] = grad.cast %[[CODES]] : tensor<2x16x2xi8> -> tensor<2x16x2xf32>
+// CHECK: %[[SCALED:.*]] = grad.mul %[[NUMBERS]], %{{.*}} : tensor<2x16x2xf32>
+// CHECK: %[[MATRIX:.*]] = grad.reshape %[[SCALED]] : tensor<2x16x2xf32> -> tensor<32x2xf32>
+// CHECK: grad.matmul %arg0, %[[MATRIX]] : tensor<12x32xf32>, tensor<32x2xf32>
+func.func @many_rows_of_zeros(%x: tensor<12x32xf32>, %scales: tensor<2x2xf32>) -> tensor<12x2xf32> attributes {grad.entry = "many_rows_of_zeros"} {
+  %w = grad.read @block_codes : tensor<2x32xui8>
+  %zeros = grad.read @block_zero_points : tensor<2x2xui8>
+  %a = grad.cast %w : tensor<2x32xui8> -> tensor<2x32xf32>
+  %n = grad.cast %zeros : tensor<2x2xui8> -> tensor<2x2xf32>
+  %z = grad.broadcast %n dims [0, 1] : tensor<2x2xf32> -> tensor<2x2x16xf32>
+  %zero = grad.reshape %z : tensor<2x2x16xf32> -> tensor<2x32xf32>
+  %b = grad.sub %a, %zero : tensor<2x32xf32>
+  %s = grad.broadcast %scales dims [0, 1] : tensor<2x2xf32> -> tensor<2x2x16xf32>
+  %scale = grad.reshape %s : tensor<2x2x16xf32> -> tensor<2x32xf32>
+  %c = grad.mul %b, %scale : tensor<2x32xf32>
+  %d = grad.transpose %c permutation [1, 0] : tensor<2x32xf32>
+  %y = grad.matmul %x, %d : tensor<12x32xf32>, tensor<32x2xf32>
+  return %y : tensor<12x2xf32>
+}
+
+// The same for few rows, with zero points that are one float, and codes that are a constant of the entry.
 // CHECK-LABEL: func @turned_blocks
-// CHECK: grad.matmul %{{.*}} wide : tensor<4x1x16xf32>, tensor<4x16x32xui8>
+// CHECK-DAG: %[[CODES:.*]] = grad.constant dense<2> : tensor<4x16x32xi8>
+// CHECK: grad.matmul %{{.*}}, %[[CODES]] wide : tensor<4x1x16xf32>, tensor<4x16x32xi8>
 func.func @turned_blocks(%x: tensor<64x1xf32>, %scales: tensor<32x4xf32>) -> tensor<1x32xf32> attributes {grad.entry = "turned_blocks"} {
-  %w = grad.read @rows : tensor<32x64xui8>
-  %zero = grad.constant dense<7.5> : tensor<32x64xf32>
+  %w = grad.constant dense<9> : tensor<32x64xui8>
+  %zero = grad.constant dense<7.0> : tensor<32x64xf32>
   %a = grad.cast %w : tensor<32x64xui8> -> tensor<32x64xf32>
   %b = grad.sub %a, %zero : tensor<32x64xf32>
   %s = grad.broadcast %scales dims [0, 1] : tensor<32x4xf32> -> tensor<32x4x16xf32>
@@ -197,6 +230,49 @@ func.func @turned_blocks(%x: tensor<64x1xf32>, %scales: tensor<32x4xf32>) -> ten
   %d = grad.transpose %c permutation [1, 0] : tensor<32x64xf32>
   %y = grad.matmul %x, %d transpose_lhs : tensor<64x1xf32>, tensor<64x32xf32>
   return %y : tensor<1x32xf32>
+}
+
+// Zero points that are computed, that are no integers, or from which codes are too far for i8, are subtracted in every run, before scales
+// multiply. Those that are 0 are left out.
+// CHECK-LABEL: func @other_zeros
+// CHECK-NOT: wide
+// CHECK: grad.sub %{{.*}} : tensor<4x16x32xi32>
+// CHECK-NOT: wide
+// CHECK: grad.sub %{{.*}} : tensor<4x16x32xf32>
+// CHECK-NOT: wide
+// CHECK: grad.sub %{{.*}} : tensor<4x16x32xi32>
+// CHECK: grad.matmul %{{.*}} wide : tensor<4x1x16xf32>, tensor<4x16x32xui8>
+func.func @other_zeros(%x: tensor<1x64xf32>, %scales: tensor<32x4xf32>, %zeros: tensor<32x4xi32>)
+    -> (tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>) attributes {grad.entry = "other_zeros"} {
+  %w = grad.read @rows : tensor<32x64xui8>
+  %s = grad.broadcast %scales dims [0, 1] : tensor<32x4xf32> -> tensor<32x4x16xf32>
+  %scale = grad.reshape %s : tensor<32x4x16xf32> -> tensor<32x64xf32>
+  %a = grad.cast %w : tensor<32x64xui8> -> tensor<32x64xi32>
+  %z = grad.broadcast %zeros dims [0, 1] : tensor<32x4xi32> -> tensor<32x4x16xi32>
+  %zero = grad.reshape %z : tensor<32x4x16xi32> -> tensor<32x64xi32>
+  %b = grad.sub %a, %zero : tensor<32x64xi32>
+  %c = grad.cast %b : tensor<32x64xi32> -> tensor<32x64xf32>
+  %d = grad.mul %scale, %c : tensor<32x64xf32>
+  %computed = grad.matmul %x, %d transpose_rhs : tensor<1x64xf32>, tensor<32x64xf32>
+
+  %half = grad.constant dense<7.5> : tensor<32x64xf32>
+  %e = grad.cast %w : tensor<32x64xui8> -> tensor<32x64xf32>
+  %f = grad.sub %e, %half : tensor<32x64xf32>
+  %g = grad.mul %f, %scale : tensor<32x64xf32>
+  %fraction = grad.matmul %x, %g transpose_rhs : tensor<1x64xf32>, tensor<32x64xf32>
+
+  %far = grad.constant dense<138> : tensor<32x64xi32>
+  %h = grad.sub %a, %far : tensor<32x64xi32>
+  %i = grad.cast %h : tensor<32x64xi32> -> tensor<32x64xf32>
+  %j = grad.mul %i, %scale : tensor<32x64xf32>
+  %large = grad.matmul %x, %j transpose_rhs : tensor<1x64xf32>, tensor<32x64xf32>
+
+  %none = grad.constant dense<0> : tensor<32x64xi32>
+  %k = grad.sub %a, %none : tensor<32x64xi32>
+  %l = grad.cast %k : tensor<32x64xi32> -> tensor<32x64xf32>
+  %m = grad.mul %l, %scale : tensor<32x64xf32>
+  %plain = grad.matmul %x, %m transpose_rhs : tensor<1x64xf32>, tensor<32x64xf32>
+  return %computed, %fraction, %large, %plain : tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>
 }
 
 // For many rows, rows of codes are dequantized as the columns that few rows read, block by block: scales are not repeated in memory.

@@ -1,0 +1,157 @@
+// Codes relative to their zero points are a constant like the codes: one in i8, so that products
+// take either.
+#include "passes/raise/ConstantCodes.h"
+
+#include "dialects/grad/Grad.h"
+
+#include "mlir/IR/Iterators.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// Whether a state holds what it is written as, in every run.
+static bool isFixed(StateOp state) {
+  return state && state.getKind() == StateKind::constant && !state.getPermutation() &&
+         !state.getShape() && !state.getShard();
+}
+
+ElementsAttr gradc::constantBehind(const SymbolTable &symbols, Value value,
+                                   SmallVectorImpl<Operation *> &moves) {
+  while (isa_and_nonnull<TransposeOp, ReshapeOp>(value.getDefiningOp())) {
+    moves.push_back(value.getDefiningOp());
+    value = moves.back()->getOperand(0);
+  }
+  if (auto constant = value.getDefiningOp<ConstantOp>())
+    return constant.getValue();
+  auto read = value.getDefiningOp<ReadOp>();
+  auto state = read ? symbols.lookup<StateOp>(read.getState()) : StateOp();
+  return isFixed(state) ? state.getInitial() : ElementsAttr();
+}
+
+/// A constant, also moved and converted. There are few zero points, so evaluating is fast enough.
+static std::optional<HostTensor> evaluated(const SymbolTable &symbols, Value value) {
+  SmallVector<Operation *> none;
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<TransposeOp, ReshapeOp, CastOp>(op)) {
+    ElementsAttr attribute = constantBehind(symbols, value, none);
+    return attribute ? std::optional(HostTensor(attribute)) : std::nullopt;
+  }
+  std::optional<HostTensor> from = evaluated(symbols, op->getOperand(0));
+  return from ? std::optional(evaluateOp(op, *from).front()) : std::nullopt;
+}
+
+namespace {
+
+/// The zero points of a matrix' elements.
+class ZeroPoints {
+public:
+  ZeroPoints(const HostTensor &zeros, const DequantizedBlocks &matrix) {
+    for (int64_t i = 0; i < zeros.size(); ++i)
+      numbers.push_back(zeros.getFloat(i));
+    if (zeros.getShape().empty())
+      return;
+    columns = zeros.getShape()[1];
+    rowsOfOne = matrix.dim == 0 ? matrix.block : 1;
+    columnsOfOne = matrix.dim == 1 ? matrix.block : 1;
+  }
+
+  bool areZero() const {
+    return llvm::all_of(numbers, [](double number) { return number == 0; });
+  }
+  double at(int64_t row, int64_t column) const {
+    return columns == 0 ? numbers[0] : numbers[row / rowsOfOne * columns + column / columnsOfOne];
+  }
+
+private:
+  std::vector<double> numbers;
+  int64_t columns = 0; ///< 0: one number for all elements
+  int64_t rowsOfOne = 1, columnsOfOne = 1;
+};
+
+} // namespace
+
+/// code - zero point, in i8; none if one of them is no i8. `isTurned`: the codes' columns are the
+/// rows of the matrix.
+static std::optional<HostTensor> subtracted(const HostTensor &codes, const ZeroPoints &zeros,
+                                            bool isTurned) {
+  constexpr double least = std::numeric_limits<int8_t>::min(),
+                   greatest = std::numeric_limits<int8_t>::max();
+  auto i8 = IntegerType::get(codes.getType().getContext(), 8);
+  HostTensor differences(codes.getType().clone(i8));
+  char *to = differences.mutableBytes().data();
+  int64_t columns = codes.getShape()[1];
+  for (int64_t i = 0; i < codes.size(); ++i) {
+    int64_t row = i / columns, column = i % columns;
+    double zero = isTurned ? zeros.at(column, row) : zeros.at(row, column);
+    double difference = double(codes.getInt(i)) - zero;
+    if (!(difference >= least && difference <= greatest) || std::trunc(difference) != difference)
+      return std::nullopt;
+    to[i] = char(int8_t(difference));
+  }
+  return differences;
+}
+
+Value RelativeCodes::of(OpBuilder &builder, const DequantizedBlocks &matrix) {
+  SmallVector<Operation *> moves;
+  ElementsAttr attribute = constantBehind(symbols, matrix.codes, moves);
+  std::optional<HostTensor> numbers =
+      attribute ? evaluated(symbols, matrix.zero) : std::optional<HostTensor>();
+  if (!numbers)
+    return {};
+  ZeroPoints zeros(*numbers, matrix);
+  if (zeros.areZero())
+    return matrix.codes;
+  bool isTurned = false;
+  for (Operation *move : moves) {
+    auto transpose = dyn_cast<TransposeOp>(move);
+    if (!transpose)
+      return {};
+    isTurned ^= transpose.getPermutation()[0] == 1;
+  }
+  std::optional<HostTensor> codes = subtracted(HostTensor(attribute), zeros, isTurned);
+  if (!codes)
+    return {};
+  Location location = matrix.codes.getLoc();
+  Value source = moves.empty() ? matrix.codes : moves.back()->getOperand(0), made;
+  if (auto read = source.getDefiningOp<ReadOp>()) {
+    StateOp state = stateOf(*codes, symbols.lookup<StateOp>(read.getState()));
+    made = ReadOp::create(builder, location, codes->getType(), state.getSymName()).getResult();
+  } else {
+    made = ConstantOp::create(builder, location, codes->getType(), codes->toAttribute());
+  }
+  return moved(Expr(builder, location, made), moves);
+}
+
+/// A state of these codes, for all entries: one for few rows and one for many read the same codes.
+StateOp RelativeCodes::stateOf(const HostTensor &codes, StateOp from) {
+  std::string name = (from.getSymName() + ".relative").str();
+  replaced.insert(from);
+  if (auto known = symbols.lookup<StateOp>(name);
+      isFixed(known) && known.getWholeType() == codes.getType() &&
+      HostTensor(known.getInitial()).bytes() == codes.bytes())
+    return known;
+  OpBuilder builder(from.getContext());
+  builder.setInsertionPointAfter(from);
+  auto state = StateOp::create(builder, from.getLoc(), name, StateKind::constant, codes.getType(),
+                               codes.toAttribute(name));
+  symbols.insert(state);
+  return state;
+}
+
+void RelativeCodes::eraseUnread() {
+  if (replaced.empty())
+    return;
+  // Backwards, so that what only dead ops read is dead as well.
+  llvm::StringSet<> read;
+  symbols.getOp()->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+    else if (auto reader = dyn_cast<ReadOp>(op))
+      read.insert(reader.getState());
+  });
+  for (StateOp state : replaced)
+    if (!read.contains(state.getSymName()))
+      symbols.erase(state);
+}
