@@ -163,7 +163,7 @@ static std::optional<BlockSpread> blockSpreadOf(Value value) {
   for (int64_t d = added; d < rank; ++d)
     if (dims[d] != d + 1)
       return std::nullopt;
-  if (added == 0 || int64_t(whole.size()) != rank + 1)
+  if (added == 0 || int64_t(whole.size()) != rank + 1 || whole[added] == 0)
     return std::nullopt;
   SmallVector<int64_t> merged(whole);
   merged.erase(merged.begin() + added);

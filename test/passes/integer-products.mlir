@@ -275,6 +275,19 @@ func.func @other_zeros(%x: tensor<1x64xf32>, %scales: tensor<32x4xf32>, %zeros: 
   return %computed, %fraction, %large, %plain : tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>
 }
 
+// A sum of nothing has no blocks.
+// CHECK-LABEL: func @no_steps
+// CHECK-NOT: wide
+// CHECK: return
+func.func @no_steps(%x: tensor<4x0xf32>, %w: tensor<0x32xui8>, %scales: tensor<4x32xf32>) -> tensor<4x32xf32> attributes {grad.entry = "no_steps"} {
+  %a = grad.cast %w : tensor<0x32xui8> -> tensor<0x32xf32>
+  %b = grad.broadcast %scales dims [0, 2] : tensor<4x32xf32> -> tensor<4x0x32xf32>
+  %c = grad.reshape %b : tensor<4x0x32xf32> -> tensor<0x32xf32>
+  %d = grad.mul %a, %c : tensor<0x32xf32>
+  %y = grad.matmul %x, %d : tensor<4x0xf32>, tensor<0x32xf32>
+  return %y : tensor<4x32xf32>
+}
+
 // For many rows, rows of codes are dequantized as the columns that few rows read, block by block: scales are not repeated in memory.
 // CHECK-LABEL: func @many_rows
 // CHECK: %[[ROWS:.*]] = grad.read @rows
