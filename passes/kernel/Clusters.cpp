@@ -228,7 +228,8 @@ private:
     return how.windowed && movesLanes(op) && !isSmall(group);
   }
 
-  /// Whether `op` may be computed inside `group`, which reads it as `how`.
+  /// Whether `op` may be computed inside `group`, which reads it as `how`. Pads would gather what
+  /// is moved under their slices element by element, each of them again.
   bool mayJoin(Operation *op, Group *group, Access how) const {
     if (group->closed || walksBlocks(op, limits))
       return false;
@@ -254,7 +255,8 @@ private:
       // kernel.
       return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
     case LoopKind::movement:
-      return isFree(op) || !(group->contraction || gathersTaps(op, group, how));
+      return isFree(op) || !(group->contraction || gathersTaps(op, group, how) ||
+                             (group->hasPads && how.scattered));
     case LoopKind::assembly:
       return once && type.getShape() == group->root.getShape() && pads.isTerm(op, group);
     default:
@@ -278,6 +280,7 @@ private:
       group->contraction = op;
     if (loopKind(op) == LoopKind::reduction)
       group->hasReduction = true;
+    group->hasPads |= PadSums::isPad(op);
   }
 
   bool isSmall(Group *group) const {
@@ -287,7 +290,7 @@ private:
   bool mayMerge(Group *a, Group *b, int64_t maxTensors) const {
     return a->root.getShape() == b->root.getShape() && !a->closed && !b->closed &&
            !(a->contraction && (b->contraction || b->hasReduction)) &&
-           !(b->contraction && a->hasReduction) && !PadSums::hasPads(a) && !PadSums::hasPads(b) &&
+           !(b->contraction && a->hasReduction) && !a->hasPads && !b->hasPads &&
            countTensors(a) + countTensors(b) <= maxTensors && !graph.reaches(a, b) &&
            !graph.reaches(b, a);
   }

@@ -40,6 +40,7 @@ void GroupGraph::merge(Group *into, Group *from) {
   into->ops.insert(into->ops.end(), from->ops.begin(), from->ops.end());
   into->contraction = into->contraction ? into->contraction : from->contraction;
   into->hasReduction |= from->hasReduction;
+  into->hasPads |= from->hasPads;
   into->height = std::max(into->height, from->height);
   into->count.reset();
   from->ops.clear();

@@ -13,6 +13,7 @@ struct Group {
   mlir::RankedTensorType root;
   mlir::Operation *contraction = nullptr;
   bool hasReduction = false;
+  bool hasPads = false;
   bool closed = false;          ///< accepts no further ops
   std::optional<int64_t> count; ///< of the tensors that it reads or writes, if known
 

@@ -41,6 +41,4 @@ bool PadSums::isPlainSlice(Operation *op) {
          llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; });
 }
 
-bool PadSums::hasPads(const Group *group) {
-  return llvm::any_of(group->ops, [](Operation *op) { return isa<PadOp>(op); });
-}
+bool PadSums::isPad(Operation *op) { return isa<PadOp>(op); }

@@ -13,15 +13,16 @@ public:
 
   /// Finds what a block computes from pads.
   void analyze(mlir::Block &block);
-  /// Whether `op` is a pad, and `group` only adds pads, or combines them element by element in
-  /// other ways. With other operands, the group might belong in a contraction's kernel.
+  /// Whether `op` is a pad whose elements lie side by side, and `group` only adds up pads or
+  /// combines them element by element in other ways. If the group had operands that are no pads,
+  /// one might be a contraction, and the group belong in its kernel.
   bool isTerm(mlir::Operation *op, const Group *group) const;
   /// Whether a pad in `group` reads the result of `op`.
   bool isPadded(mlir::Operation *op, const Group *group) const;
-  /// Whether a pad reads the result of `op` as well as it reads memory.
+  /// Whether a pad that reads the result of `op` in its kernel takes no longer than a pad that
+  /// reads the result from memory: a slice of elements side by side, which nothing else reads.
   static bool isPlainSlice(mlir::Operation *op);
-  /// Whether `group` has a pad.
-  static bool hasPads(const Group *group);
+  static bool isPad(mlir::Operation *op);
 
 private:
   bool isMadeOfPads(mlir::Operation *op) const;

@@ -37,6 +37,24 @@ func.func @computed(%x: tensor<8x16xf32>) -> tensor<8x17xf32> {
 
 // -----
 
+// A transpose under the slices has a kernel of its own: each pad would gather its elements one by one.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK-NEXT: %[[T:.*]] = exec.launch @move(%arg0)
+// CHECK-NEXT: %[[Y:.*]] = exec.launch @{{.*}}(%[[T]])
+// CHECK-NEXT: return %[[Y]]
+func.func @transposed(%x: tensor<64x8xf32>) -> tensor<8x64xf32> {
+  %0 = grad.transpose %x permutation [1, 0] : tensor<64x8xf32>
+  %1 = grad.slice %0 starts [0, 0] sizes [8, 48] strides [1, 1] : tensor<8x64xf32>
+  %2 = grad.pad %1 low [0, 0] high [0, 16] interior [0, 0] : tensor<8x48xf32>
+  %3 = grad.slice %0 starts [0, 1] sizes [8, 48] strides [1, 1] : tensor<8x64xf32>
+  %4 = grad.pad %3 low [0, 1] high [0, 15] interior [0, 0] : tensor<8x48xf32>
+  %5 = grad.add %2, %4 : tensor<8x64xf32>
+  return %5 : tensor<8x64xf32>
+}
+
+// -----
+
 // Pads with gaps, pads that others read, and those beside a product, whose epilogue reads them, have kernels of their own.
 
 // CHECK-LABEL: func.func @with_gaps
