@@ -9,32 +9,41 @@ using namespace gradc::lower;
 
 namespace {
 
-/// Whether the value is an integer, infinite or NaN.
-bool isIntegral(Value value) {
+/// What quantizes has a rounding, a zero point, and a select for either limit and for NaN in a row.
+/// The search ends behind a few more: where an op reads another one twice, each op doubles it.
+constexpr unsigned mostInRow = 8;
+
+/// Whether the value is an integer, infinite or NaN. No: it may be, behind `most` ops in a row.
+bool isIntegral(Value value, unsigned most = mostInRow) {
   if (std::optional<APFloat> number = constantOf(value))
     return number->isInteger();
+  if (most == 0)
+    return false;
+  auto isOperandIntegral = [&](Value operand) { return isIntegral(operand, most - 1); };
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<math::RoundEvenOp>(op))
     return true;
   if (isa_and_nonnull<arith::AddFOp>(op))
-    return llvm::all_of(op->getOperands(), isIntegral);
+    return llvm::all_of(op->getOperands(), isOperandIntegral);
   auto select = dyn_cast_or_null<arith::SelectOp>(op);
-  return select && isIntegral(select.getTrueValue()) && isIntegral(select.getFalseValue());
+  return select && isOperandIntegral(select.getTrueValue()) &&
+         isOperandIntegral(select.getFalseValue());
 }
 
-/// Whether the value is not -0.0: a constant, or the larger one of it and a value.
-bool isNoNegativeZero(Value value) {
+/// Whether the value is not -0.0: a constant, or the larger one of it and a value. No: it may not
+/// be, behind `most` ops in a row.
+bool isNoNegativeZero(Value value, unsigned most = mostInRow) {
   if (std::optional<APFloat> number = constantOf(value))
     return !number->isNegZero();
   auto select = value.getDefiningOp<arith::SelectOp>();
-  if (!select || !isNoNegativeZero(select.getFalseValue()))
+  if (!select || most == 0 || !isNoNegativeZero(select.getFalseValue(), most - 1))
     return false;
   auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
   bool isLarger = compare && compare.getPredicate() == arith::CmpFPredicate::OGT &&
                   compare.getLhs() == select.getTrueValue() &&
                   compare.getRhs() == select.getFalseValue() && constantOf(compare.getRhs()) &&
                   !constantOf(compare.getRhs())->isNegative();
-  return isLarger || isNoNegativeZero(select.getTrueValue());
+  return isLarger || isNoNegativeZero(select.getTrueValue(), most - 1);
 }
 
 /// The float that was converted to the unsigned integer, perhaps a wider one. Without a value if
