@@ -380,57 +380,6 @@ private:
   }
 };
 
-/// gather(f(codes, splat)) = f(gather(codes), splat) for a table of 8-bit codes: only what is
-/// looked up is dequantized.
-struct GatherCodes : OpRewritePattern<GatherOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
-    Value table = op.getData();
-    if (op.getType().getNumElements() >= op.getData().getType().getNumElements() ||
-        !isOfCodes(table))
-      return failure();
-    IRMapping mapping;
-    for (Value operand : table.getDefiningOp()->getOperands()) {
-      auto type = op.getType().clone(getElementTypeOrSelf(operand));
-      if (isSplatConstant(operand))
-        mapping.map(operand, resizedSplat(rewriter, operand, type.getShape()));
-      else if (Value number = repeatedNumber(operand))
-        mapping.map(operand,
-                    BroadcastOp::create(rewriter, op.getLoc(), type, number, ArrayRef<int64_t>{}));
-      else
-        mapping.map(operand, GatherOp::create(rewriter, op.getLoc(), operand, op.getIndices(),
-                                              op.getDims(), op.getIndexDims()));
-    }
-    Operation *small = rewriter.clone(*table.getDefiningOp(), mapping);
-    small->getResult(0).setType(op.getType());
-    rewriter.replaceOp(op, small);
-    return success();
-  }
-
-private:
-  static Value repeatedNumber(Value value) {
-    auto broadcast = value.getDefiningOp<BroadcastOp>();
-    return broadcast && broadcast.getDims().empty() ? broadcast.getOperand() : Value();
-  }
-
-  /// Whether pointwise ops compute the value from codes and numbers alone.
-  static bool isOfCodes(Value value) {
-    Operation *op = value.getDefiningOp();
-    if (!op || !op->hasTrait<grad::Pointwise>() || op->getNumResults() != 1)
-      return false;
-    Value source;
-    for (Value operand : op->getOperands()) {
-      if (isSplatConstant(operand) || repeatedNumber(operand))
-        continue;
-      if (source)
-        return false;
-      source = operand;
-    }
-    return source && (getElementTypeOrSelf(source).isInteger(8) || isOfCodes(source));
-  }
-};
-
 struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -439,7 +388,7 @@ struct SimplifyAlgebra : gradc::impl::SimplifyAlgebraBase<SimplifyAlgebra> {
                  SimplifyEmptyReduction<ReduceSumOp>, SimplifyEmptyReduction<ReduceProdOp>,
                  SimplifyEmptyReduction<ReduceMaxOp>, SimplifyEmptyReduction<ReduceMinOp>,
                  SimplifyEmptyPad, SelectDiagonal, SimplifySumOfBroadcast, HoistBroadcast,
-                 HoistUnitDims, GatherCodes>(&getContext());
+                 HoistUnitDims>(&getContext());
     gradc::populateReadTransposed(patterns);
     gradc::populateMoveCodes(patterns);
     // Reshapes meet where dims of 1 were between them.

@@ -5,6 +5,7 @@
 #include "dialects/grad/Control.h"
 #include "dialects/grad/Window.h"
 #include "passes/raise/Dequantized.h"
+#include "passes/raise/Match.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -17,21 +18,14 @@ constexpr int64_t leastCode = -128, greatestCode = 255;
 
 bool isOfCodes(Value value) { return getElementTypeOrSelf(value).isInteger(8); }
 
-std::optional<float> floatOf(Value value) {
-  DenseElementsAttr splat = splatOf(value);
-  if (!splat || !splat.getElementType().isF32())
-    return std::nullopt;
-  return splat.getSplatValue<APFloat>().convertToFloat();
-}
-
 /// A scale with which different codes represent different floats, in the order of the codes: no
 /// product of a code overflows or becomes denormal.
-bool isOrdinary(float scale) { return scale > 0x1p-100f && scale < 0x1p100f; }
+bool isOrdinary(double scale) { return scale > 0x1p-100 && scale < 0x1p100; }
 
 /// (code - zero point) * scale, perhaps reshaped and transposed. One scale and zero point for all.
 struct Represented {
   Value codes;
-  float scale;
+  double scale;
   int64_t zero = 0;
   SmallVector<Operation *> moves; ///< the last one comes first
 
@@ -40,7 +34,7 @@ struct Represented {
     Expr wide = other.cast(other.getBuilder().getI32Type());
     if (zero != 0)
       wide = wide - double(zero);
-    return wide.cast(other.getBuilder().getF32Type()) * double(scale);
+    return wide.cast(other.getBuilder().getF32Type()) * scale;
   }
 };
 
@@ -51,9 +45,11 @@ std::optional<Represented> findRepresented(Value value) {
     value = found.moves.back()->getOperand(0);
   }
   auto product = value.getDefiningOp<MulOp>();
+  if (!getElementTypeOrSelf(value).isF32())
+    return std::nullopt;
   for (unsigned i : {0u, 1u}) {
     auto number = product ? product->getOperand(i).getDefiningOp<CastOp>() : CastOp();
-    std::optional<float> scale = number ? floatOf(product->getOperand(1 - i)) : std::nullopt;
+    std::optional<double> scale = number ? numberOf(product->getOperand(1 - i)) : std::nullopt;
     if (!scale || !isOrdinary(*scale))
       continue;
     found.scale = *scale;
@@ -80,8 +76,8 @@ std::optional<Represented> findRepresented(Value value) {
 /// saturate(round(x / scale) + zero point).
 struct Quantized {
   Value x;
-  float scale;
-  std::optional<float> zero;
+  double scale;
+  std::optional<double> zero;
   bool isOnlyReader; ///< whether nothing else reads x or what is computed from it
 };
 
@@ -92,14 +88,14 @@ std::optional<Quantized> findQuantized(CastOp codes) {
   Value sum = codes.getOperand();
   found.isOnlyReader = sum.hasOneUse();
   if (auto add = sum.getDefiningOp<AddOp>()) {
-    found.zero = floatOf(add.getRhs());
+    found.zero = numberOf(add.getRhs());
     if (!found.zero)
       return std::nullopt;
     sum = add.getLhs();
   }
   auto rounded = sum.getDefiningOp<RoundOp>();
   auto quotient = rounded ? rounded.getOperand().getDefiningOp<DivOp>() : DivOp();
-  std::optional<float> scale = quotient ? floatOf(quotient.getRhs()) : std::nullopt;
+  std::optional<double> scale = quotient ? numberOf(quotient.getRhs()) : std::nullopt;
   if (!scale)
     return std::nullopt;
   found.x = quotient.getLhs();
@@ -152,8 +148,8 @@ struct ConcatenateCodes : OpRewritePattern<CastOp> {
     SmallVector<Value> parts;
     for (Value part : whole.getOperands()) {
       Expr x(rewriter, op.getLoc(), part);
-      Expr rounded = (x / double(to->scale)).apply<RoundOp>();
-      Expr sum = to->zero ? rounded + double(*to->zero) : rounded;
+      Expr rounded = (x / to->scale).apply<RoundOp>();
+      Expr sum = to->zero ? rounded + *to->zero : rounded;
       parts.push_back(sum.cast(getElementTypeOrSelf(op)));
     }
     rewriter.replaceOpWithNewOp<ConcatenateOp>(op, parts, whole.getDim());
@@ -161,8 +157,60 @@ struct ConcatenateCodes : OpRewritePattern<CastOp> {
   }
 };
 
+/// gather(f(codes, splat)) = f(gather(codes), splat) for a table of 8-bit codes: only what is
+/// looked up is dequantized.
+struct GatherCodes : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    Value table = op.getData();
+    if (op.getType().getNumElements() >= op.getData().getType().getNumElements() ||
+        !isComputedFromCodes(table))
+      return failure();
+    IRMapping mapping;
+    for (Value operand : table.getDefiningOp()->getOperands()) {
+      auto type = op.getType().clone(getElementTypeOrSelf(operand));
+      if (DenseElementsAttr number = splatOf(operand))
+        mapping.map(operand, ConstantOp::create(rewriter, operand.getLoc(), type,
+                                                cast<ElementsAttr>(number.resizeSplat(type))));
+      else if (Value number = repeatedNumber(operand))
+        mapping.map(operand,
+                    BroadcastOp::create(rewriter, op.getLoc(), type, number, ArrayRef<int64_t>{}));
+      else
+        mapping.map(operand, GatherOp::create(rewriter, op.getLoc(), operand, op.getIndices(),
+                                              op.getDims(), op.getIndexDims()));
+    }
+    Operation *small = rewriter.clone(*table.getDefiningOp(), mapping);
+    small->getResult(0).setType(op.getType());
+    rewriter.replaceOp(op, small);
+    return success();
+  }
+
+private:
+  static Value repeatedNumber(Value value) {
+    auto broadcast = value.getDefiningOp<BroadcastOp>();
+    return broadcast && broadcast.getDims().empty() ? broadcast.getOperand() : Value();
+  }
+
+  /// Whether pointwise ops compute the value from codes and numbers alone.
+  static bool isComputedFromCodes(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !op->hasTrait<grad::Pointwise>() || op->getNumResults() != 1)
+      return false;
+    Value source;
+    for (Value operand : op->getOperands()) {
+      if (splatOf(operand) || repeatedNumber(operand))
+        continue;
+      if (source)
+        return false;
+      source = operand;
+    }
+    return source && (isOfCodes(source) || isComputedFromCodes(source));
+  }
+};
+
 } // namespace
 
 void gradc::populateMoveCodes(RewritePatternSet &patterns) {
-  patterns.add<SkipFloats, MaximaOfCodes, ConcatenateCodes>(patterns.getContext());
+  patterns.add<SkipFloats, MaximaOfCodes, ConcatenateCodes, GatherCodes>(patterns.getContext());
 }

@@ -6,9 +6,9 @@
 
 namespace gradc {
 
-/// Adds patterns by which maxima of windows and concatenations take codes of 8 bits instead of the
-/// floats that they represent, and codes are not computed from themselves. Every result keeps its
-/// bits.
+/// Adds patterns by which maxima of windows, concatenations and look-ups in tables take codes of 8
+/// bits instead of the floats that they represent, and codes are not computed from themselves.
+/// Every result keeps its bits.
 void populateMoveCodes(mlir::RewritePatternSet &patterns);
 
 } // namespace gradc
