@@ -53,8 +53,12 @@ public:
 
   /// A better form, or null. `narrower`: convolutions in it that may still have few columns.
   Value widen(SmallVectorImpl<ContractionOpInterface> &narrower) {
-    if (gainsByChannel())
-      return separateChannels(narrower);
+    if (!window || !lhs.element().isF32() || !rhs.element().isF32() ||
+        result.getNumElements() == 0 || lhs.type().getNumElements() == 0)
+      return Value();
+    count();
+    if (isOfFewChannels())
+      return gainsByChannel() ? separateChannels(narrower) : Value();
     if (!hasFewColumns())
       return Value();
     for (int64_t d = 0; d < window.getRank(); ++d)
@@ -68,21 +72,26 @@ public:
   }
 
 private:
-  /// Whether it has few columns, of one letter, and no dims of a batch.
-  bool hasFewColumns() {
-    if (!window || !lhs.element().isF32() || result.getNumElements() == 0)
-      return false;
+  /// Counts rows, columns and terms of one tap's product; of a depthwise convolution, of one
+  /// channel.
+  void count() {
     for (char c : letters.result) {
       rows *= letters.isRow(c) ? sizeOf(c) : 1;
       rowLetters += letters.isRow(c) ? std::string(1, c) : "";
       columnLetters += letters.isColumn(c) ? std::string(1, c) : "";
-      if (letters.isBatch(c))
-        return false;
     }
     for (char c : letters.lhs)
       summed *= letters.isSummed(c) ? double(sizeOf(c)) : 1;
-    columns = columnLetters.size() == 1 ? sizeOf(columnLetters[0]) : 0;
-    return columns > 0 && columns <= fewColumns && lhs.type().getNumElements() > 0;
+    if (isOfFewChannels())
+      columns = 1;
+    else if (columnLetters.size() == 1)
+      columns = sizeOf(columnLetters[0]);
+  }
+
+  /// Whether it has few columns, of one letter, and no dims of a batch.
+  bool hasFewColumns() const {
+    return columns > 0 && columns <= fewColumns &&
+           llvm::none_of(letters.result, [&](char c) { return letters.isBatch(c); });
   }
 
   // Geometry -------------------------------------------------------------------------------------
@@ -112,24 +121,19 @@ private:
 
   // Channels of a depthwise convolution -----------------------------------------------------------
 
-  /// Whether the op is a depthwise convolution of so few channels, and so many taps, that it is
-  /// better to convolve one channel after the other, with blocks of taps as columns.
-  bool gainsByChannel() {
-    if (!window || window.getRank() == 0 || !lhs.element().isF32() ||
-        result.getNumElements() == 0 || lhs.type().getNumElements() == 0 ||
-        letters.rhs.size() != 1 || !letters.isBatch(letters.rhs[0]) ||
-        sizeOf(letters.rhs[0]) > fewColumns)
-      return false;
-    for (char c : letters.result)
-      if (letters.isRow(c))
-        rows *= sizeOf(c);
-      else if (c != letters.rhs[0])
-        return false;
-    columns = 1;
-    std::optional<SmallVector<int64_t>> counts;
-    if (letters.lhs.size() == letters.result.size())
-      counts = bestBlocks();
+  /// Whether the op is a depthwise convolution of few channels.
+  bool isOfFewChannels() const {
+    return letters.rhs.size() == 1 && letters.isBatch(letters.rhs[0]) && window.getRank() > 0 &&
+           sizeOf(letters.rhs[0]) <= fewColumns && letters.lhs.size() == letters.result.size() &&
+           llvm::all_of(letters.result,
+                        [&](char c) { return c == letters.rhs[0] || letters.isRow(c); });
+  }
+
+  /// Whether it has so many taps that it is better to convolve one channel after the other, with
+  /// blocks of taps as columns.
+  bool gainsByChannel() const {
     SmallVector<int64_t> whole(window.getRank(), 1);
+    std::optional<SmallVector<int64_t>> counts = bestBlocks();
     return counts && vectorsOfDepthwise * timeOf(whole) >=
                          leastGain * double(sizeOf(letters.rhs[0])) * timeOf(*counts);
   }

@@ -164,3 +164,12 @@ func.func @stay(%x: tensor<512x4x16xf32>, %a: tensor<9x16x5xf32>, %b: tensor<1x1
   return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<512x4x5xf32>, tensor<512x4x1xf32>, tensor<256x4x1xf32>, tensor<64x1x1xf32>,
       tensor<512x4x2x1xf32>, tensor<512x4x1xbf16>, tensor<512x4xf32>, tensor<512x4x1x2xf32>
 }
+
+// Filters of codes stay as they are: a convolution with other columns would need floats.
+// CHECK-LABEL: @codes
+// CHECK-NEXT: grad.convolution %{{.*}} wide
+// CHECK-NEXT: return
+func.func @codes(%x: tensor<70x70x2x3xf32>, %w: tensor<7x7x3x2xi8>) -> tensor<64x64x2x2xf32> {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[7, 7]> wide : tensor<70x70x2x3xf32>, tensor<7x7x3x2xi8>
+  return %0 : tensor<64x64x2x2xf32>
+}
