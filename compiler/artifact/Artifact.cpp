@@ -29,53 +29,6 @@ static_assert(gradc::maxTransfers == GRADC_MAX_TRANSFERS);
 namespace gradc {
 namespace {
 
-gradc_dtype dtypeOf(Type t) {
-  if (t.isF32())
-    return GRADC_F32;
-  if (t.isF64())
-    return GRADC_F64;
-  if (t.isF16())
-    return GRADC_F16;
-  if (t.isBF16())
-    return GRADC_BF16;
-  // Only ports have narrow types.
-  int narrow = llvm::TypeSwitch<Type, int>(t)
-                   .Case<Float8E4M3FNType>([](auto) { return GRADC_F8E4M3FN; })
-                   .Case<Float8E4M3FNUZType>([](auto) { return GRADC_F8E4M3FNUZ; })
-                   .Case<Float8E5M2Type>([](auto) { return GRADC_F8E5M2; })
-                   .Case<Float8E5M2FNUZType>([](auto) { return GRADC_F8E5M2FNUZ; })
-                   .Case<Float8E8M0FNUType>([](auto) { return GRADC_F8E8M0; })
-                   .Case<Float4E2M1FNType>([](auto) { return GRADC_F4E2M1; })
-                   .Default([](Type) { return 0; });
-  if (narrow)
-    return gradc_dtype(narrow);
-  bool isUnsigned = t.isUnsignedInteger();
-  switch (t.getIntOrFloatBitWidth()) {
-  case 1:
-    return GRADC_BOOL;
-  case 2:
-    return isUnsigned ? GRADC_U2 : GRADC_I2;
-  case 4:
-    return isUnsigned ? GRADC_U4 : GRADC_I4;
-  case 8:
-    return isUnsigned ? GRADC_U8 : GRADC_I8;
-  case 16:
-    return isUnsigned ? GRADC_U16 : GRADC_I16;
-  case 32:
-    return isUnsigned ? GRADC_U32 : GRADC_I32;
-  default:
-    return isUnsigned ? GRADC_U64 : GRADC_I64;
-  }
-}
-
-/// Arguments without a role are data.
-gradc_role roleOf(StringRef name) {
-  for (unsigned i = 0; i < GRADC_ROLES; ++i)
-    if (name == gradc_role_name(gradc_role(i)))
-      return gradc_role(i);
-  return GRADC_ROLE_DATA;
-}
-
 StringRef stringOf(DictionaryAttr dictionary, StringRef name) {
   auto value = dictionary.getAs<StringAttr>(name);
   return value ? value.getValue() : StringRef();
@@ -108,7 +61,7 @@ private:
   gradc_artifact_tensor tensor(StringRef name, RankedTensorType type) {
     gradc_artifact_tensor t{};
     t.name = blob.intern(name);
-    t.dtype = dtypeOf(type.getElementType());
+    t.dtype = elementKind(type.getElementType());
     t.shape = blob.append(type.getShape());
     t.bytes = bytesOf(type);
     return t;
@@ -154,7 +107,7 @@ private:
     auto name = StringAttr::get(op.getContext(), modelName(op));
     auto weight = symbols.lookupSymbolIn<StateOp>(op->getParentOfType<ModuleOp>(), name);
     Type element = weight ? weight.getWholeType().getElementType() : Type();
-    return !weight || element == op.getWholeType().getElementType() ? 0 : dtypeOf(element);
+    return !weight || element == op.getWholeType().getElementType() ? 0 : elementKind(element);
   }
 
   /// An average is exported instead of its weight.
@@ -282,7 +235,7 @@ private:
     kernel.together = uint16_t(std::min<int64_t>(unitsTogether(op), UINT16_MAX));
     kernel.threads = op.getThreads();
     if (auto product = dyn_cast_or_null<ContractionOpInterface>(productOf(op)))
-      kernel.factors = uint8_t(dtypeOf(getElementTypeOrSelf(product->getOperand(0).getType())));
+      kernel.factors = uint8_t(elementKind(getElementTypeOrSelf(product->getOperand(0).getType())));
     if (op.getLibraryAttr()) {
       gradc_artifact_call call = libraryCall(op);
       kernel.call = blob.append(ArrayRef(call));
@@ -313,7 +266,7 @@ private:
     s.index = slice.getIndex();
     s.offset = slice.getOffset();
     s.bytes = exec::layoutBytes(slice.getType(), layout);
-    s.dtype = dtypeOf(slice.getType().getElementType());
+    s.dtype = elementKind(slice.getType().getElementType());
     s.packed = bool(layout);
     s.strides = blob.append(slice.getStrides());
     if (slice.getSpace() == exec::Space::buffer)

@@ -11,6 +11,11 @@ namespace gradc {
 
 static_assert(std::string_view(pruneRule) == GRADC_PRUNE_RULE);
 
+/// Of a tensor's elements; ports may have narrow ones.
+gradc_dtype elementKind(mlir::Type element);
+/// Of an argument with the attribute `grad.role`. Arguments without a role are data.
+gradc_role roleOf(llvm::StringRef name);
+
 inline gradc_state_kind stateKind(mlir::grad::StateKind kind) {
   using Kind = mlir::grad::StateKind;
   switch (kind) {
