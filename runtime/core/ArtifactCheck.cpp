@@ -2,6 +2,7 @@
 #include "runtime/core/ArtifactCheck.h"
 #include "runtime/core/EntryRows.h"
 #include "runtime/core/IndexCheck.h"
+#include "runtime/core/KernelCheck.h"
 #include "runtime/core/ModelPlaces.h"
 #include "runtime/core/ScheduleCheck.h"
 #include "runtime/core/Shards.h"
@@ -17,8 +18,6 @@
 using namespace gradc::runtime;
 
 namespace {
-
-constexpr int64_t maxRows = int64_t(1) << 31; // squared, it still fits
 
 class Checker : BlobView {
 public:
@@ -40,8 +39,6 @@ private:
   bool checkJob();
   bool checkLevel(const gradc_artifact_level &level);
   bool checkBuffers(const Level &level);
-  bool checkKernel(const gradc_artifact_kernel &kernel);
-  bool checkCallForm(const char *symbol, const gradc_artifact_call &call);
   bool checkPort(const gradc_artifact_port &port);
   bool checkRows(const CheckedEntry &entry);
   bool checkBuckets(const Level &level, const CheckedEntry &entry);
@@ -196,7 +193,7 @@ bool Checker::checkLevel(const gradc_artifact_level &raw) {
   if (!checkBuffers(level))
     return false;
   for (const gradc_artifact_kernel &kernel : level.kernels)
-    if (!checkKernel(kernel))
+    if (!checkKernel(*this, kernel))
       return false;
   for (const gradc_artifact_entry &entry : level.entries)
     if (!checkString(entry.name, "entry name"))
@@ -234,62 +231,6 @@ bool Checker::checkBuffers(const Level &level) {
         buffer.bytes % width != 0 || buffer.bytes < least || !fits(level.cuts[buffer.cut - 1]))
       return fail("expected a cut of as many elements as state ", string(tensor.name), " stores");
   }
-  return true;
-}
-
-bool Checker::checkKernel(const gradc_artifact_kernel &kernel) {
-  std::span<const gradc_string> nodes;
-  if (!checkString(kernel.symbol, "kernel symbol") || !checkString(kernel.title, "kernel title") ||
-      !view(kernel.nodes, "source nodes", nodes))
-    return false;
-  for (gradc_string node : nodes)
-    if (!checkString(node, "source node"))
-      return false;
-  constexpr int64_t maxUnits = int64_t(1) << 48; // times a thread's number, does not overflow
-  if (kernel.units < 0 || kernel.units > maxUnits || kernel.grain < 0)
-    return fail("kernel ", string(kernel.symbol), ": impossible units ", kernel.units, " or grain ",
-                kernel.grain);
-  if (kernel.rows < 0 || kernel.rows > maxRows || (kernel.rows > 0 && kernel.tile < 1))
-    return fail("kernel ", string(kernel.symbol), ": impossible rows ", kernel.rows, " or tile ",
-                kernel.tile);
-  if (kernel.rows > 0 &&
-      (kernel.times < 1 || kernel.times > maxRows / kernel.rows || kernel.per < 1))
-    return fail("kernel ", string(kernel.symbol), ": impossible units of rows: ", kernel.times,
-                " times, ", kernel.per, " together");
-  std::span<const gradc_artifact_call> calls;
-  if (!view(kernel.call, "library calls", calls))
-    return false;
-  if (calls.size() > 1)
-    return failCount("library calls of a kernel at most", 1, calls.size());
-  return calls.empty() || checkCallForm(string(kernel.symbol), calls.front());
-}
-
-/// Whether the library call has a known form.
-bool Checker::checkCallForm(const char *symbol, const gradc_artifact_call &call) {
-  bool convolves = call.role != GRADC_LIBRARY_MATMUL;
-  if (call.role > GRADC_LIBRARY_FILTER_GRADIENT)
-    return fail("kernel ", symbol, ": unknown library call ", call.role);
-  bool hasGelu = call.epilogue == GRADC_EPILOGUE_GELU || call.epilogue == GRADC_EPILOGUE_BIAS_GELU;
-  bool hasGeluGrad = call.epilogue == GRADC_EPILOGUE_GELU_GRAD;
-  if (call.epilogue > GRADC_EPILOGUE_BIAS_RELU && (convolves || !(hasGelu || hasGeluGrad)))
-    return fail("kernel ", symbol, ": unknown epilogue ", call.epilogue, " of library call ",
-                call.role);
-  for (const gradc_summed_rows &summed : call.summed)
-    if (summed.row < 0 || (summed.row > 0 && summed.pieces < 1))
-      return fail("kernel ", symbol, ": a library call with impossible rows ", summed.row, " in ",
-                  summed.pieces, " pieces");
-  bool hasBias = call.epilogue & GRADC_EPILOGUE_BIAS;
-  if (hasBias != (call.bias != GRADC_NONE))
-    return fail("kernel ", symbol, ": a library call of epilogue ", call.epilogue,
-                hasBias ? " without" : " with", " a bias");
-  bool keeps = call.kept != GRADC_NONE;
-  if (keeps ? !hasGelu && !hasGeluGrad : hasGeluGrad)
-    return fail("kernel ", symbol, ": a library call of epilogue ", call.epilogue,
-                keeps ? " with" : " without", " a matrix beside its result");
-  for (int d = 0; d < 2; ++d)
-    if (convolves &&
-        (call.low[d] < 0 || call.high[d] < 0 || call.stride[d] < 1 || call.dilation[d] < 1))
-      return fail("kernel ", symbol, ": a library call with an impossible window");
   return true;
 }
 
