@@ -246,7 +246,7 @@ func.func @pruning_of_shards(%lr: tensor<f32> {grad.role = "learning_rate"}, %t:
 
 grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 1 : i64, dim = -1 : i64, of = 0 : i64}}
 // expected-error @+1 {{expected "w.mask" to be free for optimizer slot `mask` of type 'tensor<4xi1>'}}
-grad.state parameter @w.mask : tensor<4xf32> = dense<0.5> : tensor<4xf32>
+grad.state constant @w.mask : tensor<4xf32> = dense<0.5> : tensor<4xf32>
 
 func.func @pruning_without_room(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
     attributes {grad.optimizer = {name = "sgd"}} {

@@ -52,6 +52,7 @@ const OpTable &onnxOps();
   FAMILY(Convolution)                                                                              \
   FAMILY(DeformConvolution)                                                                        \
   FAMILY(Determinant)                                                                              \
+  FAMILY(DynamicQuantization)                                                                      \
   FAMILY(Einsum)                                                                                   \
   FAMILY(Elementwise)                                                                              \
   FAMILY(Gather)                                                                                   \

@@ -1,0 +1,41 @@
+// DynamicQuantizeLinear, whose scale is that of the values themselves.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Quantization.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+FailureOr<DynamicCodes> gradc::quantizeDynamically(Node &n, unsigned i) {
+  if (failed(n.expect(i, Kind::Float)))
+    return failure();
+  if (n.type(i).getNumElements() == 0)
+    return n.error() << "expected elements, found " << n.describeOperand(i);
+  OpBuilder &b = n.builder();
+  Expr x = n.expr(i);
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(i)));
+  Expr high = all.empty() ? x : x.with(b.createOrFold<ReduceMaxOp>(n.loc(), x, all));
+  Expr low = all.empty() ? x : x.with(b.createOrFold<ReduceMinOp>(n.loc(), x, all));
+  high = high.apply<MaxOp>(high.splat(0));
+  low = low.apply<MinOp>(low.splat(0));
+  Expr scale = (high - low) / 255.0;
+  Type byte = b.getIntegerType(8, /*isSigned=*/false);
+  Expr zero = (-low / scale).apply<RoundOp>().cast(byte);
+  Expr quotient = x / scale.broadcastScalar(x.type());
+  Expr codes = saturate(quotient, zero.broadcastScalar(x.type().clone(byte)), byte);
+  return DynamicCodes{codes, scale, zero};
+}
+
+static LogicalResult importDynamicQuantizeLinear(Node &n) {
+  FailureOr<DynamicCodes> made = quantizeDynamically(n, 0);
+  if (failed(made))
+    return failure();
+  (void)n.set(1, made->scale);
+  (void)n.set(2, made->zero);
+  return n.set(made->codes);
+}
+
+void gradc::addDynamicQuantizationOps(OpTable &ops) {
+  ops["DynamicQuantizeLinear"] = {importDynamicQuantizeLinear, 1, 1};
+}
