@@ -43,6 +43,7 @@ std::string TrainedGraph::number(const std::string &name, double value) {
   return name;
 }
 
+/// A number per channel in `shape`: [C, 1..] beside weights, [1, C, 1..] beside results.
 std::string TrainedGraph::reshaped(const std::string &channels, ArrayRef<int64_t> shape) {
   std::string result =
       channels + "_of_rank_" + std::to_string(shape.size()) + (shape.front() == 1 ? "_behind" : "");
