@@ -93,7 +93,7 @@ private:
   const State *find(std::string_view name) const;
   std::string otherOptimizers(const Artifact &artifact) const;
   bool lacksRules() const;
-  std::string whyLacking(std::string_view slot, std::string_view rule) const;
+  std::string whyLacking(std::string_view state, uint32_t kind, std::string_view rule) const;
 
   std::string path;
   std::shared_ptr<const MappedFile> mapped;

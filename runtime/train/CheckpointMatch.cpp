@@ -42,16 +42,35 @@ bool Checkpoint::lacksRules() const {
 static constexpr std::string_view otherSteps =
     "its `train` blocks or groups with frozen_until_step are not those of this artifact: ";
 
-/// How the checkpoint's job differs from one that has this slot; "" if that does not explain why
+/// What may be done with the weights of a run that was neither pruned nor quantized.
+static constexpr std::string_view asInitialWeights =
+    "; to begin with its weights, write them with `gradc export CHECKPOINT -o FILE.safetensors`, "
+    "and name that file in initial_weights";
+
+/// The activation whose range this state is; "" if it is none.
+static std::string_view activationOf(std::string_view state, uint32_t kind) {
+  if (kind == GRADC_STATE_STATISTIC && state.ends_with(GRADC_RANGE_SUFFIX))
+    return state.substr(0, state.size() - std::string_view(GRADC_RANGE_SUFFIX).size());
+  return "";
+}
+
+/// How the checkpoint's job differs from one that has this state; "" if that does not explain why
 /// the checkpoint lacks it.
-std::string Checkpoint::whyLacking(std::string_view slot, std::string_view rule) const {
-  if (slot.starts_with(GRADC_STEPS_PREFIX))
-    return text(otherSteps, "it lacks state '", slot, '\'');
-  const State *owner = find(slot.substr(0, slot.rfind('.'))); // "w" of "w.velocity"
+std::string Checkpoint::whyLacking(std::string_view state, uint32_t kind,
+                                   std::string_view rule) const {
+  if (std::string_view activation = activationOf(state, kind); !activation.empty())
+    return text("it did not quantize '", activation, "', which this artifact quantizes",
+                asInitialWeights);
+  if (kind != GRADC_STATE_SLOT)
+    return "";
+  if (state.starts_with(GRADC_STEPS_PREFIX))
+    return text(otherSteps, "it lacks state '", state, '\'');
+  const State *owner = find(state.substr(0, state.rfind('.'))); // "w" of "w.velocity"
   if (owner && owner->kind == GRADC_STATE_CONSTANT)
     return text("it did not train '", owner->name, "', which this artifact trains");
   if (owner && rule == GRADC_PRUNE_RULE)
-    return text("it did not prune '", owner->name, "', which this artifact prunes");
+    return text("it did not prune '", owner->name, "', which this artifact prunes",
+                asInitialWeights);
   return "";
 }
 
@@ -66,6 +85,10 @@ static std::string whyAbsent(const Artifact &artifact, const Checkpoint::State &
         "it prunes parameters (prune), this artifact does not prune this one: this artifact "
         "has no state '",
         state.name, '\'');
+  if (!activationOf(state.name, state.kind).empty())
+    return text("it quantizes activations (quantize), this artifact does not quantize this one: "
+                "this artifact has no state '",
+                state.name, '\'');
   if (state.name.starts_with(GRADC_STEPS_PREFIX))
     return text(otherSteps, "this artifact has no state '", state.name, '\'');
   auto isConstant = [&](const gradc_artifact_state &own) {
@@ -107,7 +130,7 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
     if (!saved)
       saved = find(modelName(name, state.kind)); // an average starts at its weight
     if (!saved)
-      return differs(state.kind, state.kind == GRADC_STATE_SLOT ? whyLacking(name, rule) : "",
+      return differs(state.kind, whyLacking(name, state.kind, rule),
                      text("it lacks state '", name, "' of ", expected));
     bool isWidened = state.kind == GRADC_STATE_AVERAGE && state.tensor.dtype == GRADC_F32 &&
                      isShortFloat(saved->dtype);

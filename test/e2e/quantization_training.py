@@ -284,6 +284,24 @@ def weights_in_floats():
     expect("a checkpoint holds floats", set(WEIGHTS) <= set(read_safetensors(path("w.safetensors"))))
 
 
+def told_apart():
+    """Trainers refuse checkpoints of other jobs, and say how to begin with the weights of a run in floats."""
+    save_perceptron()
+    quantizing, fresh = train("quantizing", "quantize {}", "--checkpoint", path("quantizing.run"))
+    plain, _ = train("dense", "", "--checkpoint", path("dense.run"))
+    for trainer, resumed, *wanted in (quantizing, "dense.run", "it did not quantize 'x', which this artifact quantizes", "initial_weights"), \
+            (plain, "quantizing.run", "it quantizes activations (quantize), this artifact does not quantize this one", "no state 'x_range'"):
+        result = subprocess.run([trainer, "--data-dir", path("."), "--resume", path(resumed), "--quiet"], capture_output=True, text=True)
+        expect(f"{trainer} says {result}", result.returncode == 1 and all(part in result.stderr for part in ["is of another job", *wanted]))
+    gradc("export", path("dense.run"), "-o", path("dense.safetensors"))
+    _, tuned = train("tuned", 'quantize {} initial_weights { path: "dense.safetensors" }')
+    expect(f"weights of a run in floats: losses {tuned[0]}, {fresh[0]}", tuned[0] < 0.9 * fresh[0])
+    # The ranges of a run are observed anew.
+    gradc("export", path("quantizing.run"), "-o", path("quantizing.safetensors"))
+    _, again = train("again", 'quantize {} initial_weights { path: "quantizing.safetensors"  ignore: "*_range" }')
+    expect(f"weights of a quantized run: losses {again[0]}, {fresh[0]}", again[0] < 0.9 * fresh[0])
+
+
 def damaged():
     """Layers that the importer refuses are refused, too, where `quantize` has looked at them first."""
     for dims in [], [4]:
@@ -363,6 +381,7 @@ ranks()
 network()
 kept_and_renamed()
 weights_in_floats()
+told_apart()
 damaged()
 learned_scale()
 wrong()

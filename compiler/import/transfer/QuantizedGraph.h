@@ -3,6 +3,7 @@
 #define COMPILER_IMPORT_TRANSFER_QUANTIZEDGRAPH_H
 
 #include "compiler/import/transfer/QuantizedLayers.h"
+#include "runtime/include/gradc/artifact.h"
 
 namespace gradc {
 
@@ -20,7 +21,7 @@ struct WeightNames {
 /// The names of the values that belong to an activation.
 struct ActivationNames {
   explicit ActivationNames(const std::string &value)
-      : scale(value + "_scale"), zero(value + "_zero_point"), range(value + "_range"),
+      : scale(value + "_scale"), zero(value + "_zero_point"), range(value + GRADC_RANGE_SUFFIX),
         codes(value + "_QuantizeLinear_Output"), rounded(value + "_DequantizeLinear_Output") {}
 
   std::string scale, zero, range, codes, rounded;

@@ -56,6 +56,9 @@ typedef struct gradc_artifact_tensor {
 /* The rule of a slot that is the mask of a pruned parameter, "fc1.weight.mask". */
 #define GRADC_PRUNE_RULE "prune"
 
+/* The suffix of a statistic that is the range of an activation which `quantize` rounds: "x_range". */
+#define GRADC_RANGE_SUFFIX "_range"
+
 /* The room that a model has for the name of its file of external weights: a protobuf field with a two-byte length. */
 #define GRADC_LOCATION_BYTES 259
 
