@@ -15,7 +15,8 @@ static std::string keyOf(std::string_view rule, const Improvement &improvement) 
   return text(rule, " by ", improvement.direction(), ' ', improvement.metric());
 }
 
-EvaluationWatch::EvaluationWatch(const Job &job, Plateau *plateau) : plateau(plateau) {
+EvaluationWatch::EvaluationWatch(const Job &job, Plateau *plateau)
+    : plateau(plateau), lastPruning(job.lastPruning) {
   if (job.best || job.evaluationData) // if absent, the metric is the loss
     bestMetric.emplace(job.best, Improvement::Threshold());
   if (job.earlyStopping) {
@@ -30,13 +31,15 @@ EvaluationWatch::Verdict EvaluationWatch::observe(std::span<const Metric> evalua
   Verdict verdict;
   verdict.reducesRate = plateau && plateau->observe(evaluation);
   verdict.isBest = observeEnd(evaluation, step);
-  if (stopping)
+  if (stopping && step >= lastPruning)
     if (const double *value = stopping->find(evaluation))
       stopping->observe(*value);
   return verdict;
 }
 
 bool EvaluationWatch::observeEnd(std::span<const Metric> evaluation, int64_t step) {
+  if (step < lastPruning)
+    return false;
   const double *value = bestMetric ? bestMetric->find(evaluation) : nullptr;
   if (!value || !bestMetric->observe(*value))
     return false;

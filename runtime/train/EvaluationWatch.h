@@ -10,6 +10,8 @@ namespace gradc::runtime {
 
 /// Observes the evaluations that the job asks for, in order. The final evaluation of a run that is
 /// cut short may be the best one but has no other effect: a longer run would not perform it.
+/// While parameters are being pruned, no evaluation is the best one, and none ends the run: what
+/// follows has fewer weights, and is mostly worse.
 class EvaluationWatch {
 public:
   /// `plateau` may be null; it must outlive the watch.
@@ -24,7 +26,7 @@ public:
 
   /// Why the run should end: "no better loss in 5 evaluations"; empty if it should continue.
   std::string whyEnd() const;
-  /// The step of the best evaluation; -1 if there was none.
+  /// The step of the best evaluation; -1 if there was none, also because of pruning.
   int64_t bestStep() const { return theBestStep; }
   /// For example "accuracy 0.9812 at step 120".
   std::string bestText() const;
@@ -36,7 +38,7 @@ public:
 private:
   Plateau *plateau;
   std::optional<Improvement> bestMetric, stopping;
-  int64_t theBestStep = -1, patience = 0;
+  int64_t theBestStep = -1, patience = 0, lastPruning = 0;
 };
 
 } // namespace gradc::runtime

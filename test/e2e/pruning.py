@@ -141,4 +141,12 @@ for trainer, resumes, wanted in [(plain, "whole", "of another job: it prunes par
     refused = subprocess.run([trainer, "--resume", path(resumes), "--checkpoint", path("refused")], cwd=folder, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert refused.returncode == 1 and wanted in refused.stderr, refused.stderr
+
+# 7. An evaluation is the best one only once the masks are final, though those before are better.
+evaluation = text[text.index("data {"):].replace("data {", "evaluation { every_steps: 1  data {", 1).rstrip() + " }\n"
+train(compiled("judged", PRUNE.replace('"fc1.weight"', '"fc?.weight"', 1) + evaluation), "judged-run", "--export", path("judged.onnx"))
+best = min((event for event in events(path("judged-run.jsonl"), "eval") if event["step"] >= END), key=lambda event: event["loss"])
+assert events(path("judged-run.jsonl"), "done")[0]["best_step"] == best["step"], best
+share = {name: len(elements) / math.prod(SHAPES[name]) for name, elements in zeros(weights(path("judged-run/best.ckpt"))).items()}
+assert all(abs(found - LAST) < 0.05 for found in share.values()), share
 print(f"pruned {counts}")

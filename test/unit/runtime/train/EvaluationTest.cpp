@@ -299,6 +299,46 @@ TEST_F(EvaluationTest, EndsEarlyAndStaysEnded) {
   EXPECT_TRUE(again->losses.empty());
 }
 
+/// Until the masks are final, evaluations are of models with more weights.
+TEST_F(EvaluationTest, NoneIsTheBestWhileParametersArePruned) {
+  auto makePruned = [&](const std::string &more) {
+    makeWith("every_steps: 2", "prune { pattern: \"v\" end_step: 3 } prune { pattern: \"w\" "
+                               "begin_step: 13 } checkpoint { directory: \"{}/run\" best { metric: "
+                               "\"loss\" direction: MAX } } " +
+                                   more);
+  };
+  makePruned("");
+  TrainOptions options;
+  options.log = folder / "log.jsonl";
+  auto trained = train(options);
+  ASSERT_TRUE(trained.ok()) << trained.status().message();
+  auto steps = logged(options.log, "eval", "step"), losses = logged(options.log, "eval", "loss");
+  size_t best = 6, highest = 0; // evaluation 6 is after step 14
+  for (size_t i = 0; i < losses.size(); ++i) {
+    if (i > best && std::stod(losses[i]) > std::stod(losses[best]))
+      best = i;
+    if (std::stod(losses[i]) > std::stod(losses[highest]))
+      highest = i;
+  }
+  ASSERT_LT(highest, 6u) << "the best is behind the pruning anyway: the test shows nothing";
+  EXPECT_EQ(logged(options.log, "best", "step")[0], "14");
+  EXPECT_EQ(logged(options.log, "done", "best_step")[0], steps[best]);
+
+  // A run that ends before has no best states, and exports the last ones.
+  options.steps = 12;
+  options.checkpoint = folder / "short";
+  options.exportPath = folder / "short.onnx";
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_TRUE(exists(folder / "short.onnx"));
+  EXPECT_FALSE(exists(folder / "short/best.ckpt"));
+
+  // No loss is better than the one after step 14, from which on the patience counts.
+  makePruned("early_stopping { patience: 1 min_delta: 1000 }");
+  auto ended = train();
+  ASSERT_TRUE(ended.ok()) << ended.status().message();
+  EXPECT_EQ(ended->steps, 16);
+}
+
 /// The best value of one metric is not compared with values of another metric of a changed spec.
 TEST_F(EvaluationTest, AResumeWithAnotherMetricBeginsToCompareAnew) {
   auto makeBy = [&](const std::string &metric) {
