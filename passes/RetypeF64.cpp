@@ -108,9 +108,12 @@ void keepNumbers(func::FuncOp function) {
 
 struct RetypeF64 : gradc::impl::RetypeF64Base<RetypeF64> {
   void runOnOperation() override {
-    // Like a cast between floats, it rounds nothing in f64.
+    // Like a cast between floats, it rounds nothing in f64. With the gradient of a constant it
+    // keeps gradients from the value, such as a scale; differences of the loss would see that value
+    // move.
     getOperation().walk([](StraightThroughOp op) {
-      op.replaceAllUsesWith(op.getOperand());
+      bool isDetached = matchPattern(op.getOperand(), m_Constant());
+      op.replaceAllUsesWith(isDetached ? op.getValue() : op.getOperand());
       op.erase();
     });
     SmallVector<KeepBits> kept;

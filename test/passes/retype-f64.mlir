@@ -52,6 +52,16 @@ func.func @rounded(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }
 
+// A value whose gradient is that of a constant, none, is not the constant. Gradients in f64 are those of the loss, and pass it.
+// CHECK-LABEL: func.func @detached(
+// CHECK-SAME: %[[X:.*]]: tensor<2xf64>)
+// CHECK: return %[[X]]
+func.func @detached(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %zero = grad.constant dense<0.0> : tensor<2xf32>
+  %0 = grad.straight_through %zero, %x : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
 // Scalars that the runtime exchanges stay f32.
 // CHECK-LABEL: func.func @counts(
 // CHECK-SAME: %[[ROWS:.*]]: tensor<f32> {grad.role = "rows"}, %[[RATE:.*]]: tensor<f32> {grad.role = "learning_rate"}) -> (tensor<f32> {grad.role = "loss"}, tensor<f64>)
