@@ -58,7 +58,8 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
 
   // Shape ----------------------------------------------------------------------------------------
 
-  /// The type that every reader reshapes the state to, for products. Null if there is none.
+  /// The type that every reader reshapes the state to, for products or for a transpose. Null if
+  /// there is none.
   static RankedTensorType wantedType(StateOp state, ArrayRef<ReadOp> reads) {
     RankedTensorType type;
     if (state.getShard() || state.getPermutation())
@@ -66,17 +67,27 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
     for (ReadOp read : reads)
       for (OpOperand *use : readersOf(read)) {
         auto reshape = dyn_cast<ReshapeOp>(use->getOwner());
-        if (!reshape || (type && type != reshape.getType()) || !isForProducts(reshape))
+        if (!reshape || (type && type != reshape.getType()) || !isOrdered(reshape))
           return nullptr;
         type = reshape.getType();
       }
     return type;
   }
 
-  static bool isForProducts(ReshapeOp reshape) {
+  /// Whether all readers are products, or transposes that put elements next to others: a bias that
+  /// becomes a channel of pictures stays as it is.
+  static bool isOrdered(ReshapeOp reshape) {
     return llvm::all_of(readersOf(reshape.getResult()), [](OpOperand *use) {
-      return isa<ContractionOpInterface>(use->getOwner());
+      auto transpose = dyn_cast<TransposeOp>(use->getOwner());
+      return transpose ? changesOrder(transpose) : isa<ContractionOpInterface>(use->getOwner());
     });
+  }
+
+  static bool changesOrder(TransposeOp transpose) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(transpose.getOperand().getType()).getShape();
+    auto dims = llvm::to_vector(llvm::make_filter_range(transpose.getPermutation(),
+                                                        [&](int64_t d) { return shape[d] != 1; }));
+    return !llvm::is_sorted(dims);
   }
 
   static void reshape(StateOp state, RankedTensorType type, ArrayRef<ReadOp> reads) {

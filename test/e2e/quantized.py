@@ -185,13 +185,14 @@ def codes():
     concatenation()
 
 
-def blocks(name, rows, steps, columns, block, bits=4, zeros=None):
-    """Weights of ONNX Runtime with a scale for each block of a row; `zeros`: of codes, of floats, or none."""
+def blocks(name, rows, steps, columns, block, bits=4, zeros=None, listed=False):
+    """Weights of ONNX Runtime with a scale for each block of a row; `zeros`: of codes, of floats, or none; `listed`: scales of one dim."""
     model = Quantized(name, opset=19)
     count, size = -(-steps // block), block * bits // 8
     x = model.input("x", FLOAT, [rows, steps])
     weight = model.codes(UINT8, columns, count, size)
-    scales = model.constant(FLOAT, [columns, count], [numbers.uniform(0.001, 0.02) for _ in range(columns * count)])
+    dims = [columns * count] if listed else [columns, count]
+    scales = model.constant(FLOAT, dims, [numbers.uniform(0.001, 0.02) for _ in range(columns * count)])
     more = []
     if zeros == "codes":
         more = [model.codes(UINT8, columns, -(-count * bits // 8))]
@@ -280,6 +281,8 @@ def in_blocks():
                               ("block_zeros", 1, 256, 48, 64, UINT8, 120), ("block_rows", 30, 256, 48, 32, INT8, 5, True)):
         check(name, dequantized_blocks(rows, *form), [rows, form[0]])
     buckets_of_blocks()
+    blocks("blocks_listed", 1, 256, 200, 32, listed=True)
+    blocks("blocks_listed_many", 40, 128, 64, 32, listed=True)
     for rows in 1, 12:
         far_numbers(f"infinite{rows}", rows, math.inf)
         far_numbers(f"large{rows}", rows, 3e38)

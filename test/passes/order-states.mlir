@@ -19,13 +19,21 @@ grad.state parameter @directions : tensor<1x16x8xf32> = dense<0.0> : tensor<1x16
 grad.state parameter @recurrent : tensor<1x8x8xf32> = dense<0.0> : tensor<1x8x8xf32>
 // CHECK: grad.state parameter @branch : tensor<8x16xf32> permutation [1, 0] = dense
 grad.state parameter @branch : tensor<16x8xf32> = dense<0.0> : tensor<16x8xf32>
-// A state stays in its shape if a reader takes it so, or in a third one, or if its reshape is not for products.
+// The same of a reshape that is transposed: a list of scales, a row for each column of a product.
+// CHECK: grad.state parameter @list : tensor<4x8xf32> shape [32] permutation [1, 0] = dense<0.000000e+00> : tensor<32xf32>
+grad.state parameter @list : tensor<32xf32> = dense<0.0> : tensor<32xf32>
+// If it is transposed in two ways, only its shape is known.
+// CHECK: grad.state parameter @orders : tensor<2x4x4xf32> shape [32] = dense
+grad.state parameter @orders : tensor<32xf32> = dense<0.0> : tensor<32xf32>
+// A state stays in its shape if a reader takes it so, or in a third one, or if the order of its new dims is of no use.
 // CHECK: grad.state parameter @whole : tensor<1x8x16xf32> = dense
 grad.state parameter @whole : tensor<1x8x16xf32> = dense<0.0> : tensor<1x8x16xf32>
 // CHECK: grad.state parameter @shapes : tensor<1x8x16xf32> = dense
 grad.state parameter @shapes : tensor<1x8x16xf32> = dense<0.0> : tensor<1x8x16xf32>
 // CHECK: grad.state parameter @scale : tensor<8xf32> = dense
 grad.state parameter @scale : tensor<8xf32> = dense<0.0> : tensor<8xf32>
+// CHECK: grad.state parameter @bias : tensor<8xf32> = dense
+grad.state parameter @bias : tensor<8xf32> = dense<0.0> : tensor<8xf32>
 // A state that is already written has a user that expects its order.
 // CHECK: grad.state statistic @written : tensor<2x3xf32> = dense
 grad.state statistic @written : tensor<2x3xf32> = dense<0.0> : tensor<2x3xf32>
@@ -116,4 +124,25 @@ func.func @regions(%c: tensor<i1>, %x: tensor<4x8xf32>) -> (tensor<4x8xf32>, ten
     grad.yield %else : tensor<4x16xf32>
   }
   return %h, %y : tensor<4x8xf32>, tensor<4x16xf32>
+}
+
+// CHECK-LABEL: func.func @lists
+func.func @lists() -> (tensor<4x8xf32>, tensor<2x4x4xf32>, tensor<4x4x2xf32>, tensor<1x1x1x8xf32>) {
+  // CHECK: %[[L:.*]] = grad.read @list : tensor<4x8xf32>
+  // CHECK-NEXT: %[[O:.*]] = grad.read @orders : tensor<2x4x4xf32>
+  // CHECK-NEXT: %[[A:.*]] = grad.transpose %[[O]] permutation [0, 2, 1]
+  // CHECK-NEXT: %[[B:.*]] = grad.transpose %[[O]] permutation [1, 2, 0]
+  // CHECK-NEXT: grad.read @bias : tensor<8xf32>
+  %l = grad.read @list : tensor<32xf32>
+  %rows = grad.reshape %l : tensor<32xf32> -> tensor<8x4xf32>
+  %t = grad.transpose %rows permutation [1, 0] : tensor<8x4xf32>
+  %o = grad.read @orders : tensor<32xf32>
+  %cube = grad.reshape %o : tensor<32xf32> -> tensor<2x4x4xf32>
+  %a = grad.transpose %cube permutation [0, 2, 1] : tensor<2x4x4xf32>
+  %b = grad.transpose %cube permutation [1, 2, 0] : tensor<2x4x4xf32>
+  %bias = grad.read @bias : tensor<8xf32>
+  %channels = grad.reshape %bias : tensor<8xf32> -> tensor<1x8x1x1xf32>
+  %last = grad.transpose %channels permutation [0, 2, 3, 1] : tensor<1x8x1x1xf32>
+  // CHECK: return %[[L]], %[[A]], %[[B]], %{{.*}}
+  return %t, %a, %b, %last : tensor<4x8xf32>, tensor<2x4x4xf32>, tensor<4x4x2xf32>, tensor<1x1x1x8xf32>
 }
