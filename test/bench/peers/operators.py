@@ -106,6 +106,18 @@ def integer_product(random):
         {"weights": random.integers(-128, 128, (4096, 4096), np.int8)}
 
 
+def block_product(rows, steps, columns):
+    """Weights of 4 bits with a scale for each 32 steps of a column, in a list as ONNX Runtime's HQQ quantizer writes them."""
+    block = 32
+    def build(random):
+        count = columns * steps // block
+        constants = {"codes": random.integers(0, 256, (columns, steps // block, block // 2), np.uint8),
+                     "scales": random.random(count, np.float32)}
+        product = node("MatMulNBits", "x", "codes", "scales", domain="com.microsoft", K=steps, N=columns, bits=4, block_size=block)
+        return [product], {"x": floats(random, rows, steps)}, constants
+    return build
+
+
 def inverse_transform(random):
     return [node("ConvTranspose", "x", "filter", strides=[128])], {"x": floats(random, 1, 514, 256)}, {"filter": floats(random, 514, 1, 512)}
 
@@ -136,6 +148,10 @@ OPERATORS = {
     "MaxUnpool 2 by 64 by 56 by 56": unpooled,
     "Loop of 1,000,000 that ends after 10": counted_loop,
     "MatMulInteger 1 by 4,096 by 4,096": integer_product,
+    "MatMulNBits 1 by 4,096 by 4,096": block_product(1, 4096, 4096),
+    "MatMulNBits 1 by 4,096 by 11,008": block_product(1, 4096, 11008),
+    "MatMulNBits 64 by 4,096 by 4,096": block_product(64, 4096, 4096),
+    "MatMulNBits 64 by 4,096 by 11,008": block_product(64, 4096, 11008),
     "ConvTranspose 514 to 1 channels, 512 taps, hop 128": inverse_transform,
 }
 
@@ -146,7 +162,8 @@ def export(name, folder):
     inputs = [helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for key, x in given.items()]
     outputs = [helper.make_value_info("y", onnx.TypeProto())]
     graph = helper.make_graph(nodes, "operator", inputs, outputs, [numpy_helper.from_array(x, key) for key, x in constants.items()])
-    model = onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    model = onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=opsets, ir_version=8))
     path = f"{folder}/model.onnx"
     onnx.save(model, path)
     return path, given
