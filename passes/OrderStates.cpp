@@ -51,7 +51,10 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
       ArrayRef<ReadOp> own = reads[state.getSymName()];
       if (RankedTensorType type = wantedType(state, own))
         reshape(state, type, own);
-      if (std::optional<SmallVector<int64_t>> order = wantedOrder(own))
+      std::optional<SmallVector<int64_t>> order = wantedOrder(own);
+      if (!order)
+        order = orderBehindOps(own);
+      if (order)
         permute(state, *order, own);
     }
   }
@@ -146,6 +149,31 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
     return lanes == rank - 1 ? SmallVector<int64_t>() : order;
   }
 
+  /// The permutation by which entries transpose what they compute from a state element by element,
+  /// such as a filter that is scaled and rounded before its convolution: without it, the filter and
+  /// its update would be transposed in each step. Entries that return such values as they are, like
+  /// an export, transpose them instead.
+  static std::optional<SmallVector<int64_t>> orderBehindOps(ArrayRef<ReadOp> reads) {
+    std::optional<SmallVector<int64_t>> order;
+    for (ReadOp read : reads) {
+      llvm::SetVector<Value> values;
+      values.insert(read.getResult());
+      for (size_t i = 0; i < values.size(); ++i)
+        for (Operation *user : values[i].getUsers()) {
+          if (auto transpose = dyn_cast<TransposeOp>(user)) {
+            if (order && *order != ArrayRef(transpose.getPermutation()))
+              return std::nullopt;
+            order = llvm::to_vector(transpose.getPermutation());
+          } else if (user->hasTrait<grad::Pointwise>()) {
+            values.insert(user->result_begin(), user->result_end());
+          } else if (!isa<ReductionOpInterface, func::ReturnOp>(user)) {
+            return std::nullopt;
+          }
+        }
+    }
+    return order;
+  }
+
   static void permute(StateOp state, ArrayRef<int64_t> order, ArrayRef<ReadOp> reads) {
     auto type = cast<RankedTensorType>(state.getType());
     RankedTensorType stored = type.clone(applyPermutation(type.getShape(), order));
@@ -166,8 +194,14 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
           assert(isRead && "the order was taken from its letters");
           continue;
         }
-        user->getResult(0).replaceAllUsesWith(use->get());
-        user->erase();
+        if (auto transpose = dyn_cast<TransposeOp>(user);
+            transpose && ArrayRef(transpose.getPermutation()) == order) {
+          transpose.replaceAllUsesWith(use->get());
+          transpose.erase();
+          continue;
+        }
+        OpBuilder builder(user);
+        use->set(TransposeOp::create(builder, user->getLoc(), use->get(), back));
       }
     }
   }

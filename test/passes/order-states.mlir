@@ -34,6 +34,17 @@ grad.state parameter @shapes : tensor<1x8x16xf32> = dense<0.0> : tensor<1x8x16xf
 grad.state parameter @scale : tensor<8xf32> = dense<0.0> : tensor<8xf32>
 // CHECK: grad.state parameter @bias : tensor<8xf32> = dense
 grad.state parameter @bias : tensor<8xf32> = dense<0.0> : tensor<8xf32>
+// A filter that all entries which convolve scale element by element before they transpose it is stored in that order, too; what
+// another entry returns is transposed back.
+// CHECK: grad.state parameter @scaled : tensor<3x3x2x4xf32> permutation [2, 3, 1, 0] = dense
+grad.state parameter @scaled : tensor<4x2x3x3xf32> = dense<0.0> : tensor<4x2x3x3xf32>
+// Not if they transpose in two ways, if another op reads it, or if nothing transposes.
+// CHECK: grad.state parameter @two_ways : tensor<4x8xf32> = dense
+grad.state parameter @two_ways : tensor<4x8xf32> = dense<0.0> : tensor<4x8xf32>
+// CHECK: grad.state parameter @multiplied : tensor<8x16xf32> = dense
+grad.state parameter @multiplied : tensor<8x16xf32> = dense<0.0> : tensor<8x16xf32>
+// CHECK: grad.state parameter @negated : tensor<4x8xf32> = dense
+grad.state parameter @negated : tensor<4x8xf32> = dense<0.0> : tensor<4x8xf32>
 // A state that is already written has a user that expects its order.
 // CHECK: grad.state statistic @written : tensor<2x3xf32> = dense
 grad.state statistic @written : tensor<2x3xf32> = dense<0.0> : tensor<2x3xf32>
@@ -145,4 +156,45 @@ func.func @lists() -> (tensor<4x8xf32>, tensor<2x4x4xf32>, tensor<4x4x2xf32>, te
   %last = grad.transpose %channels permutation [0, 2, 3, 1] : tensor<1x8x1x1xf32>
   // CHECK: return %[[L]], %[[A]], %[[B]], %{{.*}}
   return %t, %a, %b, %last : tensor<4x8xf32>, tensor<2x4x4xf32>, tensor<4x4x2xf32>, tensor<1x1x1x8xf32>
+}
+
+// CHECK-LABEL: func.func @behind_ops
+func.func @behind_ops(%x: tensor<4x8xf32>, %factor: tensor<4x2x3x3xf32>) -> (tensor<3x3x2x4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<4x16xf32>, tensor<16x8xf32>, tensor<4x8xf32>) {
+  // CHECK: %[[S:.*]] = grad.read @scaled : tensor<3x3x2x4xf32>
+  // CHECK-NEXT: %[[BACK:.*]] = grad.transpose %[[S]] permutation [3, 2, 0, 1] : tensor<3x3x2x4xf32>
+  // CHECK-NEXT: %[[M:.*]] = grad.mul %[[BACK]], %arg1 : tensor<4x2x3x3xf32>
+  // CHECK-NEXT: grad.reduce_max %[[M]] dims [1, 2, 3]
+  // CHECK: grad.transpose %{{.*}} permutation [2, 3, 1, 0]
+  %w = grad.read @scaled : tensor<4x2x3x3xf32>
+  %m = grad.mul %w, %factor : tensor<4x2x3x3xf32>
+  %most = grad.reduce_max %m dims [1, 2, 3] : tensor<4x2x3x3xf32>
+  %r = grad.round %m : tensor<4x2x3x3xf32>
+  %t = grad.transpose %r permutation [2, 3, 1, 0] : tensor<4x2x3x3xf32>
+  // CHECK: grad.read @two_ways : tensor<4x8xf32>
+  %a = grad.read @two_ways : tensor<4x8xf32>
+  %b = grad.neg %a : tensor<4x8xf32>
+  %c = grad.transpose %b permutation [1, 0] : tensor<4x8xf32>
+  %d = grad.transpose %a permutation [0, 1] : tensor<4x8xf32>
+  %d2 = grad.neg %d : tensor<4x8xf32>
+  %e = grad.transpose %d2 permutation [1, 0] : tensor<4x8xf32>
+  // CHECK: grad.read @multiplied : tensor<8x16xf32>
+  %f = grad.read @multiplied : tensor<8x16xf32>
+  %g = grad.matmul %x, %f : tensor<4x8xf32>, tensor<8x16xf32>
+  %h = grad.neg %f : tensor<8x16xf32>
+  %i = grad.transpose %h permutation [1, 0] : tensor<8x16xf32>
+  // CHECK: grad.read @negated : tensor<4x8xf32>
+  %j = grad.read @negated : tensor<4x8xf32>
+  %k = grad.neg %j : tensor<4x8xf32>
+  return %t, %most, %c, %e, %g, %i, %k : tensor<3x3x2x4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<4x16xf32>, tensor<16x8xf32>, tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @exported
+func.func @exported() -> tensor<4x2x3x3xi8> {
+  // CHECK: %[[S:.*]] = grad.read @scaled : tensor<3x3x2x4xf32>
+  // CHECK-NEXT: %[[BACK:.*]] = grad.transpose %[[S]] permutation [3, 2, 0, 1]
+  // CHECK-NEXT: %[[R:.*]] = grad.round %[[BACK]]
+  %w = grad.read @scaled : tensor<4x2x3x3xf32>
+  %r = grad.round %w : tensor<4x2x3x3xf32>
+  %codes = grad.cast %r : tensor<4x2x3x3xf32> -> tensor<4x2x3x3xi8>
+  return %codes : tensor<4x2x3x3xi8>
 }
