@@ -1,7 +1,8 @@
-// Packs factors of products that are not states: in words of 32 bits for bf16 and bytes, or in
-// panels across their rows.
+// Packs factors of products that are not states: in words of 32 bits for bf16 and bytes, in panels
+// across their rows, or transformed for Winograd's convolutions.
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
+#include "dialects/grad/Build.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
 #include "passes/entry/ModuleLevel.h"
@@ -23,9 +24,9 @@ namespace {
 constexpr int64_t minPackedRows = 128;
 
 /// 1. For each launch, in program order, find the row-major factors that its kernel needs in words
-///    or rows for dot products, or reads across their rows.
-/// 2. Check that packing pays: the cost model decides for dot products; otherwise the product must
-///    have many rows, since each row of the register tile pays for strided loads.
+///    or rows for dot products, reads across their rows, or as a transformed filter.
+/// 2. Check that packing pays: the cost model decides for dot products and filters; otherwise the
+///    product must have many rows, since each row of the register tile pays for strided loads.
 /// 3. Pack the factors before the launch, or reuse those packed for an earlier launch of the block.
 /// 4. Switch the launch to the kernel's variant for these layouts.
 class Packer {
@@ -40,7 +41,7 @@ public:
     for (OpOperand &operand : launch->getOpOperands()) {
       PanelAttr wanted = wantedLayout(kernel, operand.getOperandNumber(), level);
       bool isForDots = servesDots(kernel, operand.getOperandNumber(), level);
-      if (!wanted || !(isForDots || paysTransposed(kernel, operand, wanted)))
+      if (!wanted || !(isForDots || paysPanels(kernel, operand, wanted)))
         continue;
       PanelAttr current = kernel.getLayout(operand.getOperandNumber());
       if (current == wanted || (current && !isForDots))
@@ -79,19 +80,27 @@ public:
   }
 
 private:
-  /// Whether a product with many rows reads panels of values across the factor's rows.
-  static bool paysTransposed(exec::KernelOp kernel, OpOperand &operand, PanelAttr wanted) {
+  /// Whether a product with many rows reads panels of values across the factor's rows, or the
+  /// factor is a filter whose transform pays.
+  bool paysPanels(exec::KernelOp kernel, OpOperand &operand, PanelAttr wanted) {
     auto type = cast<RankedTensorType>(operand.get().getType());
+    if (wanted.isWinograd())
+      return CostModel(level).paysTransform(kernel, type, wanted);
     return wanted.getKind() == exec::PanelKind::values && wanted.getDim() + 1 != type.getRank() &&
            kernel.getRoot().getNumElements() / type.getDimSize(wanted.getDim()) >= minPackedRows;
   }
 
+  /// The value in panels. A filter is transformed like a mirror, with its dims in another order.
+  /// The bytes are the same, so its reader sees them through a view.
   Value copyOf(exec::LaunchOp reader, Value value, PanelAttr layout) {
     auto type = cast<RankedTensorType>(value.getType());
-    exec::KernelOp kernel = kernels.findOrInsert(
-        createCopyKernel(type, /*from=*/nullptr, {layout, nullptr}), module.getBody()->begin());
+    CopyForm form{layout, nullptr};
+    exec::KernelOp copy = layout.isWinograd() ? createMirrorKernel(type, /*from=*/nullptr, form)
+                                              : createCopyKernel(type, /*from=*/nullptr, form);
+    exec::KernelOp kernel = kernels.findOrInsert(copy, module.getBody()->begin());
     OpBuilder builder(reader);
-    return launchCopy(builder, reader.getLoc(), kernel, value).getResult(0);
+    Value panels = launchCopy(builder, reader.getLoc(), kernel, value).getResult(0);
+    return builder.createOrFold<grad::ReshapeOp>(reader.getLoc(), type, panels);
   }
 
   ModuleOp module;

@@ -28,6 +28,10 @@ public:
 
   /// Whether a product of bf16 pairs saves more time than packing its factors of these types takes.
   bool paysPacking(mlir::exec::KernelOp product, llvm::ArrayRef<mlir::Type> factors) const;
+  /// Whether a convolution by Winograd's algorithm saves more time than one transform of its filter
+  /// to `layout` takes.
+  bool paysTransform(mlir::exec::KernelOp convolution, mlir::RankedTensorType filter,
+                     mlir::exec::PanelAttr layout) const;
 
   // Contractions on a GPU.
   /// The seconds that a library's product saves over a generated one.
