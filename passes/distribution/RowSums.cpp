@@ -82,7 +82,10 @@ bool RowSums::isLinear(Operation *op) const {
 static bool isObservation(Operation *op) {
   if (!isa<ReduceMaxOp, ReduceMinOp>(op))
     return false;
-  auto observed = op->getOperand(0).getDefiningOp<StraightThroughOp>();
+  Operation *source = op->getOperand(0).getDefiningOp();
+  while (isa_and_present<ReshapeOp, TransposeOp>(source)) // it has moved above them
+    source = source->getOperand(0).getDefiningOp();
+  auto observed = dyn_cast_if_present<StraightThroughOp>(source);
   return observed && matchPattern(observed->getOperand(0), m_Constant());
 }
 

@@ -168,6 +168,23 @@ def perceptron():
     expect("the bias takes 32 bits", kind == 6 and len(codes) == 4 * HIDDEN)
 
 
+def observed():
+    """With a learning rate of 0, weights stay, and the ranges of activations are found."""
+    save_perceptron()
+    with open(spec("observed", f"quantize {{ momentum: {MOMENTUM} }}")) as file:
+        text = file.read().replace(f"learning_rate: {RATE}", "learning_rate: 0")
+    with open(path("observed.textproto"), "w") as file:
+        file.write(text)
+    gradc("compile", path("observed.textproto"), "-o", path("observed"))
+    losses("observed")
+    held = initializers("observed")
+    scales = array.array("f", held["fc2_scale"][1])
+    codes = array.array("b", held["fc2_quantized"][1])
+    expect("codes of the weights as they were", all(abs(c * scales[i % CLASSES] - w) < 0.51 * scales[i % CLASSES]
+                                                    for i, (c, w) in enumerate(zip(codes, WEIGHTS["fc2"]))))
+    expect("ranges have been seen", array.array("f", held["h_scale"][1])[0] != 1)
+
+
 def resume():
     how = f"quantize {{ momentum: {MOMENTUM} }}"
     trainer, whole = train("whole", how)
@@ -207,6 +224,9 @@ def save_network():
         operands = [value, parameters(f"{name}.weight", [outputs, channels // groups, 3, 3])]
         if bias:
             operands.append(parameters(f"{name}.bias", [outputs]))
+        elif name == "conv1":  # as torch.export writes that there is no bias
+            size = model.node("Shape", [f"{name}.weight"], [f"{name}.size"], f"{name}.size", start=0, end=1)
+            operands.append(model.node("Expand", [model.initializer(f"{name}.zero", FLOAT, [], [0.0]), size], [f"{name}.zeros"], f"{name}.zeros"))
         channels = outputs
         value = model.node("Conv", operands, [f"{name}.out"], name, group=groups, pads=[1, 1, 1, 1])
         if not normalized:
@@ -335,6 +355,7 @@ optimizer {{ sgd {{ learning_rate: 0.01 }} }}
 data {{ source {{ npy {{ field {{ name: "x"  path: "x.npy" }} field {{ name: "targets"  path: "targets.npy" }} }} }}
   stage {{ batch {{ size: {ROWS} }} }} }}
 steps: 1
+trainable: "scale"
 """)
     gradc("compile", path("scaled.textproto"), "-o", path("scaled"))
     losses("scaled")
@@ -376,6 +397,7 @@ def wrong():
 
 
 perceptron()
+observed()
 resume()
 ranks()
 network()

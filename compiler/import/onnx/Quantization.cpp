@@ -139,6 +139,7 @@ static LogicalResult importQuantizeLinear(Node &n) {
                         "results, and a float precision";
   if (n.narrow(0))
     return n.error() << "expected numbers to quantize, found " << n.describeOperand(0);
+  n.getEntry().getStates().makeScale(n.operand(1), n.loc());
   FailureOr<Expr> scale = spreadScale(n, axis, block), zero = scale;
   if (succeeded(scale) && hasZero)
     zero = spread(n, 2, n.expr(2u), axis, block);
@@ -212,6 +213,7 @@ static LogicalResult importDequantizeLinear(Node &n) {
     return failure();
   if (!isa<FloatType>(*result))
     return n.error() << "expected a float as output_dtype";
+  n.getEntry().getStates().makeScale(n.operand(1), n.loc());
   Codes codes = codesOf(n, 0);
   Value soft = n.narrow(0) ? Value() : n.getEntry().roundedTo(n.operand(0));
   Expr x = soft ? numbersOf(n, soft) : codes.narrow ? codes.numbers(codes.value) : codes.value;

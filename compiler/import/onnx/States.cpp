@@ -99,6 +99,12 @@ bool States::makeStatistic(Value value, Location node) {
   return true;
 }
 
+void States::makeScale(Value value, Location node) {
+  if (auto read = value.getDefiningOp<ReadOp>())
+    scales.try_emplace(symbols.lookup<StateOp>(read.getState()),
+                       node->findInstanceOf<NameLoc>().getName().str());
+}
+
 bool States::isFrozen(Value value) {
   auto read = value.getDefiningOp<ReadOp>();
   return read && frozen.contains(initializers.lookup(symbols.lookup<StateOp>(read.getState())));
@@ -199,6 +205,8 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
   }
   if (!whyOthersStay.empty())
     return no(whyOthersStay);
+  if (auto owner = scales.find(state); owner != scales.end())
+    return no("a scale of codes of \"" + owner->second + "\", which trains if trainable names it");
   if (!allOf(state.getInitial(), [](double x) { return std::isfinite(x); }))
     return no("holds values that are not finite");
   if (isMask(state.getInitial()))

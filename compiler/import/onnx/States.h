@@ -45,6 +45,9 @@ public:
   /// Marks the state that `read` reads as a statistic of the node at `node`: entries update it,
   /// optimizers do not. Returns false if no state is read.
   bool makeStatistic(mlir::Value read, mlir::Location node);
+  /// Marks a state that `read` reads, if any, as the scale of codes: only `trainable` makes it
+  /// train.
+  void makeScale(mlir::Value read, mlir::Location node);
   /// Whether `freeze` of the spec names the initializer that is read.
   bool isFrozen(mlir::Value read);
 
@@ -76,6 +79,7 @@ private:
   llvm::StringSet<> trainable, frozen;
   std::string whyOthersStay;
   llvm::DenseMap<mlir::grad::StateOp, std::string> statistics; ///< with the node that updates them
+  llvm::DenseMap<mlir::grad::StateOp, std::string> scales;     ///< with the node that reads them
 };
 
 /// The ONNX node that an op comes from.

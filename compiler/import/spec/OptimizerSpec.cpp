@@ -40,10 +40,11 @@ struct Bounds {
 } // namespace
 
 /// The name of a field, not its rule, determines the range. `mayBeZero`: the field's default is 0.
-static Bounds rangeOf(StringRef name, double value, bool mayBeZero) {
-  bool isAmount = name == "l2" || name == "weight_decay" || name == "learning_rate_decay" ||
-                  name == "initial_accumulator" || name == "momentum_decay" ||
-                  (name == "epsilon" && mayBeZero);
+/// `observes`: steps without updates have a purpose.
+static Bounds rangeOf(StringRef name, double value, bool mayBeZero, bool observes) {
+  bool isAmount = (name == "learning_rate" && observes) || name == "l2" || name == "weight_decay" ||
+                  name == "learning_rate_decay" || name == "initial_accumulator" ||
+                  name == "momentum_decay" || (name == "epsilon" && mayBeZero);
   if (isAmount)
     return {"of 0 or more and finite", value >= 0 && std::isfinite(value)};
   if (name == "learning_rate" || name == "epsilon" || name == "trust_coefficient")
@@ -81,7 +82,8 @@ static void checkOptimizer(Checker &c, ArrayRef<SpecFile::Step> place,
     std::string name(field->name());
     SmallVector<SpecFile::Step> at(place);
     at.append({kind.c_str(), name.c_str()});
-    Bounds range = rangeOf(name, value, field->default_value_double() == 0);
+    Bounds range =
+        rangeOf(name, value, field->default_value_double() == 0, c.file.get().has_quantize());
     c.expect(range.holds, at, name, range.text, value);
   }
   if (optimizer.has_muon())
@@ -105,7 +107,7 @@ static void checkNumbers(Checker &c, const SpecPlace &block, const spec::Group &
     if (!given)
       continue;
     SpecPlace place = block + name;
-    Bounds range = rangeOf(name, value, false);
+    Bounds range = rangeOf(name, value, false, c.file.get().has_quantize());
     c.expect(range.holds, place, name, range.text, value);
     std::string kind = optimizerName(common);
     if (group.frozen())

@@ -35,11 +35,9 @@ private:
 };
 } // namespace
 
-/// A scalar, which cannot train.
 std::string TrainedGraph::number(const std::string &name, double value) {
   float single = float(value);
-  addInitializer(name, FLOAT, {},
-                 std::string(reinterpret_cast<const char *>(&single), sizeof single));
+  addConstant(name, FLOAT, {}, std::string(reinterpret_cast<const char *>(&single), sizeof single));
   return name;
 }
 
@@ -48,7 +46,7 @@ std::string TrainedGraph::reshaped(const std::string &channels, ArrayRef<int64_t
   std::string result =
       channels + "_of_rank_" + std::to_string(shape.size()) + (shape.front() == 1 ? "_behind" : "");
   std::string bytes(reinterpret_cast<const char *>(shape.data()), shape.size() * sizeof(int64_t));
-  addInitializer(result + "_shape", INT64, {int64_t(shape.size())}, bytes);
+  addConstant(result + "_shape", INT64, {int64_t(shape.size())}, bytes);
   add("Reshape", {channels, result + "_shape"}, {result});
   return result;
 }
@@ -58,7 +56,11 @@ std::string TrainedGraph::round(const std::string &activation) {
   addZeros(names.range, FLOAT, {2});
   std::string now = names.range + "_now", scale = now + "_scale", zero = now + "_zero_point",
               active = now + "_active", always = names.rounded + "_always";
-  onnx::NodeProto &observe = addOwn("ObserveRange", {activation, names.range}, {now});
+  // What dropout scales in training is smaller elsewhere.
+  auto undropped = layers.undropped.find(activation);
+  const std::string &observed =
+      undropped == layers.undropped.end() ? activation : undropped->second;
+  onnx::NodeProto &observe = addOwn("ObserveRange", {observed, names.range}, {now});
   set(observe, "momentum", how.momentum());
   if (how.has_ranges_end_step())
     set(observe, "fixed_step", how.ranges_end_step() + 1);
@@ -98,7 +100,7 @@ std::string TrainedGraph::addBias(const QuantizedWeight &weight) {
 
 std::string TrainedGraph::round(const QuantizedWeight &weight) {
   WeightNames names(weight);
-  addZeros(names.zero, INT8, {weight.channels()});
+  addConstant(names.zero, INT8, {weight.channels()}, std::string(size_t(weight.channels()), '\0'));
   std::string value = weight.name;
   if (weight.norm) {
     addFactor(weight);
@@ -213,6 +215,9 @@ void ExportedGraph::addLayer(onnx::NodeProto &layer, const QuantizedWeight &weig
     while (layer.input_size() < 3)
       layer.add_input("");
     layer.set_input(2, names.bias);
+  } else if (weight.lacksBias) {
+    while (layer.input_size() > 2) // zeros
+      layer.mutable_input()->RemoveLast();
   }
   if (weight.norm)
     layer.set_output(0, weight.norm->output);

@@ -55,15 +55,28 @@ void QuantizedGraph::set(onnx::NodeProto &node, StringRef name, double value) {
   attribute.set_f(float(value));
 }
 
+static void setValue(onnx::TensorProto &tensor, int32_t type, ArrayRef<int64_t> shape,
+                     std::string bytes) {
+  tensor.set_data_type(type);
+  for (int64_t dim : shape)
+    tensor.add_dims(dim);
+  tensor.set_raw_data(std::move(bytes));
+}
+
 void QuantizedGraph::addInitializer(const std::string &name, int32_t type, ArrayRef<int64_t> shape,
                                     std::string bytes) {
   define(name);
   onnx::TensorProto &tensor = *graph.add_initializer();
   tensor.set_name(name);
-  tensor.set_data_type(type);
-  for (int64_t dim : shape)
-    tensor.add_dims(dim);
-  tensor.set_raw_data(std::move(bytes));
+  setValue(tensor, type, shape, std::move(bytes));
+}
+
+void QuantizedGraph::addConstant(const std::string &name, int32_t type, ArrayRef<int64_t> shape,
+                                 std::string bytes) {
+  onnx::AttributeProto &attribute = *add("Constant", {}, {name}).add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(int32_t(Node::AttributeType::tensor));
+  setValue(*attribute.mutable_t(), type, shape, std::move(bytes));
 }
 
 void QuantizedGraph::addZeros(const std::string &name, int32_t type, ArrayRef<int64_t> shape) {

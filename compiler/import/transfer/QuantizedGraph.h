@@ -50,6 +50,9 @@ protected:
   static void set(onnx::NodeProto &node, llvm::StringRef name, double value);
   void addInitializer(const std::string &name, int32_t type, llvm::ArrayRef<int64_t> shape,
                       std::string bytes);
+  /// A node, which no pattern can train and no list of initializers shows.
+  void addConstant(const std::string &name, int32_t type, llvm::ArrayRef<int64_t> shape,
+                   std::string bytes);
   void addZeros(const std::string &name, int32_t type, llvm::ArrayRef<int64_t> shape);
   void addRounding(const std::string &value, const WeightNames &names, int axis,
                    const std::string &codes, const std::string &result);

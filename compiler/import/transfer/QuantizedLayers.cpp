@@ -23,6 +23,10 @@ static std::string initializerAt(const GraphUses &uses, const onnx::NodeProto &n
   return isInitializer ? node.input(i) : std::string();
 }
 
+static bool isConvolution(const onnx::NodeProto &node) {
+  return node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
+}
+
 /// The layers of a convolution's weight, if it has no other uses.
 static SmallVector<const onnx::NodeProto *> convolutions(const GraphUses &uses, StringRef weight) {
   constexpr int leastRank = 3; // a smaller one is an error that the importer reports
@@ -31,6 +35,8 @@ static SmallVector<const onnx::NodeProto *> convolutions(const GraphUses &uses, 
   SmallVector<const onnx::NodeProto *> layers;
   for (const ValueUse &use : uses.of(weight)) {
     StringRef op = use.node->op_type();
+    if (op == "Shape") // which the rounded weight has, too
+      continue;
     if (use.operand != 1 || (op != "Conv" && op != "ConvTranspose") ||
         (!layers.empty() && op != layers.front()->op_type()))
       return {};
@@ -68,6 +74,26 @@ static std::optional<FoldedNorm> normBehind(const GraphUses &uses, const onnx::N
   const onnx::AttributeProto *epsilon = findAttribute(norm, "epsilon");
   return FoldedNorm{norm.output(0), norm.input(1), norm.input(2),
                     norm.input(3),  norm.input(4), epsilon ? epsilon->f() : 1e-5};
+}
+
+/// Whether a value is made of zeros, as exporters write the bias of a layer that has none.
+static bool isZero(const GraphUses &uses, std::string value) {
+  constexpr int most = 8; // nodes that repeat or cast it
+  for (int i = 0; i < most; ++i) {
+    const onnx::TensorProto *tensor = uses.initializer(value);
+    const onnx::NodeProto *node = uses.producer(value);
+    if (node && node->op_type() == "Constant")
+      if (const onnx::AttributeProto *constant = findAttribute(*node, "value"))
+        tensor = &constant->t();
+    if (tensor)
+      return tensor->data_type() == data_type::FLOAT &&
+             llvm::all_of(tensor->raw_data(), [](char byte) { return byte == 0; });
+    static const llvm::StringSet<> keepers = {"Expand", "Cast", "CastLike", "Identity", "Reshape"};
+    if (!node || !keepers.contains(node->op_type()) || node->input_size() == 0)
+      return false;
+    value = node->input(0);
+  }
+  return false;
 }
 
 /// A Gemm that scales its product has no weight or bias that stands for itself.
@@ -111,7 +137,11 @@ static std::optional<QuantizedWeight> candidate(const GraphUses &uses, StringRef
       uses.initializer(bias)->dims_size() == 1 &&
       uses.initializer(bias)->dims(0) == weight.channels())
     weight.bias = bias;
-  if (layer.input_size() < 3 || layer.input(2).empty() || !weight.bias.empty())
+  weight.lacksBias = layer.input_size() < 3 || layer.input(2).empty() ||
+                     (isConvolution(layer) && isZero(uses, layer.input(2)));
+  if (weight.lacksBias)
+    weight.bias.clear();
+  if (weight.lacksBias || !weight.bias.empty())
     weight.norm = normBehind(uses, layer);
   return weight;
 }
@@ -244,5 +274,8 @@ FailureOr<QuantizedLayers> gradc::findQuantized(const SpecFile &spec, const Onnx
     }
   if (!ok)
     return failure();
+  for (const onnx::NodeProto &node : model.graph().node())
+    if (node.op_type() == "Dropout" && hasResult(node) && node.input_size() > 0)
+      found.undropped[node.output(0)] = node.input(0);
   return found;
 }

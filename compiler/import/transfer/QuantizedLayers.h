@@ -20,8 +20,9 @@ struct QuantizedWeight {
   int axis; ///< of its output channels
   std::vector<std::string> layers;
   // If there is one layer:
-  std::string input;     ///< its activation
-  std::string bias = {}; ///< an initializer, or empty; of Gemm only if it is added as it is
+  std::string input;      ///< its activation
+  std::string bias = {};  ///< an initializer, or empty; of Gemm only if it is added as it is
+  bool lacksBias = false; ///< also if it is written as zeros
   std::optional<FoldedNorm> norm = {}; ///< behind it
 
   int64_t channels() const { return shape[size_t(axis)]; }
@@ -31,6 +32,8 @@ struct QuantizedLayers {
   std::vector<QuantizedWeight> weights;
   /// The operands that are quantized activations, by a node's first output.
   llvm::StringMap<llvm::SmallVector<int, 2>> operands;
+  /// By a result of Dropout, what Dropout reads.
+  llvm::StringMap<std::string> undropped = {};
 
   const QuantizedWeight *weightOf(llvm::StringRef layer) const;
 };
