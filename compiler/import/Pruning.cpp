@@ -32,8 +32,14 @@ private:
 };
 } // namespace
 
-/// The trained parameters that match. Of the others, those that match alone are named with the
-/// reason why they do not train.
+/// Whether a pattern may match several names.
+static bool hasWildcard(StringRef pattern) {
+  return pattern.find_first_of("*?[") != StringRef::npos;
+}
+
+/// The trained parameters that a pattern takes: a name that one, a wildcard the weights of layers,
+/// since "*.weight" also matches scales of normalizations and embeddings, which few mean to prune.
+/// Of parameters that do not train, those that match alone are named with the reason why.
 FailureOr<std::vector<std::string>> Pruner::parametersOf(const std::string &pattern,
                                                          Location where) {
   PatternScope scope{"prune", "parameter that trains", {}};
@@ -47,7 +53,18 @@ FailureOr<std::vector<std::string>> Pruner::parametersOf(const std::string &patt
       llvm::none_of(scope.names, [&](StringRef name) { return matches(pattern, name); }))
     return emitError(where) << "prune: \"" << constant->initializer
                             << "\" does not train: " << constant->reason;
-  return matching(pattern, scope, where);
+  FailureOr<std::vector<std::string>> found = matching(pattern, scope, where);
+  // A name may contain brackets itself.
+  if (failed(found) || !hasWildcard(pattern) || llvm::is_contained(*found, pattern))
+    return found;
+  std::string other = found->front();
+  llvm::erase_if(*found, [&](StringRef name) { return !weights.contains(name); });
+  if (found->empty())
+    return emitError(where) << "prune: \"" << pattern
+                            << "\" matches no weight of MatMul, Gemm, Conv or ConvTranspose, which "
+                               "alone a pattern with wildcards prunes; to prune \""
+                            << other << "\", name it: pattern: \"" << other << '"';
+  return found;
 }
 
 LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Location where) {

@@ -15,7 +15,7 @@ using DimsOfWeights = llvm::StringMap<WeightDims>;
 DimsOfWeights dimsOfWeights(const SpecFile &spec, const OnnxModel &model);
 
 /// Writes the rules of `prune` to the states of their parameters. Called after it is decided which
-/// parameters train, and how groups train them. Fails if a pattern matches no parameter that
+/// parameters train, and how groups train them. Fails if a pattern takes no parameter that
 /// trains, or if a parameter cannot be pruned as its block says.
 mlir::LogicalResult addPruning(const Imported &imported, const States &states, const SpecFile &spec,
                                const DimsOfWeights &weights);
