@@ -15,11 +15,14 @@ namespace {
 /// How a node's codes are stored, in rows.
 struct Coding {
   int64_t bits, block;
+  const NarrowType *narrow = nullptr; ///< of codes that are elements; null if bytes hold them
 
-  /// Codes are stored without signs, and represent the number this much below.
-  int64_t half() const { return int64_t(1) << (bits - 1); }
+  /// Bytes hold codes without signs, which represent the number this much below. Codes that are
+  /// elements represent themselves.
+  int64_t half() const { return narrow ? 0 : int64_t(1) << (bits - 1); }
   int64_t blocks(int64_t columns) const { return llvm::divideCeil(columns, block); }
-  int64_t bytes(int64_t codes) const { return llvm::divideCeil(codes * bits, 8); }
+  /// In the graph, where an element of a narrow type takes a byte.
+  int64_t bytes(int64_t codes) const { return narrow ? codes : llvm::divideCeil(codes * bits, 8); }
 };
 
 } // namespace
@@ -41,10 +44,11 @@ static FailureOr<Expr> unpack(Node &n, unsigned i, const Coding &coding, ArrayRe
                               int64_t stored) {
   int64_t columns = shape.back(), rows = llvm::product_of(shape.drop_back());
   int64_t rowBytes = coding.bytes(stored);
-  if (!n.element(i).isUnsignedInteger(8) || n.narrow(i) ||
+  if (!n.element(i).isUnsignedInteger(8) || n.narrow(i) != coding.narrow ||
       n.type(i).getNumElements() != rows * rowBytes)
-    return n.error() << "expected " << rows * rowBytes << " bytes of codes, found "
-                     << n.describeOperand(i);
+    return n.error() << "expected " << rows * rowBytes
+                     << (coding.narrow ? " codes of operand 0's type" : " bytes of codes")
+                     << ", found " << n.describeOperand(i);
   ElementsAttr attribute;
   if (!matchPattern(n.operand(i), m_Constant(&attribute)))
     return n.error() << "expected codes that are known at compile time, found "
@@ -55,7 +59,8 @@ static FailureOr<Expr> unpack(Node &n, unsigned i, const Coding &coding, ArrayRe
   unsigned mask = (1u << coding.bits) - 1;
   for (int64_t row = 0; row < rows; ++row, from += rowBytes)
     for (int64_t k = 0; k < columns; ++k) {
-      unsigned code = from[k * coding.bits / 8] >> k * coding.bits % 8 & mask;
+      unsigned code =
+          coding.narrow ? from[k] : from[k * coding.bits / 8] >> k * coding.bits % 8 & mask;
       *to++ = char(int64_t(code) - coding.half());
     }
   return n.expr(n.constant(codes));
@@ -144,15 +149,29 @@ static LogicalResult importMatMulNBits(Node &n) {
   return n.set(y + n.expr(n.broadcast(n.operand(biasOperand), result)));
 }
 
+/// The codes of a table: bytes that hold several, or integers of so many bits.
+static FailureOr<Coding> readTableCoding(Node &n) {
+  constexpr int64_t ordinaryBlock = 128;
+  FailureOr<Coding> coding = readCoding(n, ordinaryBlock);
+  if (failed(coding) || !n.narrow(0))
+    return coding;
+  coding->narrow = n.narrow(0);
+  if (coding->narrow->family != NarrowType::integer || coding->narrow->bits != coding->bits)
+    return n.error() << "expected bytes, or integers of " << coding->bits << " bits, found "
+                     << n.describeOperand(0);
+  return coding;
+}
+
 /// Rows of a table, found before they are dequantized.
 static LogicalResult importGatherBlockQuantized(Node &n) {
   constexpr unsigned scaleOperand = 2, zeroOperand = 3;
-  constexpr int64_t ordinaryBlock = 128;
-  FailureOr<Coding> coding = readCoding(n, ordinaryBlock);
+  FailureOr<Coding> coding = readTableCoding(n);
   FailureOr<int64_t> axis = n.axis(n.integer("gather_axis", 0), n.rank(0));
   FailureOr<int64_t> blocked = n.axis(n.integer("quantize_axis", 1), n.rank(0));
   if (failed(coding) || failed(axis) || failed(blocked) || failed(n.expect(1, Kind::Int)))
     return failure();
+  if (n.narrow(1))
+    return n.error() << "expected indices of 32 or 64 bits, found " << n.describeOperand(1);
   int64_t last = n.rank(0) - 1;
   if (*axis != 0 || *blocked != last || last < 1)
     return n.error() << "expected a table whose dim 0 is indexed and whose last dim has blocks, "
@@ -162,7 +181,8 @@ static LogicalResult importGatherBlockQuantized(Node &n) {
   if (failed(indices))
     return failure();
   SmallVector<int64_t> shape(n.shape(0));
-  shape.back() = shape.back() * 8 / coding->bits;
+  if (!coding->narrow)
+    shape.back() = shape.back() * 8 / coding->bits;
   SmallVector<int64_t> perBlocks(shape), result(n.shape(1));
   perBlocks.back() = coding->blocks(shape.back());
   llvm::append_range(result, ArrayRef(shape).drop_front());
@@ -190,4 +210,5 @@ static LogicalResult importGatherBlockQuantized(Node &n) {
 void gradc::addQuantizedBlocksOps(OpTable &ops) {
   ops["com.microsoft::MatMulNBits"] = {importMatMulNBits, 3, 6};
   ops["com.microsoft::GatherBlockQuantized"] = {importGatherBlockQuantized, 3, 4};
+  takeNarrow(ops, TakesNarrow::itself, {"com.microsoft::GatherBlockQuantized"});
 }

@@ -57,9 +57,9 @@ public:
     tensor.mutable_int64_data()->Add(values.begin(), values.end());
     return *this;
   }
-  /// u8, known at compile time.
-  OneNode &bytes(const Shape &shape, const std::vector<uint8_t> &values) {
-    initializer(2, shape).set_raw_data(std::string(values.begin(), values.end()));
+  /// u8, known at compile time, or a type whose elements bytes hold.
+  OneNode &bytes(const Shape &shape, const std::vector<uint8_t> &values, int32_t type = 2) {
+    initializer(type, shape).set_raw_data(std::string(values.begin(), values.end()));
     return *this;
   }
   OneNode &nothing() {
