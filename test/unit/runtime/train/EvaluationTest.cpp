@@ -304,7 +304,7 @@ TEST_F(EvaluationTest, NoneIsTheBestWhileParametersArePruned) {
   auto makePruned = [&](const std::string &more) {
     makeWith("every_steps: 2", "prune { pattern: \"v\" end_step: 3 } prune { pattern: \"w\" "
                                "begin_step: 13 } checkpoint { directory: \"{}/run\" best { metric: "
-                               "\"loss\" direction: MAX } } " +
+                               "\"loss\" direction: MIN } } " +
                                    more);
   };
   makePruned("");
@@ -313,14 +313,14 @@ TEST_F(EvaluationTest, NoneIsTheBestWhileParametersArePruned) {
   auto trained = train(options);
   ASSERT_TRUE(trained.ok()) << trained.status().message();
   auto steps = logged(options.log, "eval", "step"), losses = logged(options.log, "eval", "loss");
-  size_t best = 6, highest = 0; // evaluation 6 is after step 14
+  size_t best = 6, lowest = 0; // evaluation 6 is after step 14
   for (size_t i = 0; i < losses.size(); ++i) {
-    if (i > best && std::stod(losses[i]) > std::stod(losses[best]))
+    if (i > best && std::stod(losses[i]) < std::stod(losses[best]))
       best = i;
-    if (std::stod(losses[i]) > std::stod(losses[highest]))
-      highest = i;
+    if (std::stod(losses[i]) < std::stod(losses[lowest]))
+      lowest = i;
   }
-  ASSERT_LT(highest, 6u) << "the best is behind the pruning anyway: the test shows nothing";
+  ASSERT_LT(lowest, 6u) << "the best is behind the pruning anyway: the test shows nothing";
   EXPECT_EQ(logged(options.log, "best", "step")[0], "14");
   EXPECT_EQ(logged(options.log, "done", "best_step")[0], steps[best]);
 
