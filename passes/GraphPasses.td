@@ -224,9 +224,9 @@ def OrderStates : Pass<"gradc-order-states", "::mlir::ModuleOp"> {
     A state that all entries read only through the same transpose is stored transposed, and one that products and
     transposes read only through the same reshape is stored in that shape (the weights of an ONNX LSTM have a dim of
     directions, and MatMulNBits has a list of scales). Loops and branches that hand it on are looked through.
-    The step is built afterwards, so gradient, slots and update have the same form. So is a filter that entries scale and
-    round element by element before they transpose it; entries that return such values without a transpose get one.
-    States that are already written, or read in two ways, stay.
+    The step is built afterwards, so gradient, slots and update have the same form. A filter that entries scale and
+    round element by element before they transpose it is stored transposed, too; entries that return such values without
+    a transpose get one. States that are already written, or read in two ways, stay.
 
     ```mlir
     grad.state parameter @w : tensor<16x8xf32> = dense<0.0>

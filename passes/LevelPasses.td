@@ -78,8 +78,8 @@ def PackFactors : Pass<"gradc-pack-factors", "::mlir::ModuleOp"> {
     time than the product saves. A product with a state packed in pairs along another dim is left alone.
 
     A factor of another type that the product reads across its rows, such as a transposed weight behind a view, is packed
-    in panels of values if the product has 128 or more rows. A filter
-    that the step computes is transformed for Winograd's algorithm if that takes less time than it saves.
+    in panels of values if the product has 128 or more rows. A filter that the step computes is transformed for Winograd's
+    algorithm if that takes less time than it saves.
 
     ```mlir
     %dw = exec.launch @matmul(%x, %dy) : ...

@@ -161,7 +161,8 @@ struct OrderStates : gradc::impl::OrderStatesBase<OrderStates> {
       for (size_t i = 0; i < values.size(); ++i)
         for (Operation *user : values[i].getUsers()) {
           if (auto transpose = dyn_cast<TransposeOp>(user)) {
-            if (order && *order != ArrayRef(transpose.getPermutation()))
+            if (!changesOrder(transpose) ||
+                (order && *order != ArrayRef(transpose.getPermutation())))
               return std::nullopt;
             order = llvm::to_vector(transpose.getPermutation());
           } else if (user->hasTrait<grad::Pointwise>()) {

@@ -85,7 +85,8 @@ private:
   bool paysPanels(exec::KernelOp kernel, OpOperand &operand, PanelAttr wanted) {
     auto type = cast<RankedTensorType>(operand.get().getType());
     if (wanted.isWinograd())
-      return CostModel(level).paysTransform(kernel, type, wanted);
+      return packed.contains({operand.get(), wanted}) || // it costs nothing more
+             CostModel(level).paysTransform(kernel, type, wanted);
     return wanted.getKind() == exec::PanelKind::values && wanted.getDim() + 1 != type.getRank() &&
            kernel.getRoot().getNumElements() / type.getDimSize(wanted.getDim()) >= minPackedRows;
   }

@@ -42,10 +42,10 @@ bool Checkpoint::lacksRules() const {
 static constexpr std::string_view otherSteps =
     "its `train` blocks or groups with frozen_until_step are not those of this artifact: ";
 
-/// What may be done with the weights of a run that was neither pruned nor quantized.
+/// What may be done with the weights of a run that was pruned or quantized otherwise.
 static constexpr std::string_view asInitialWeights =
     "; to begin with its weights, write them with `gradc export CHECKPOINT -o FILE.safetensors`, "
-    "and name that file in initial_weights";
+    "and name that file in initial_weights (with ignore: \"*_range\" if the run quantized)";
 
 /// The activation whose range this state is; "" if it is none.
 static std::string_view activationOf(std::string_view state, uint32_t kind) {

@@ -89,7 +89,9 @@ void EvaluationWatch::restore(const RunState &state) {
     stopping->restore(find(stoppingRule, *stopping));
   if (!bestMetric)
     return;
-  if (std::span<const double> best = find(bestRule, *bestMetric); best.size() >= 3) {
+  // One from before the last pruning is of a model with more weights.
+  if (std::span<const double> best = find(bestRule, *bestMetric);
+      best.size() >= 3 && int64_t(best[2]) >= int64_t(lastPruning)) {
     bestMetric->restore(best);
     theBestStep = int64_t(best[2]);
   }

@@ -271,6 +271,20 @@ def network():
         expect(f"{name} has {scales} activations in codes", scales == {"layers": 4, "sums": 5, "weights": 0, "one": 1}[name])
 
 
+def zero_bias():
+    """A bias that begins at zeros trains, and is exported."""
+    model = Model("zero bias", opset=19)
+    x = model.input("image", FLOAT, ["N", 2, 6, 6])
+    model.initializer("conv.weight", FLOAT, [CLASSES, 2, 6, 6], draws(CLASSES * 72, 0.1))
+    model.initializer("conv.bias", FLOAT, [CLASSES], [0.0] * CLASSES)
+    y = model.node("Conv", [x, "conv.weight", "conv.bias"], ["y"], "conv")
+    model.output(model.node("Flatten", [y], ["logits"], "flatten"), FLOAT, ["N", CLASSES])
+    model.save(path("model.onnx"))
+    train("zeros", "quantize {}", field="image", steps=40)
+    codes = array.array("i", initializers("zeros")["conv.weight_layer_bias_quantized"][1])
+    expect(f"the bias is {list(codes)}", len(codes) == CLASSES and all(codes))
+
+
 def kept_and_renamed():
     """What else reads a weight, a bias, or a name keeps it, and integers stay integers."""
     model = Model("kept", opset=19)
@@ -382,6 +396,13 @@ def refused_model(what, more):
 
 
 def wrong():
+    save_perceptron()
+    with open(spec("refused", 'quantize {} group { pattern: "fc2" weight_decay: 0 }')) as file:
+        text = file.read().replace(f"learning_rate: {RATE}", "learning_rate: 0")
+    with open(path("refused.textproto"), "w") as file:
+        file.write(text)
+    result = subprocess.run([program("gradc"), "check", path("refused.textproto")], capture_output=True, text=True)
+    expect("a rate of 0 has groups beside it", result.returncode and "expected learning_rate above 0" in result.stdout + result.stderr)
     refused('quantize: no weight of a layer matches "fc3*"', 'quantize { pattern: "fc3*" }')
     refused('the model has no node of type "Ad"', 'quantize { inputs_of: "Ad" }')
     refused("expected momentum from 0 to below 1, found 1", "quantize { momentum: 1 }")
@@ -401,6 +422,7 @@ observed()
 resume()
 ranks()
 network()
+zero_bias()
 kept_and_renamed()
 weights_in_floats()
 told_apart()

@@ -101,8 +101,7 @@ bool States::makeStatistic(Value value, Location node) {
 
 void States::makeScale(Value value, Location node) {
   if (auto read = value.getDefiningOp<ReadOp>())
-    scales.try_emplace(symbols.lookup<StateOp>(read.getState()),
-                       node->findInstanceOf<NameLoc>().getName().str());
+    scales.try_emplace(symbols.lookup<StateOp>(read.getState()), nodeName(node));
 }
 
 bool States::isFrozen(Value value) {

@@ -53,6 +53,12 @@ static Bounds rangeOf(StringRef name, double value, bool mayBeZero, bool observe
   return {"from 0 to below 1", value >= 0 && value < 1};
 }
 
+/// Whether steps may have a learning rate of 0: they observe ranges, and no other rate is relative
+/// to this one.
+static bool observesAlone(const spec::Training &training) {
+  return training.has_quantize() && training.group().empty() && training.train().empty();
+}
+
 static void checkMuon(Checker &c, ArrayRef<SpecFile::Step> place, const spec::Muon &muon) {
   SmallVector<SpecFile::Step> at(place);
   at.append({"muon", {"coefficients", 0}});
@@ -83,7 +89,7 @@ static void checkOptimizer(Checker &c, ArrayRef<SpecFile::Step> place,
     SmallVector<SpecFile::Step> at(place);
     at.append({kind.c_str(), name.c_str()});
     Bounds range =
-        rangeOf(name, value, field->default_value_double() == 0, c.file.get().has_quantize());
+        rangeOf(name, value, field->default_value_double() == 0, observesAlone(c.file.get()));
     c.expect(range.holds, at, name, range.text, value);
   }
   if (optimizer.has_muon())
@@ -107,7 +113,7 @@ static void checkNumbers(Checker &c, const SpecPlace &block, const spec::Group &
     if (!given)
       continue;
     SpecPlace place = block + name;
-    Bounds range = rangeOf(name, value, false, c.file.get().has_quantize());
+    Bounds range = rangeOf(name, value, false, observesAlone(c.file.get()));
     c.expect(range.holds, place, name, range.text, value);
     std::string kind = optimizerName(common);
     if (group.frozen())

@@ -12,6 +12,8 @@ bool gradc::isZero(const GraphUses &uses, std::string value) {
   constexpr int most = 8; // nodes that repeat or cast it
   for (int i = 0; i < most; ++i) {
     const onnx::TensorProto *tensor = uses.initializer(value);
+    if (tensor && tensor->dims_size() > 0)
+      return false;
     const onnx::NodeProto *node = uses.producer(value);
     if (node && node->op_type() == "Constant")
       if (const onnx::AttributeProto *constant = findAttribute(*node, "value"))

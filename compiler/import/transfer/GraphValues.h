@@ -6,7 +6,8 @@
 
 namespace gradc {
 
-/// Whether a value is made of zeros, as exporters write the bias of a layer that has none.
+/// Whether a value is made of zeros, of a Constant node or a scalar, as exporters write the bias of
+/// a layer that has none. Other initializers may be a bias that begins at 0.
 bool isZero(const GraphUses &uses, std::string value);
 
 /// Whether a value is of f32, as far as the graph says without types of its own. Nodes that move or
