@@ -9,8 +9,9 @@ using namespace gradc::lower;
 
 namespace {
 
-/// What quantizes has a rounding, a zero point, and a select for either limit and for NaN in a row.
-/// The search ends behind a few more: where an op reads another one twice, each op doubles it.
+/// A quantization is a chain of at most five ops: a rounding, a zero point, and a select for each
+/// limit and for NaN. The search follows a few more; since an op may read another one twice, each
+/// further op could double its work.
 constexpr unsigned mostInRow = 8;
 
 /// Whether the value is an integer, infinite or NaN. No: it may be, behind `most` ops in a row.

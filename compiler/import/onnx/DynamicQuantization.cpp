@@ -7,20 +7,24 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
+ZeroRange gradc::rangeWithZero(Expr x) {
+  OpBuilder &b = x.getBuilder();
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
+  Expr high = all.empty() ? x : x.with(b.createOrFold<ReduceMaxOp>(x.getLoc(), x, all));
+  Expr low = all.empty() ? x : x.with(b.createOrFold<ReduceMinOp>(x.getLoc(), x, all));
+  high = high.apply<MaxOp>(high.splat(0));
+  return {low.apply<MinOp>(low.splat(0)), high};
+}
+
 FailureOr<DynamicCodes> gradc::quantizeDynamically(Node &n, unsigned i) {
   if (failed(n.expect(i, Kind::Float)))
     return failure();
   if (n.type(i).getNumElements() == 0)
     return n.error() << "expected elements, found " << n.describeOperand(i);
-  OpBuilder &b = n.builder();
   Expr x = n.expr(i);
-  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(i)));
-  Expr high = all.empty() ? x : x.with(b.createOrFold<ReduceMaxOp>(n.loc(), x, all));
-  Expr low = all.empty() ? x : x.with(b.createOrFold<ReduceMinOp>(n.loc(), x, all));
-  high = high.apply<MaxOp>(high.splat(0));
-  low = low.apply<MinOp>(low.splat(0));
+  auto [low, high] = rangeWithZero(x);
   Expr scale = (high - low) / 255.0;
-  Type byte = b.getIntegerType(8, /*isSigned=*/false);
+  Type byte = n.builder().getIntegerType(8, /*isSigned=*/false);
   Expr zero = (-low / scale).apply<RoundOp>().cast(byte);
   Expr quotient = x / scale.broadcastScalar(x.type());
   Expr codes = saturate(quotient, zero.broadcastScalar(x.type().clone(byte)), byte);

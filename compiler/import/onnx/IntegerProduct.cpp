@@ -91,21 +91,38 @@ static LogicalResult requantize(Node &n, Expr sum, Expr factor, unsigned scale, 
   return n.set(saturate(y, *zero, n.element(zeroPoint)));
 }
 
-static LogicalResult importQLinearMatMul(Node &n) {
-  if (failed(expectQuantized(n, {0, 1, 2})) || failed(expectQuantized(n, {3, 4, 5})))
+namespace {
+/// A product of codes relative to their zero points, and its scale.
+struct ScaledProduct {
+  Expr codes, scale;
+};
+} // namespace
+
+/// A zero point or scale of `lhs` may be one per row, one of `rhs` one per column.
+static FailureOr<ScaledProduct> multiply(Node &n, const Quantized &lhs, const Quantized &rhs) {
+  FailureOr<Expr> left = fromZero(n, lhs.value, lhs.zeroPoint, rowDim(n.rank(lhs.value))),
+                  right = fromZero(n, rhs.value, rhs.zeroPoint, columnDim(n.rank(rhs.value)));
+  if (failed(left) || failed(right))
     return failure();
-  FailureOr<Expr> lhs = fromZero(n, 0, 2, rowDim(n.rank(0))),
-                  rhs = fromZero(n, 3, 5, columnDim(n.rank(3)));
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  FailureOr<Expr> product = numpyMatmul(n, *lhs, *rhs, 0, 3);
+  FailureOr<Expr> product = numpyMatmul(n, *left, *right, lhs.value, rhs.value);
   if (failed(product))
     return failure();
   int64_t rank = product->type().getRank();
-  FailureOr<Expr> scale = scaleOf(n, product->shape(), 1, rowDim(rank), 4, columnDim(rank));
+  FailureOr<Expr> scale =
+      scaleOf(n, product->shape(), lhs.scale, rowDim(rank), rhs.scale, columnDim(rank));
   if (failed(scale))
     return failure();
-  return requantize(n, *product, *scale, 6, rowDim(rank));
+  return ScaledProduct{*product, *scale};
+}
+
+static LogicalResult importQLinearMatMul(Node &n) {
+  Quantized lhs{0, 1, 2}, rhs{3, 4, 5};
+  if (failed(expectQuantized(n, lhs)) || failed(expectQuantized(n, rhs)))
+    return failure();
+  FailureOr<ScaledProduct> product = multiply(n, lhs, rhs);
+  if (failed(product))
+    return failure();
+  return requantize(n, product->codes, product->scale, 6, rowDim(product->codes.type().getRank()));
 }
 
 /// alpha A' B' + C in integers; without a scale of the result, as floats.
@@ -159,18 +176,10 @@ static LogicalResult setFloats(Node &n, Expr sum, Expr scale, unsigned bias, uns
 }
 
 static LogicalResult importMatMulIntegerToFloat(Node &n) {
-  FailureOr<Expr> lhs = fromZero(n, 0, 4, rowDim(n.rank(0))),
-                  rhs = fromZero(n, 1, 5, columnDim(n.rank(1)));
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  FailureOr<Expr> product = numpyMatmul(n, *lhs, *rhs, 0, 1);
+  FailureOr<ScaledProduct> product = multiply(n, {0, 2, 4}, {1, 3, 5});
   if (failed(product))
     return failure();
-  int64_t rank = product->type().getRank();
-  FailureOr<Expr> scale = scaleOf(n, product->shape(), 2, rowDim(rank), 3, columnDim(rank));
-  if (failed(scale))
-    return failure();
-  return setFloats(n, *product, *scale, 6, 2);
+  return setFloats(n, product->codes, product->scale, 6, 2);
 }
 
 /// The lhs is quantized to bytes in the run.

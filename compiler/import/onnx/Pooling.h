@@ -6,8 +6,8 @@
 
 namespace gradc {
 
-/// What the divisor of an average counts beside elements if count_include_pad is set: the pads, or
-/// also what ceil_mode adds beyond them.
+/// With count_include_pad, the divisor of an average counts the given pads, or also the positions
+/// beyond them that ceil_mode adds.
 enum class CountedPads { given, widened };
 /// The averages over the windows of an AveragePool, whose operand 0 has the numbers `x`.
 mlir::FailureOr<mlir::grad::Expr> averageWindows(Node &n, mlir::grad::Expr x, CountedPads pads);

@@ -169,7 +169,7 @@ struct Codes {
   Expr value;
   const NarrowType *narrow;
 
-  /// What the codes `x` of these represent: in 32 bits, or floats.
+  /// The numbers that `x`, some of these codes, represent: integers of 32 bits, or floats.
   Expr numbers(Expr x) const {
     return narrow ? decode(x, *narrow) : x.cast(x.getBuilder().getI32Type());
   }

@@ -20,7 +20,14 @@ mlir::LogicalResult expectQuantized(Node &n, const Quantized &q);
 mlir::grad::Expr spreadBlocks(mlir::grad::Expr value, llvm::ArrayRef<int64_t> shape, int64_t dim,
                               int64_t block);
 
-/// What DynamicQuantizeLinear makes of a tensor.
+/// The ends of a range that contains 0; scalars.
+struct ZeroRange {
+  mlir::grad::Expr low, high;
+};
+/// The range of `x`, which has elements, extended to contain 0.
+ZeroRange rangeWithZero(mlir::grad::Expr x);
+
+/// The results of DynamicQuantizeLinear.
 struct DynamicCodes {
   mlir::grad::Expr codes, scale, zero;
 };

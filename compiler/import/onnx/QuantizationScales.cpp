@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "compiler/import/onnx/Quantization.h"
 #include "runtime/include/gradc/roles.h"
 
 using namespace mlir;
@@ -12,11 +13,6 @@ using namespace gradc;
 /// The same value, through which no gradient flows.
 static Expr detached(Node &n, Expr x) {
   return n.mayDifferentiate() ? x.splat(0).apply<StraightThroughOp>(x) : x;
-}
-
-static Expr allDims(Expr x, llvm::function_ref<Value(ArrayRef<int64_t>)> reduce) {
-  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
-  return dims.empty() ? x : x.with(reduce(dims));
 }
 
 /// Whether training has come to the step of attribute `name`; always in other entries.
@@ -55,23 +51,12 @@ static LogicalResult importWeightScale(Node &n) {
   return n.set(detached(n, isUsed.select(scale, scale.splat(1))));
 }
 
-namespace {
-/// The ends of a range that contains 0; scalars.
-struct Ends {
-  Expr low, high;
-
-  Expr isEmpty() const { return low.compare(ComparePredicate::eq, high); }
-};
-} // namespace
-
-static Ends rangeOf(Node &n, Expr x) {
-  OpBuilder &b = n.builder();
-  Expr low = allDims(x, [&](auto dims) { return b.createOrFold<ReduceMinOp>(n.loc(), x, dims); }),
-       high = allDims(x, [&](auto dims) { return b.createOrFold<ReduceMaxOp>(n.loc(), x, dims); });
-  return {low.apply<MinOp>(low.splat(0)), high.apply<MaxOp>(high.splat(0))};
+/// Only 0 has been seen.
+static Expr isEmpty(const ZeroRange &range) {
+  return range.low.compare(ComparePredicate::eq, range.high);
 }
 
-static Ends rangeIn(Node &n, Expr state) {
+static ZeroRange rangeIn(Node &n, Expr state) {
   auto end = [&](int64_t i) {
     Value one = n.builder().createOrFold<SliceOp>(n.loc(), state, ArrayRef<int64_t>{i},
                                                   ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
@@ -87,9 +72,9 @@ static Value observe(Node &n) {
   OpBuilder &b = n.builder();
   double momentum = n.real("momentum", 0.99);
   auto state = n.operand(1).getDefiningOp<ReadOp>();
-  Ends before = rangeIn(n, n.expr(entry.latestStatistic(state))),
-       batch = rangeOf(n, detached(n, n.expr(0u)));
-  Expr isFirst = before.isEmpty();
+  ZeroRange before = rangeIn(n, n.expr(entry.latestStatistic(state))),
+            batch = rangeWithZero(detached(n, n.expr(0u)));
+  Expr isFirst = isEmpty(before);
   auto mix = [&](Expr old, Expr latest) {
     Expr mixed = isFirst.select(latest, old * momentum + latest * (1 - momentum));
     return n.has("fixed_step") ? isAt(n, "fixed_step").select(old, mixed) : mixed;
@@ -117,11 +102,11 @@ static LogicalResult importObserveRange(Node &n) {
 /// not before `begin_step`, nor while no value but 0 has been seen.
 static LogicalResult importRangeScale(Node &n) {
   constexpr double codes = 255;
-  Ends range = rangeIn(n, n.expr(0u));
-  Expr isEmpty = range.isEmpty(), scale = (range.high - range.low) / codes;
-  scale = isEmpty.select(scale.splat(1), scale);
+  ZeroRange range = rangeIn(n, n.expr(0u));
+  Expr isUnknown = isEmpty(range), scale = (range.high - range.low) / codes;
+  scale = isUnknown.select(scale.splat(1), scale);
   Expr zero = (-range.low / scale).apply<RoundOp>();
-  Expr isQuantized = isEmpty.select(isEmpty.splat(0), isAt(n, "begin_step"));
+  Expr isQuantized = isUnknown.select(isUnknown.splat(0), isAt(n, "begin_step"));
   (void)n.set(1, zero.cast(n.builder().getIntegerType(8, /*isSigned=*/false)));
   if (n.wants(2))
     (void)n.set(2, isQuantized);

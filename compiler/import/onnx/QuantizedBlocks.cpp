@@ -149,7 +149,7 @@ static LogicalResult importMatMulNBits(Node &n) {
   return n.set(y + n.expr(n.broadcast(n.operand(biasOperand), result)));
 }
 
-/// The codes of a table: bytes that hold several, or integers of so many bits.
+/// The coding of a table: bytes that hold several codes each, or integers of `bits` bits.
 static FailureOr<Coding> readTableCoding(Node &n) {
   constexpr int64_t ordinaryBlock = 128;
   FailureOr<Coding> coding = readCoding(n, ordinaryBlock);

@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Up to so many multiplications for each row, one product takes less time than two with
-/// transpositions between them: 64 complex numbers, or one side of 128 real ones.
+/// The most multiplications for each row with which one product takes less time than two products
+/// with transposes between them: those of 64 complex numbers, or of one side of 128 real ones.
 static constexpr int64_t maxDirect = 10'000;
 /// Longer prime factors would require matrices of gigabytes.
 static constexpr int64_t maxFactor = 1 << 12;

@@ -47,7 +47,7 @@ static void setWindowFans(LayerParameter &parameter, const onnx::TensorProto &we
   parameter.fanOut = weight.dims(0) * window;
 }
 
-static bool isConvolution(const onnx::NodeProto &node) {
+bool gradc::isConvolution(const onnx::NodeProto &node) {
   return node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
 }
 

@@ -29,6 +29,9 @@ struct LayerParameter {
 /// them.
 LayerParameter layerParameter(const GraphUses &uses, llvm::StringRef initializer);
 
+/// Whether the node is a Conv or ConvTranspose.
+bool isConvolution(const onnx::NodeProto &node);
+
 /// A matrix by which MatMul or Gemm multiplies rows.
 struct LinearUse {
   const onnx::NodeProto *node;

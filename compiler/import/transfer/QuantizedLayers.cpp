@@ -24,10 +24,6 @@ static std::string initializerAt(const GraphUses &uses, const onnx::NodeProto &n
   return isInitializer ? node.input(i) : std::string();
 }
 
-static bool isConvolution(const onnx::NodeProto &node) {
-  return node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
-}
-
 /// The layers of a convolution's weight, if it has no other uses.
 static SmallVector<const onnx::NodeProto *> convolutions(const GraphUses &uses, StringRef weight) {
   constexpr int leastRank = 3; // a smaller one is an error that the importer reports
