@@ -228,6 +228,12 @@ private:
     return how.windowed && movesLanes(op) && !isSmall(group);
   }
 
+  /// A reduction of rows reads vectors along them, and what is computed from it reads them again. If
+  /// a transpose put their elements side by side, each pass would gather them.
+  bool gathersRows(Operation *op, Group *group, Access how) const {
+    return how.inner && group->hasReduction && movesLanes(op) && !isSmall(group);
+  }
+
   /// Whether `op` may be computed inside `group`, which reads it as `how`. Pads would gather what
   /// is moved under their slices element by element, each of them again.
   bool mayJoin(Operation *op, Group *group, Access how) const {
@@ -256,7 +262,7 @@ private:
       return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
     case LoopKind::movement:
       return isFree(op) || !(group->contraction || gathersTaps(op, group, how) ||
-                             (group->hasPads && how.scattered));
+                             gathersRows(op, group, how) || (group->hasPads && how.scattered));
     case LoopKind::assembly:
       return once && type.getShape() == group->root.getShape() && pads.isTerm(op, group);
     default:
