@@ -206,32 +206,45 @@ private:
     return std::isnan(x) || std::isnan(y) ? INFINITY : std::abs(x - y);
   }
 
+  /// The magnitudes of an operand's elements, and the same plus their errors. Integers that a
+  /// contraction multiplies are factors like floats: codes beside floats have signs, too. As f64
+  /// they have room for the magnitude of the least one. All other integers are indices.
+  std::pair<HostTensor, HostTensor> magnitudesOf(const Bounded &operand) {
+    if (!sum.isContraction && !isFloat(operand.value))
+      return {operand.value, operand.value};
+    HostTensor magnitude(operand.value.getType().clone(Float64Type::get(op->getContext())));
+    HostTensor more = magnitude;
+    // Sums of integers are exact or unknown. One more tells whether they depend on an unknown one.
+    bool isExactSum = !isFloat(values[0]);
+    for (int64_t j = 0; j < magnitude.size(); ++j) {
+      double size = std::abs(operand.value.getFloat(j)), error = operand.errorAt(j);
+      magnitude.setFloat(j, size);
+      more.setFloat(j, size + (isExactSum && error != 0 ? 1 : error));
+    }
+    return {magnitude, more};
+  }
+
   /// A sum rounds relative to the magnitudes of its terms, and its operands' errors add up
   /// regardless of sign: the same sum over magnitudes bounds both. The errors of n additions in
   /// lanes grow like the square root of n.
   void addErrorOfSums() {
+    bool isExact = llvm::all_of(operands, [](const Bounded &b) { return b.error.empty(); });
+    if (!isFloat(values[0]) && (isExact || !sum.isContraction))
+      return;
     SmallVector<HostTensor> magnitudes, moved;
-    bool isExact = true;
     for (const Bounded &operand : operands) {
-      HostTensor magnitude = operand.value, more = operand.value;
-      for (int64_t j = 0; isFloat(magnitude) && j < magnitude.size(); ++j) {
-        magnitude.setFloat(j, std::abs(magnitude.getFloat(j)));
-        if (double error = operand.errorAt(j))
-          more.setFloat(j, magnitude.getFloat(j) + error), isExact = false;
-        else
-          more.setFloat(j, magnitude.getFloat(j));
-      }
+      auto [magnitude, more] = magnitudesOf(operand);
       magnitudes.push_back(magnitude);
       moved.push_back(more);
     }
     HostTensor sums = evaluate(magnitudes)[0];
-    if (!isFloat(sums))
-      return;
     if (!isExact) {
       HostTensor movedSums = evaluate(moved)[0];
       for (int64_t j = 0; j < sums.size(); ++j)
         errors[0][j] = std::max(errors[0][j], distance(sums, movedSums, j));
     }
+    if (!isFloat(sums))
+      return;
     double unit = roundoff(accumulatorOf(getElementTypeOrSelf(op->getResult(0).getType())));
     double growth = 4 + 2 * std::sqrt(double(sum.terms)), around = 0;
     if (options.winogradOutputs && sum.isContraction)

@@ -283,6 +283,9 @@ def in_blocks():
     buckets_of_blocks()
     blocks("blocks_listed", 1, 256, 200, 32, listed=True)
     blocks("blocks_listed_many", 40, 128, 64, 32, listed=True)
+    for name in "blocks_row", "blocks_many", "blocks_bytes_zeros":
+        verified = gradc("verify", path(f"{name}.onnx"))
+        expect(f"{name}: {verified}", ", 0 wrong" in verified)
     for rows in 1, 12:
         far_numbers(f"infinite{rows}", rows, math.inf)
         far_numbers(f"large{rows}", rows, 3e38)
