@@ -218,6 +218,14 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
   return verdict;
 }
 
+/// Entries that fold equal constants have each a resource of their own.
+static bool isSameValue(ElementsAttr a, ElementsAttr b) {
+  auto first = dyn_cast<DenseResourceElementsAttr>(a),
+       second = dyn_cast<DenseResourceElementsAttr>(b);
+  return a == b || (first && second && first.getType() == second.getType() &&
+                    first.getData() == second.getData());
+}
+
 LogicalResult States::finish(std::vector<Verdict> &verdicts) {
   ModuleOp module = getModule();
   DenseMap<StringAttr, SmallVector<ReadOp>> reads;
@@ -246,9 +254,13 @@ LogicalResult States::finish(std::vector<Verdict> &verdicts) {
     if (isSmall && int64_t(dims.size()) == type.getRank())
       return;
     std::string name = initializer != names.end() ? initializer->second : nodeName(constant);
-    StateOp &state = constants[name];
-    if (!state || state.getInitial() != value)
-      state = create(name, StateKind::constant, value, constant.getLoc());
+    auto &known = constants[name];
+    auto found =
+        llvm::find_if(known, [&](StateOp state) { return isSameValue(state.getInitial(), value); });
+    StateOp state =
+        found == known.end()
+            ? known.emplace_back(create(name, StateKind::constant, value, constant.getLoc()))
+            : *found;
     OpBuilder builder(constant);
     Value read =
         ReadOp::create(builder, constant.getLoc(), value.getType(), state.getSymName()).getResult();

@@ -75,7 +75,7 @@ private:
   llvm::StringMap<mlir::grad::StateOp> states; ///< by initializer
   llvm::DenseMap<mlir::grad::StateOp, std::string> initializers;
   llvm::DenseMap<mlir::Attribute, std::string> names;
-  llvm::StringMap<mlir::grad::StateOp> constants;
+  llvm::StringMap<llvm::SmallVector<mlir::grad::StateOp, 1>> constants;
   llvm::StringSet<> trainable, frozen;
   std::string whyOthersStay;
   llvm::DenseMap<mlir::grad::StateOp, std::string> statistics; ///< with the node that updates them
