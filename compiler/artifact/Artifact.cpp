@@ -5,6 +5,7 @@
 #include "compiler/artifact/Job.h"
 #include "compiler/artifact/Kinds.h"
 #include "compiler/artifact/LibraryCall.h"
+#include "compiler/artifact/StateCodes.h"
 #include "compiler/codegen/Codegen.h"
 #include "dialects/exec/Blocks.h"
 #include "passes/distribution/Stages.h"
@@ -45,7 +46,7 @@ public:
     gradc_artifact_header header{};
     header.model = blob.appendBytes(imported.modelBytes);
     for (const InitializerRange &range : imported.ranges)
-      blob.offer({header.model.offset + range.offset, range.bytes});
+      blob.offer(initializers.emplace_back(header.model.offset + range.offset, range.bytes));
     header.states = writeStates(levels.front().module);
     header.model_hash = gradc_hash_end(&modelHash);
     std::vector<gradc_artifact_level> written;
@@ -134,10 +135,16 @@ private:
       state.splat = 1;
       state.initial = blob.appendShared(HostTensor(ElementsAttr(dense.resizeSplat(one))).bytes());
     } else if (auto resource = dyn_cast<DenseResourceElementsAttr>(op.getInitial())) {
-      state.initial = blob.appendShared(resource.getData().take_front(state.tensor.bytes));
+      writeElements(op, resource.getData().take_front(state.tensor.bytes), state);
     } else {
-      state.initial = blob.appendShared(HostTensor(op.getInitial()).bytes());
+      writeElements(op, HostTensor(op.getInitial()).bytes(), state);
     }
+  }
+
+  void writeElements(StateOp op, ArrayRef<char> elements, gradc_artifact_state &state) {
+    bool mayBeCodes = op.getWholeType().getElementType().isInteger(8) && !blob.holds(elements);
+    if (!mayBeCodes || !placeCodes(blob, initializers, elements, state))
+      state.initial = blob.appendShared(elements);
   }
 
   gradc_artifact_level writeLevel(const CompiledLevel &compiled) {
@@ -400,7 +407,8 @@ private:
   const Imported &imported;
   Blob blob;
   gradc_hasher modelHash = gradc_hash_begin();
-  /// The initializers of the model by the state that they became.
+  std::vector<gradc_range> initializers; ///< of the model
+  /// They by the state that they became.
   llvm::StringMap<SmallVector<const InitializerRange *>> rangesOf;
   llvm::StringMap<uint32_t> stateIndex, kernelIndex, bufferIndex, cutIndex;
   SymbolTableCollection symbols;

@@ -22,13 +22,19 @@ gradc_range Blob::appendBytes(llvm::ArrayRef<char> data) {
   return range;
 }
 
+std::optional<gradc_range> Blob::find(llvm::ArrayRef<char> data) const {
+  auto places = shared.find(data.size());
+  if (places == shared.end())
+    return std::nullopt;
+  auto found =
+      llvm::find_if(places->second, [&](gradc_range place) { return view(place) == data; });
+  return found == places->second.end() ? std::nullopt : std::optional(*found);
+}
+
 gradc_range Blob::appendShared(llvm::ArrayRef<char> data) {
-  llvm::StringRef wanted(data.data(), data.size());
-  llvm::SmallVector<gradc_range, 1> &places = shared[data.size()];
-  for (gradc_range place : places)
-    if (llvm::StringRef(bytes).substr(place.offset, place.count) == wanted)
-      return place;
-  return places.emplace_back(appendBytes(data));
+  if (std::optional<gradc_range> place = find(data))
+    return *place;
+  return shared[data.size()].emplace_back(appendBytes(data));
 }
 
 gradc_string Blob::intern(llvm::StringRef text) {

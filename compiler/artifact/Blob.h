@@ -8,6 +8,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <optional>
 #include <string>
 
 namespace gradc {
@@ -28,8 +29,14 @@ public:
   /// The place of these bytes: that of equal ones which this function has placed before, or which
   /// `offer` has named; else a new section.
   gradc_range appendShared(llvm::ArrayRef<char> bytes);
+  /// Whether there is such a place.
+  bool holds(llvm::ArrayRef<char> bytes) const { return find(bytes).has_value(); }
   /// Lets `appendShared` return a range of what has been appended.
   void offer(gradc_range range) { shared[range.count].push_back(range); }
+  /// The bytes of a range. The next section invalidates them.
+  llvm::ArrayRef<char> view(gradc_range range) const {
+    return {bytes.data() + range.offset, size_t(range.count)};
+  }
   /// The string's offset in the strings section; equal strings share an offset.
   gradc_string intern(llvm::StringRef text);
 
@@ -37,6 +44,8 @@ public:
   std::string finish(gradc_artifact_header header);
 
 private:
+  std::optional<gradc_range> find(llvm::ArrayRef<char> bytes) const;
+
   std::string bytes;
   std::string strings;
   llvm::StringMap<gradc_string> interned;

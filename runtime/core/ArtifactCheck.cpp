@@ -6,6 +6,7 @@
 #include "runtime/core/ModelPlaces.h"
 #include "runtime/core/ScheduleCheck.h"
 #include "runtime/core/Shards.h"
+#include "runtime/core/StateCodes.h"
 #include "runtime/include/gradc/hash.h"
 
 #include <algorithm>
@@ -36,6 +37,7 @@ private:
   bool checkTensor(const gradc_artifact_tensor &tensor);
   bool checkState(const gradc_artifact_state &state);
   bool checkShards(const gradc_artifact_state &state);
+  bool checkCodes(const gradc_artifact_state &state);
   bool checkJob();
   bool checkLevel(const gradc_artifact_level &level);
   bool checkBuffers(const Level &level);
@@ -118,7 +120,11 @@ bool Checker::checkState(const gradc_artifact_state &state) {
   if (state.kind > GRADC_STATE_AVERAGE)
     return fail("unknown kind ", state.kind);
   std::span<const std::byte> initial;
-  uint64_t expected = state.splat ? findDataType(state.tensor.dtype)->bytes : state.tensor.bytes;
+  if (state.codes.bits && !checkCodes(state))
+    return false;
+  uint64_t expected = state.codes.bits ? bytesOfCodes(state)
+                      : state.splat    ? findDataType(state.tensor.dtype)->bytes
+                                       : state.tensor.bytes;
   if (!view(state.initial, "initial values", initial))
     return false;
   if (initial.size() != expected)
@@ -148,6 +154,22 @@ bool Checker::checkShards(const gradc_artifact_state &state) {
     return failCount("a number of shards", shards, state.shards);
   shards = state.shards;
   return true;
+}
+
+bool Checker::checkCodes(const gradc_artifact_state &state) {
+  const gradc_artifact_codes &codes = state.codes;
+  uint64_t elements = state.tensor.bytes;
+  bool hasBits = codes.bits == 2 || codes.bits == 4 || codes.bits == 8;
+  if (!hasBits || codes.flip >> codes.bits || codes.block == 0 ||
+      (codes.block < elements && codes.block % codesPerByte(codes)))
+    return fail("impossible codes of ", codes.bits, " bits in blocks of ", codes.block);
+  if (state.splat || (state.tensor.dtype != GRADC_I8 && state.tensor.dtype != GRADC_U8))
+    return fail("codes of elements that are no 8-bit integers");
+  std::span<const uint8_t> zeros;
+  if (!view(codes.zeros, "zero points", zeros))
+    return false;
+  uint64_t blocks = elements / codes.block + (elements % codes.block != 0);
+  return zeros.size() == blocks || failCount("zero points", blocks, zeros.size());
 }
 
 bool Checker::checkJob() {

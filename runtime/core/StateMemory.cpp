@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/core/Shards.h"
+#include "runtime/core/StateCodes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -123,6 +124,19 @@ Status StateMemory::write(uint32_t state, const void *value) {
   return division ? division->scatter(state, value) : store.write(state, value);
 }
 
+/// The elements that codes stand for. Threads of the host share the work.
+static void unpack(const Artifact &artifact, const gradc_artifact_state &state, Device &device,
+                   std::byte *out) {
+  constexpr uint64_t piece = uint64_t(1) << 20; // begins with a byte of codes
+  StateCodes codes{state.codes, artifact.elements<uint8_t>(state.initial).data(),
+                   artifact.elements<uint8_t>(state.codes.zeros).data()};
+  uint64_t elements = state.tensor.bytes;
+  device.forEach(int64_t((elements + piece - 1) / piece), [&](unsigned, int64_t i) {
+    uint64_t begin = uint64_t(i) * piece;
+    codes.unpack(begin, std::min(begin + piece, elements), reinterpret_cast<uint8_t *>(out));
+  });
+}
+
 Status StateMemory::writeInitial(bool onlyConstants, bool isZero) {
   constexpr uint64_t releasedBytes = 1 << 20; // a larger value is not kept twice
   std::vector<std::byte> filled;
@@ -135,7 +149,11 @@ Status StateMemory::writeInitial(bool onlyConstants, bool isZero) {
     // Every layout of zeros is zeros.
     if (isZero && states[i].splat && isAllZero(initial))
       continue;
-    if (states[i].splat) {
+    if (states[i].codes.bits) {
+      filled.resize(states[i].tensor.bytes);
+      unpack(artifact, states[i], device, filled.data());
+      value = filled.data();
+    } else if (states[i].splat) {
       filled.resize(states[i].tensor.bytes);
       for (size_t at = 0; at < filled.size(); at += initial.size())
         std::memcpy(filled.data() + at, initial.data(), initial.size());

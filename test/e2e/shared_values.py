@@ -1,4 +1,5 @@
-"""An artifact has equal values once: those of the model's initializers, whatever their type, and what several entries fold.
+"""An artifact has equal values once: those of the model's initializers, whatever their type, and what several entries fold. Codes of few
+bits are there as the model packs them, and not as the bytes that they become.
 
     shared_values.py
 """
@@ -8,9 +9,10 @@ import random
 
 from case import expect, path
 from bar import gradc, read_npy, write_npy
-from onnx_writer import FLOAT, FLOAT8E4M3FN, INT8, INT32, INT64, UINT8, Model, raw
+from onnx_writer import FLOAT, FLOAT8E4M3FN, INT4, INT8, INT32, INT64, UINT8, Model, raw
 
 ROWS, INNER, COLUMNS = 8, 96, 64
+STEPS, BLOCK, OUTPUTS = 256, 32, 160  # of products with codes in blocks
 LIMITS = {INT8: (-128, 127), UINT8: (0, 255), INT32: (-10**6, 10**6), INT64: (-10**9, 10**9), FLOAT8E4M3FN: (0, 100)}
 numbers = random.Random(5)
 
@@ -20,13 +22,16 @@ def codes(kind, count):
 
 
 def expect_once(name, made, dims, *options):
-    """Compiles the model, and expects the bytes of the values once in the artifact, and the results of the evaluated model."""
-    model, values = made
+    """Compiles the model, and expects the bytes of the values once in the artifact, those of what they become not at all, and the results of
+    the evaluated model."""
+    model, values, *become = made
     model.save(path(f"{name}.onnx"))
     gradc("compile", path(f"{name}.onnx"), "--shape", f"x={'x'.join(map(str, dims))}", "--emit=so", "-o", path(f"{name}.so"), *options)
     with open(path(f"{name}.so"), "rb") as file:
-        found = file.read().count(values)
+        artifact = file.read()
+    found = artifact.count(values)
     expect(f"{name}: the values are {found} times in the artifact", found == 1)
+    expect(f"{name}: what the values become is in the artifact", not any(other in artifact for other in become))
     write_npy(path("x.npy"), array.array("f", (numbers.uniform(0, INNER - 1) for _ in range(math.prod(dims)))), dims)
 
     def run(*what):
@@ -62,6 +67,40 @@ def with_table(kind):
     return model, raw(kind, values)
 
 
+def packed(bits, values):
+    """Codes as ONNX packs them, the first of a byte in its lowest bits."""
+    return bytes(sum(code << bits * i for i, code in enumerate(values[at:at + 8 // bits])) for at in range(0, len(values), 8 // bits))
+
+
+def with_blocks(bits, has_zeros=False):
+    """Weights of ONNX Runtime with a scale for each block of a row, and with or without a zero point."""
+    most, count = (1 << bits) - 1, STEPS // BLOCK
+    rows = [[numbers.randint(0, most) for _ in range(STEPS)] for _ in range(OUTPUTS)]
+    zeros = [[numbers.randint(0, most) if has_zeros else (most + 1) // 2 for _ in range(count)] for _ in range(OUTPUTS)]
+    model = Model("blocks", opset=19)
+    values = b"".join(packed(bits, row) for row in rows)
+    inputs = [model.input("x", FLOAT, ["N", STEPS]), model.initializer("w", UINT8, [OUTPUTS, count, BLOCK * bits // 8], data=values),
+              model.initializer("scales", FLOAT, [OUTPUTS, count], [numbers.uniform(0.001, 0.02) for _ in range(OUTPUTS * count)])]
+    if has_zeros:
+        inputs.append(model.initializer("zeros", UINT8, [OUTPUTS, count * bits // 8], data=b"".join(packed(bits, row) for row in zeros)))
+    model.output(model.node("MatMulNBits", inputs, ["y"], "product", domain="com.microsoft", K=STEPS, N=OUTPUTS, bits=bits, block_size=BLOCK),
+                 FLOAT, ["N", OUTPUTS])
+    differences = [code - zeros[n][k // BLOCK] for n, row in enumerate(rows) for k, code in enumerate(row)]
+    return model, values, raw(INT8, differences)
+
+
+def with_nibbles():
+    """Integers of 4 bits with signs."""
+    values = [numbers.randint(-8, 7) for _ in range(INNER * COLUMNS)]
+    codes = packed(4, [value & 15 for value in values])
+    model = Model("nibbles", opset=21)
+    w = model.initializer("w", INT4, [INNER, COLUMNS], data=codes)
+    scale = model.initializer("scale", FLOAT, [COLUMNS], [numbers.uniform(0.001, 0.02) for _ in range(COLUMNS)])
+    w = model.node("DequantizeLinear", [w, scale], ["floats"], "dequantize", axis=1)
+    model.output(model.node("MatMul", [model.input("x", FLOAT, ["N", INNER]), w], ["y"], "product"), FLOAT, ["N", COLUMNS])
+    return model, codes, raw(INT8, values)
+
+
 def with_folded():
     """A constant that each entry folds, and that no initializer holds."""
     model = Model("folded", opset=19)
@@ -79,3 +118,11 @@ for kind, name in (INT8, "i8"), (UINT8, "u8"), (INT32, "i32"), (FLOAT8E4M3FN, "e
 for kind, name in (INT32, "i32"), (INT64, "i64"):
     expect_once(f"a table of {name}", with_table(kind), [ROWS])
 expect_once("a folded table", with_folded(), [ROWS], "--buckets", "1,2,8")
+for bits in 2, 4, 8:
+    expect_once(f"blocks of {bits} bits", with_blocks(bits), [ROWS, STEPS])
+    # All buckets read the same codes.
+    expect(f"constants beside blocks of {bits} bits", "constants: 1, " in gradc("inspect", path(f"blocks of {bits} bits.so")))
+for bits in 2, 4:
+    for rows in ROWS, 40:
+        expect_once(f"{rows} rows by blocks of {bits} bits with zero points", with_blocks(bits, has_zeros=True), [rows, STEPS])
+expect_once("weights of 4 bits", with_nibbles(), [ROWS, INNER])

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 23u
+#define GRADC_ARTIFACT_VERSION 24u
 #define GRADC_NONE 0xffffffffu
 
 /* The maximum number of ranks of a run, and so of the shards of a state. */
@@ -67,6 +67,15 @@ typedef enum gradc_state_kind {
   GRADC_STATE_AVERAGE /* the average of a parameter, named as the parameter with GRADC_AVERAGE_SUFFIX */
 } gradc_state_kind;
 
+/* How the 8-bit integers of a state are computed from codes, modulo 256: element i is (code i ^ flip) - zeros[i / block].
+ * Codes follow each other without gaps, and the first of a byte has its lowest bits. */
+typedef struct gradc_artifact_codes {
+  uint32_t bits;     /* of a code: 2, 4 or 8; 0: the initial values are no codes */
+  uint32_t flip;     /* the sign bit, if codes have signs: (code ^ 8) - 8 is the value of signed 4 bits; else 0 */
+  uint64_t block;    /* a multiple of 8 / bits, unless there is only one block */
+  gradc_range zeros; /* uint8_t: one for each block */
+} gradc_artifact_codes;
+
 /* A tensor that persists between runs. */
 typedef struct gradc_artifact_state {
   gradc_artifact_tensor tensor;
@@ -80,6 +89,7 @@ typedef struct gradc_artifact_state {
   uint64_t shards, runs;
   gradc_string rule;        /* the kind of optimizer that keeps a slot, "adam" or "keras momentum"; "" for all other states and for counters */
   uint32_t reserved;
+  gradc_artifact_codes codes; /* of which `initial` then consists instead of elements */
 } gradc_artifact_state;
 
 /* The place of a state's value in the model (header.model). A state has one for its initializer and one for each

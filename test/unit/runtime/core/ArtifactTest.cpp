@@ -99,7 +99,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   newer[offsetof(gradc_artifact_header, version)] = std::byte{GRADC_ARTIFACT_VERSION + 1};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 23, found 24: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 24, found 25: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
