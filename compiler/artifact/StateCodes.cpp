@@ -26,7 +26,7 @@ struct CodeReader {
 } // namespace
 
 /// Zero points are what codes and elements differ by. They change at ends of blocks only.
-static std::optional<Codes> findZeros(CodeReader codes, ArrayRef<char> elements) {
+static std::optional<CodeForm> findZeros(CodeReader codes, ArrayRef<char> elements) {
   constexpr uint64_t leastBlock = 16; // so that zero points take few bytes
   auto zeroAt = [&](uint64_t i) { return uint8_t(codes.at(i) - uint8_t(elements[i])); };
   uint64_t block = 0;
@@ -40,13 +40,13 @@ static std::optional<Codes> findZeros(CodeReader codes, ArrayRef<char> elements)
     if (block < leastBlock || block % (8 / codes.bits))
       return std::nullopt;
   }
-  Codes found{codes.bits, codes.flip, block ? block : elements.size()};
+  CodeForm found{codes.bits, codes.flip, block ? block : elements.size()};
   for (uint64_t i = 0; i < elements.size(); i += found.block)
     found.zeros.push_back(char(zeroAt(i)));
   return found;
 }
 
-std::optional<Codes> gradc::findCodes(ArrayRef<char> packed, ArrayRef<char> elements) {
+std::optional<CodeForm> gradc::findCodes(ArrayRef<char> packed, ArrayRef<char> elements) {
   if (elements.empty())
     return std::nullopt;
   for (uint32_t bits : {2u, 4u, 8u}) {
@@ -62,7 +62,7 @@ std::optional<Codes> gradc::findCodes(ArrayRef<char> packed, ArrayRef<char> elem
   return std::nullopt;
 }
 
-std::optional<std::pair<Codes, std::string>> gradc::packCodes(ArrayRef<char> elements) {
+std::optional<std::pair<CodeForm, std::string>> gradc::packCodes(ArrayRef<char> elements) {
   if (elements.empty())
     return std::nullopt;
   // Few numbers around 0 are close to each other with signs, others without.
@@ -76,7 +76,7 @@ std::optional<std::pair<Codes, std::string>> gradc::packCodes(ArrayRef<char> ele
   int spread = std::min(ofSignsSpread, ofBytesSpread);
   if (spread >= 16)
     return std::nullopt;
-  Codes codes{spread < 4 ? 2u : 4u, 0, elements.size(), std::string(1, char(-least))};
+  CodeForm codes{spread < 4 ? 2u : 4u, 0, elements.size(), std::string(1, char(-least))};
   std::string packed(llvm::divideCeil(uint64_t(elements.size()) * codes.bits, 8), '\0');
   for (uint64_t i = 0; i < elements.size(); ++i)
     packed[i * codes.bits / 8] |= char(uint8_t(uint8_t(elements[i]) - least) << i * codes.bits % 8);
@@ -85,7 +85,7 @@ std::optional<std::pair<Codes, std::string>> gradc::packCodes(ArrayRef<char> ele
 
 bool gradc::placeCodes(Blob &blob, ArrayRef<gradc_range> tensors, ArrayRef<char> elements,
                        gradc_artifact_state &state) {
-  auto place = [&](const Codes &codes, gradc_range initial) {
+  auto place = [&](const CodeForm &codes, gradc_range initial) {
     state.initial = initial;
     state.codes = {codes.bits, codes.flip, codes.block, blob.appendShared(codes.zeros)};
     return true;

@@ -9,17 +9,17 @@
 namespace gradc {
 
 /// The fields of gradc_artifact_codes.
-struct Codes {
+struct CodeForm {
   uint32_t bits, flip = 0;
   uint64_t block = 0;
   std::string zeros = {};
 };
 
 /// The form in which `packed` holds codes of the elements; none if other bytes do.
-std::optional<Codes> findCodes(llvm::ArrayRef<char> packed, llvm::ArrayRef<char> elements);
+std::optional<CodeForm> findCodes(llvm::ArrayRef<char> packed, llvm::ArrayRef<char> elements);
 
 /// Codes that hold the elements, and their bytes; none if codes of 4 bits do not.
-std::optional<std::pair<Codes, std::string>> packCodes(llvm::ArrayRef<char> elements);
+std::optional<std::pair<CodeForm, std::string>> packCodes(llvm::ArrayRef<char> elements);
 
 /// Sets `initial` and `codes` of a state of 8-bit integers that need not be stored as they are:
 /// either one of the `tensors`, which are places in the blob, has them as codes, or they have few

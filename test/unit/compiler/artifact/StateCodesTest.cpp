@@ -31,7 +31,7 @@ Bytes elementsOf(unsigned bits, llvm::function_ref<int(int code, uint64_t i)> ma
   return elements;
 }
 
-Bytes unpacked(const Codes &codes, llvm::ArrayRef<char> from, uint64_t elements = count) {
+Bytes unpacked(const CodeForm &codes, llvm::ArrayRef<char> from, uint64_t elements = count) {
   gradc_artifact_codes form{codes.bits, codes.flip, codes.block, {}};
   Bytes result(elements);
   runtime::StateCodes{form, reinterpret_cast<const uint8_t *>(from.data()),
@@ -42,7 +42,7 @@ Bytes unpacked(const Codes &codes, llvm::ArrayRef<char> from, uint64_t elements 
 
 /// Expects that the elements are found in the packed codes, with so many zero points.
 void expectFound(unsigned bits, const Bytes &elements, size_t zeros) {
-  std::optional<Codes> found = findCodes(packed(bits), elements);
+  std::optional<CodeForm> found = findCodes(packed(bits), elements);
   ASSERT_TRUE(found) << bits;
   EXPECT_EQ(found->bits, bits);
   EXPECT_EQ(found->zeros.size(), zeros) << bits;

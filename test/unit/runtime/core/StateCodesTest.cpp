@@ -5,6 +5,7 @@
 #include "test/unit/runtime/ArtifactBuilder.h"
 #include "test/unit/runtime/TestModel.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
