@@ -86,6 +86,8 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     the wrong side are shifted by 128. A picture with a zero point is padded outside, before it is transposed. Entries that ask for gradients stay as they are, as do products with sums along several dims (or
     none: depthwise convolutions), and sums of more than 32768 products.
 
+    What is added to each row because of zero points is a state if it is constant, so that entries keep their free number of rows.
+
     If only the rhs is quantized, and constant, its scales leave the sum as well. A matrix stays in codes (`%x, %w wide : tensor<8x64xf32>,
     tensor<64x32xi8>`), and a filter, also a depthwise one, becomes a constant of floats.
 

@@ -332,7 +332,20 @@ private:
     for (char letter : kept)
       dims.push_back(letters.dimOf(letters.result, letter));
     auto type = typeOf(op->getResult(0)).clone(getElementTypeOrSelf(value));
-    return expr(value).broadcast(type, dims);
+    return stored(expr(value)).broadcast(type, dims);
+  }
+
+  /// A constant of several numbers becomes a state: repeated for each row, it would fold to a
+  /// constant that has as many rows in every run.
+  Expr stored(Expr value) {
+    ElementsAttr numbers;
+    if (!matchPattern(value.get(), m_Constant(&numbers)) || splatOf(value))
+      return value;
+    auto node = op->getLoc()->findInstanceOf<NameLoc>();
+    std::string name = (node ? node.getName().str() : "product") + ".terms";
+    StateOp state = constantState(symbols, name, HostTensor(numbers), op->getLoc());
+    Value read = ReadOp::create(builder, op->getLoc(), value.type(), state.getSymName());
+    return expr(read);
   }
   Expr inResult(const Spread &spread) {
     return inResult(spread.value, spread.dim ? std::string(1, letterOf(spread)) : std::string());
@@ -352,29 +365,9 @@ private:
   Value columnSums() {
     std::string kept = keptLetters(1);
     if (kept.size() == 1)
-      if (Value known = constantSums(weights, letters.dimOf(letters.rhs, kept[0])))
-        return known;
+      if (auto known = constantSums(symbols, weights, letters.dimOf(letters.rhs, kept[0])))
+        return grad::constant(builder, op->getLoc(), *known);
     return sumOf(weights, 1);
-  }
-
-  /// The sums of constant codes over all dims but one.
-  Value constantSums(Value codes, int64_t dim) {
-    SmallVector<Operation *> moves;
-    ElementsAttr attribute = constantBehind(symbols, codes, moves);
-    if (!attribute || llvm::any_of(moves, [](Operation *move) { return isa<ReshapeOp>(move); }))
-      return {};
-    for (Operation *move : moves)
-      dim = cast<TransposeOp>(move).getPermutation()[dim];
-    HostTensor tensor(attribute);
-    int64_t size = tensor.getShape()[dim],
-            inner = llvm::product_of(tensor.getShape().drop_front(dim + 1));
-    SmallVector<int32_t> sums(size, 0);
-    for (auto [i, byte] : llvm::enumerate(tensor.bytes()))
-      sums[int64_t(i) / inner % size] += int8_t(byte);
-    auto type = RankedTensorType::get({size}, builder.getI32Type());
-    HostTensor result(type,
-                      {reinterpret_cast<const char *>(sums.data()), sums.size() * sizeof(int32_t)});
-    return ConstantOp::create(builder, op->getLoc(), type, result.toAttribute());
   }
 
   /// Of the lhs, relative to its zero point.

@@ -30,6 +30,25 @@ ElementsAttr gradc::constantBehind(const SymbolTable &symbols, Value value,
   return isFixed(state) ? state.getInitial() : ElementsAttr();
 }
 
+std::optional<HostTensor> gradc::constantSums(const SymbolTable &symbols, Value codes,
+                                              int64_t dim) {
+  SmallVector<Operation *> moves;
+  ElementsAttr attribute = constantBehind(symbols, codes, moves);
+  if (!attribute || llvm::any_of(moves, llvm::IsaPred<ReshapeOp>))
+    return std::nullopt;
+  for (Operation *move : moves)
+    dim = cast<TransposeOp>(move).getPermutation()[dim];
+  HostTensor tensor(attribute);
+  int64_t size = tensor.getShape()[dim],
+          inner = llvm::product_of(tensor.getShape().drop_front(dim + 1));
+  SmallVector<int32_t> sums(size, 0);
+  for (auto [i, byte] : llvm::enumerate(tensor.bytes()))
+    sums[int64_t(i) / inner % size] += int8_t(byte);
+  auto type = RankedTensorType::get({size}, IntegerType::get(codes.getContext(), 32));
+  return HostTensor(type,
+                    {reinterpret_cast<const char *>(sums.data()), sums.size() * sizeof(int32_t)});
+}
+
 /// A constant, also moved and converted. There are few zero points, so evaluating is fast enough.
 static std::optional<HostTensor> evaluated(const SymbolTable &symbols, Value value) {
   SmallVector<Operation *> none;
@@ -93,6 +112,20 @@ static std::optional<HostTensor> subtracted(const HostTensor &codes, const ZeroP
   return differences;
 }
 
+StateOp gradc::constantState(SymbolTable &symbols, StringRef name, const HostTensor &value,
+                             Location location) {
+  if (auto known = symbols.lookup<StateOp>(name);
+      isFixed(known) && known.getWholeType() == value.getType() &&
+      HostTensor(known.getInitial()).bytes() == value.bytes())
+    return known;
+  OpBuilder builder(symbols.getOp()->getContext());
+  auto state = StateOp::create(builder, location, name, StateKind::constant, value.getType(),
+                               value.toAttribute(name));
+  Block &states = symbols.getOp()->getRegion(0).front();
+  symbols.insert(state, llvm::find_if_not(states, llvm::IsaPred<StateOp>));
+  return state;
+}
+
 Value RelativeCodes::of(OpBuilder &builder, const DequantizedBlocks &matrix) {
   SmallVector<Operation *> moves;
   ElementsAttr attribute = constantBehind(symbols, matrix.codes, moves);
@@ -116,28 +149,16 @@ Value RelativeCodes::of(OpBuilder &builder, const DequantizedBlocks &matrix) {
   Location location = matrix.codes.getLoc();
   Value source = moves.empty() ? matrix.codes : moves.back()->getOperand(0), made;
   if (auto read = source.getDefiningOp<ReadOp>()) {
-    StateOp state = stateOf(*codes, symbols.lookup<StateOp>(read.getState()));
+    auto from = symbols.lookup<StateOp>(read.getState());
+    replaced.insert(from);
+    // One for all entries: one for few rows and one for many read the same codes.
+    StateOp state =
+        constantState(symbols, (from.getSymName() + ".relative").str(), *codes, from.getLoc());
     made = ReadOp::create(builder, location, codes->getType(), state.getSymName()).getResult();
   } else {
     made = ConstantOp::create(builder, location, codes->getType(), codes->toAttribute());
   }
   return moved(Expr(builder, location, made), moves);
-}
-
-/// A state of these codes, for all entries: one for few rows and one for many read the same codes.
-StateOp RelativeCodes::stateOf(const HostTensor &codes, StateOp from) {
-  std::string name = (from.getSymName() + ".relative").str();
-  replaced.insert(from);
-  if (auto known = symbols.lookup<StateOp>(name);
-      isFixed(known) && known.getWholeType() == codes.getType() &&
-      HostTensor(known.getInitial()).bytes() == codes.bytes())
-    return known;
-  OpBuilder builder(from.getContext());
-  builder.setInsertionPointAfter(from);
-  auto state = StateOp::create(builder, from.getLoc(), name, StateKind::constant, codes.getType(),
-                               codes.toAttribute(name));
-  symbols.insert(state);
-  return state;
 }
 
 void RelativeCodes::eraseUnread() {

@@ -14,6 +14,16 @@ namespace gradc {
 mlir::ElementsAttr constantBehind(const mlir::SymbolTable &symbols, mlir::Value value,
                                   llvm::SmallVectorImpl<mlir::Operation *> &moves);
 
+/// The sums of constant codes of i8 over all dims but one, in i32; none: they are no constant, or
+/// reshaped.
+std::optional<mlir::grad::HostTensor> constantSums(const mlir::SymbolTable &symbols,
+                                                   mlir::Value codes, int64_t dim);
+
+/// A state that holds these elements in every run, with this name unless other elements have it.
+/// Entries that need the same elements share it.
+mlir::grad::StateOp constantState(mlir::SymbolTable &symbols, llvm::StringRef name,
+                                  const mlir::grad::HostTensor &value, mlir::Location location);
+
 /// Matrices of a module whose zero points are subtracted at compile time.
 class RelativeCodes {
 public:
@@ -26,8 +36,6 @@ public:
   void eraseUnread();
 
 private:
-  mlir::grad::StateOp stateOf(const mlir::grad::HostTensor &codes, mlir::grad::StateOp from);
-
   mlir::SymbolTable &symbols;
   llvm::SetVector<mlir::grad::StateOp> replaced;
 };

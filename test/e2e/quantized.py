@@ -4,6 +4,7 @@ sums that are no multiple of four, and padding; and codes between operators.
     quantized.py
 """
 import array
+import json
 import math
 import random
 
@@ -48,23 +49,40 @@ class Quantized(Model):
         return codes, self.add("DequantizeLinear", codes, scale, zero)
 
 
+def run(file, *more):
+    """The output y of the input x."""
+    gradc("run", path(file), "--input", f"x={path('x.npy')}", "--output-dir", path("out"), *more)
+    with open(path("out/y.npy"), "rb") as output:
+        return read_npy(output.read())[1]
+
+
 def check(name, model, dims, exact=False, most=1e-6):
-    """Compares the output y of the input x; `most`: the error, of the largest element."""
+    """Compares the output; `most`: the error, of the largest element."""
     model.save(path(f"{name}.onnx"))
     write_npy(path("x.npy"), array.array("f", (numbers.gauss(0, 3) for _ in range(math.prod(dims)))), dims)
-
-    def run(*more):
-        gradc("run", path(f"{name}.onnx"), "--input", f"x={path('x.npy')}", "--output-dir", path("out"), *more)
-        with open(path("out/y.npy"), "rb") as file:
-            return read_npy(file.read())[1]
-
-    expected = run("--reference")
+    expected = run(f"{name}.onnx", "--reference")
     size = max(abs(e) for e in expected)
     expect(f"{name} is all zeros", size > 0)
     for way in WAYS:
-        found = run(*way)
+        found = run(f"{name}.onnx", *way)
         error = max(abs(e - f) for e, f in zip(expected, found)) / size
         expect(f"{name} {way}: off by {error:.1e}", len(found) == len(expected) and error <= (0 if exact else most))
+
+
+def few_rows(name, most, dims, counts):
+    """A model that is compiled for `most` rows runs on fewer as well, with code of its own for one."""
+    size = math.prod(dims)
+    x = array.array("f", (numbers.gauss(0, 3) for _ in range(most * size)))
+    shape = "--shape", "x=" + "x".join(map(str, [most, *dims]))
+    plan = json.loads(gradc("plan", "--json", path(f"{name}.onnx"), *shape))
+    entries = {entry["entry"] for level in plan["levels"] for entry in level["entries"]}
+    expect(f"{name} takes any number of rows: {entries}", "forward.rows.1" in entries)
+    gradc("compile", path(f"{name}.onnx"), "-o", path(f"{name}.so"), "--emit=so", *shape)
+    for count in (most, *counts):
+        write_npy(path("x.npy"), x[:count * size], [count, *dims])
+        expected, found = run(f"{name}.onnx", "--reference"), run(f"{name}.so")
+        error = max(abs(e - f) for e, f in zip(expected, found)) / max(abs(e) for e in expected)
+        expect(f"{name}, {count} rows: off by {error:.1e}", len(found) == len(expected) and error <= 1e-6)
 
 
 def product(name, rows, steps, columns, lhs, rhs, zeros, transposed=False, channels=False):
@@ -104,6 +122,33 @@ def weights():
     y = model.add("Add", model.add("MatMul", model.input("x", FLOAT, [3, 7, 24]), w), bias)
     model.output(model.node("Relu", [y], ["y"], "y"), FLOAT, [3, 7, 40])
     check("positions", model, [3, 7, 24])
+
+
+def positions():
+    """Rows of activations with three dims and their positions are one dim of a product, and of its terms for zero points."""
+    rows, steps, columns = ["N", 6], 24, 40
+    model = Quantized("static", opset=19)
+    x = model.quantized(model.input("x", FLOAT, [*rows, steps]), UINT8, 120)[1]
+    w = model.dequantized(model.codes(INT8, steps, columns), INT8, 0, columns, axis=1)
+    y = model.add("Add", model.add("MatMul", x, w), model.constant(FLOAT, [columns], [numbers.gauss(0, 1) for _ in range(columns)]))
+    model.output(model.node("Relu", [y], ["y"], "y"), FLOAT, [*rows, columns])
+    model.save(path("static.onnx"))
+
+    model = Quantized("dynamic", opset=19)
+    model.node("DynamicQuantizeLinear", [model.input("x", FLOAT, [*rows, steps])], ["codes", "scale", "zero"], "quantize")
+    scales = model.constant(FLOAT, [columns], [numbers.uniform(0.001, 0.02) for _ in range(columns)])
+    sums = model.add("MatMulInteger", "codes", model.codes(UINT8, steps, columns), "zero", model.codes(UINT8, columns))
+    y = model.add("Mul", model.add("Cast", sums, to=FLOAT), model.add("Mul", "scale", scales))
+    model.output(model.node("Relu", [y], ["y"], "y"), FLOAT, [*rows, columns])
+    model.save(path("dynamic.onnx"))
+
+    model = Quantized("pictures", opset=19)
+    x = model.quantized(model.input("x", FLOAT, ["N", 4, 7, 7]), UINT8, 77)[1]
+    w = model.dequantized(model.codes(INT8, 16, 4, 3, 3), INT8, 0, 16)
+    model.output(model.node("Conv", [x, w], ["y"], "y", pads=[1, 1, 1, 1]), FLOAT, ["N", 16, 7, 7])
+    model.save(path("pictures.onnx"))
+    for name, dims in ("static", [6, 24]), ("dynamic", [6, 24]), ("pictures", [4, 7, 7]):
+        few_rows(name, 5, dims, (3, 1))
 
 
 def lookup():
@@ -219,22 +264,8 @@ def dequantized_blocks(rows, steps, columns, block, kind, zero=None, transposed=
 
 def buckets_of_blocks():
     """One row and many read the same codes, which are stored less their zero points: with a margin, in a byte each."""
-    rows, steps, columns = 20, 256, 120
-    dequantized_blocks("N", steps, columns, 32, INT8, 3, transposed=True, margin=8).save(path("buckets.onnx"))
-    x = array.array("f", (numbers.gauss(0, 3) for _ in range(rows * steps)))
-
-    def run(model, count, *more):
-        write_npy(path("x.npy"), x[:count * steps], [count, steps])
-        gradc("run", path(model), "--input", f"x={path('x.npy')}", "--output-dir", path("out"), *more)
-        with open(path("out/y.npy"), "rb") as file:
-            return read_npy(file.read())[1]
-
-    expected = run("buckets.onnx", rows, "--reference")
-    gradc("compile", path("buckets.onnx"), "-o", path("buckets.so"), "--emit=so", "--shape", f"x={rows}x{steps}")
-    for count in rows, 1:
-        found = run("buckets.so", count)
-        error = max(abs(e - f) for e, f in zip(expected, found)) / max(abs(e) for e in expected)
-        expect(f"{count} rows of a bucket: off by {error:.1e}", len(found) == count * columns and error <= 1e-6)
+    dequantized_blocks("N", 256, 120, 32, INT8, 3, transposed=True, margin=8).save(path("buckets.onnx"))
+    few_rows("buckets", 20, [256], (1,))
 
 
 def far_numbers(name, rows, number):
@@ -252,19 +283,13 @@ def far_numbers(name, rows, number):
     x = array.array("f", (numbers.gauss(0, 3) for _ in range(rows * steps)))
     x[(rows - 1) * steps + 75] = number
     write_npy(path("x.npy"), x, [rows, steps])
-
-    def run(*more):
-        gradc("run", path(f"{name}.onnx"), "--input", f"x={path('x.npy')}", "--output-dir", path("out"), *more)
-        with open(path("out/y.npy"), "rb") as file:
-            return read_npy(file.read())[1]
-
-    expected = run("--reference")
+    expected = run(f"{name}.onnx", "--reference")
     last = expected[-columns:]
     expect(f"{name} has no NaN", not any(map(math.isnan, last)))
     expect(f"{name} has both signs", min(last) < 0 < max(last) and math.isinf(number) == all(map(math.isinf, last)))
     size = max(abs(e) for e in expected[:-columns]) if rows > 1 else 0
     for way in WAYS:
-        for e, f in zip(expected, run(*way)):
+        for e, f in zip(expected, run(f"{name}.onnx", *way)):
             expect(f"{name} {way}: {f}, expected {e}", e == f or abs(e - f) <= 1e-6 * max(abs(e), size))
 
 
@@ -331,6 +356,7 @@ def verified():
 
 products()
 weights()
+positions()
 lookup()
 batched()
 convolutions()
