@@ -89,11 +89,13 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     What is added to each row because of zero points is a state if it is constant, so that entries keep their free number of rows.
 
     If only the rhs is quantized, and constant, its scales leave the sum as well. A matrix stays in codes (`%x, %w wide : tensor<8x64xf32>,
-    tensor<64x32xi8>`), and a filter, also a depthwise one, becomes a constant of floats.
+    tensor<64x32xi8>`), and a filter, also a depthwise one, becomes a constant of floats. Zero points that are known are subtracted from the
+    codes, in i16 if a difference does not fit in i8, so that no sum of an infinite lhs is multiplied; with other zero points the matrix is
+    dequantized.
 
     A matrix with a scale, and maybe a zero point, for each block along the sum is multiplied as a batch of products with codes, one for
     each block, by at most 8 rows; scales multiply the sums of blocks before these are added. Zero points that are known are subtracted
-    from the codes. For more rows, and with other zero points, it is dequantized, block by block.
+    as well. For more rows, and with other zero points, it is dequantized, block by block.
 
     ```mlir
     %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>

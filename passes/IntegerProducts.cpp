@@ -59,14 +59,15 @@ bool areCodes(const Spread &zero, Type code) {
 ///    sum a b - p sum b - q (sum a - n p). Sums of constant weights are constants.
 /// 4. The sum is multiplied by both scales.
 ///
-/// If only the rhs is, and constant, its scales leave the sum. Matrices of codes are multiplied as
-/// they are, and converted in registers. Filters become floats at compile time, which Winograd's
+/// If only the rhs is, and constant, its scales leave the sum. Matrices of codes, relative to their
+/// zero points, are converted in registers. Filters become floats at compile time, which Winograd's
 /// algorithm takes.
 class Product {
 public:
-  Product(OpBuilder &builder, SymbolTable &symbols, ContractionOpInterface op, Dequantized lhs,
-          Dequantized rhs)
-      : builder(builder), symbols(symbols), op(op), letters(op.getLetters()), lhs(lhs), rhs(rhs) {
+  Product(OpBuilder &builder, SymbolTable &symbols, RelativeCodes &relative,
+          ContractionOpInterface op, Dequantized lhs, Dequantized rhs)
+      : builder(builder), symbols(symbols), relative(relative), op(op), letters(op.getLetters()),
+        lhs(lhs), rhs(rhs) {
     this->lhs.zero = together(lhs.zero);
     this->rhs.zero = together(rhs.zero);
   }
@@ -113,13 +114,8 @@ public:
         replaceBy(product(x, filter, /*wide=*/false) * inResult(rhs.scale));
       return;
     }
-    makeSigned(rhs);
-    Expr sum = product(x, rhs.codes, /*wide=*/true);
-    if (rhs.zero) {
-      Value rows = expr(x).sum(summedDims(0));
-      sum = sum - inResult(rhs.zero).cast(sum.element()) * inResult(rows, keptLetters(0));
-    }
-    replaceBy(sum * inResult(rhs.scale));
+    if (Value codes = relativeCodes())
+      replaceBy(product(x, codes, /*wide=*/true) * inResult(rhs.scale));
   }
 
 private:
@@ -252,6 +248,22 @@ private:
     tensor.codes = wide.cast(builder.getI8Type());
   }
 
+  /// The codes of a matrix less its zero points. Null: these are not known; the matrix is then
+  /// dequantized in every run. A product of zero points and sums of the lhs would be NaN where that
+  /// is infinite.
+  Value relativeCodes() {
+    if (!rhs.zero)
+      return rhs.codes;
+    int64_t summed = summedDims(1).front();
+    SmallVector<int64_t> shape(typeOf(rhs.codes).getShape());
+    DequantizedBlocks whole{rhs.codes, summed, shape[summed], /*scale=*/{}, rhs.zero.value};
+    if (rhs.zero.dim) { // of one block per column
+      shape[summed] = 1;
+      whole.zero = expr(whole.zero).reshape(shape);
+    }
+    return relative.of(builder, whole);
+  }
+
   /// The constant, moved.
   Value constant(const HostTensor &value, ArrayRef<Operation *> moves) {
     Value made = ConstantOp::create(builder, op->getLoc(), value.getType(), value.toAttribute());
@@ -380,6 +392,7 @@ private:
 
   OpBuilder &builder;
   SymbolTable &symbols;
+  RelativeCodes &relative;
   ContractionOpInterface op;
   ContractionLetters letters;
   WindowAttr window = letters.window;
@@ -407,7 +420,7 @@ struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
           continue;
         }
         auto lhs = findDequantized(builder, op->getOperand(0));
-        if (Product product(builder, symbols, op, lhs.value_or(Dequantized()), *rhs);
+        if (Product product(builder, symbols, relative, op, lhs.value_or(Dequantized()), *rhs);
             lhs && product.isOfIntegers())
           product.multiplyIntegers();
         else if (product.isOfWeights())

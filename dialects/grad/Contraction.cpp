@@ -16,7 +16,10 @@ Type grad::contractedElement(Type element, bool wide) {
 }
 
 bool grad::canMultiply(Type lhs, Type rhs, bool wide) {
-  return lhs == rhs || (wide && isByte(rhs) && (isByte(lhs) || isa<FloatType>(lhs)));
+  if (lhs == rhs || !wide)
+    return lhs == rhs;
+  return isByte(rhs) ? isByte(lhs) || isa<FloatType>(lhs)
+                     : rhs.isSignlessInteger(16) && isa<FloatType>(lhs);
 }
 
 bool grad::isWide(Operation *contraction) {

@@ -7,7 +7,7 @@
 namespace mlir::grad {
 
 /// Whether a contraction takes factors of these element types. With `wide`, bytes may differ in
-/// their signs, and the lhs may have floats beside bytes.
+/// their signs, and the lhs may have floats beside bytes or signed integers of 16 bits.
 bool canMultiply(Type lhs, Type rhs, bool wide);
 /// Whether a contraction's sums, or its factors, have different element types.
 bool isWide(Operation *contraction);

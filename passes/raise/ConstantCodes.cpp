@@ -1,5 +1,5 @@
-// Codes relative to their zero points are a constant like the codes: one in i8, so that products
-// take either.
+// Codes relative to their zero points are a constant like the codes. One more bit may be needed:
+// differences from a zero point that is not the middle of all codes are in i16.
 #include "passes/raise/ConstantCodes.h"
 
 #include "dialects/grad/Grad.h"
@@ -91,15 +91,16 @@ private:
 
 } // namespace
 
-/// code - zero point, in i8; none if one of them is no i8. `isTurned`: the codes' columns are the
-/// rows of the matrix.
+/// code - zero point; none if one of them is no `Code`. `isTurned`: the codes' columns are the rows
+/// of the matrix.
+template <typename Code>
 static std::optional<HostTensor> subtracted(const HostTensor &codes, const ZeroPoints &zeros,
                                             bool isTurned) {
-  constexpr double least = std::numeric_limits<int8_t>::min(),
-                   greatest = std::numeric_limits<int8_t>::max();
-  auto i8 = IntegerType::get(codes.getType().getContext(), 8);
-  HostTensor differences(codes.getType().clone(i8));
-  char *to = differences.mutableBytes().data();
+  constexpr double least = std::numeric_limits<Code>::min(),
+                   greatest = std::numeric_limits<Code>::max();
+  auto element = IntegerType::get(codes.getType().getContext(), 8 * sizeof(Code));
+  HostTensor differences(codes.getType().clone(element));
+  auto *to = reinterpret_cast<Code *>(differences.mutableBytes().data());
   int64_t columns = codes.getShape()[1];
   for (int64_t i = 0; i < codes.size(); ++i) {
     int64_t row = i / columns, column = i % columns;
@@ -107,7 +108,7 @@ static std::optional<HostTensor> subtracted(const HostTensor &codes, const ZeroP
     double difference = double(codes.getInt(i)) - zero;
     if (!(difference >= least && difference <= greatest) || std::trunc(difference) != difference)
       return std::nullopt;
-    to[i] = char(int8_t(difference));
+    to[i] = Code(difference);
   }
   return differences;
 }
@@ -136,18 +137,21 @@ Value RelativeCodes::of(OpBuilder &builder, const DequantizedBlocks &matrix) {
   ZeroPoints zeros(*numbers, matrix);
   if (zeros.areZero())
     return matrix.codes;
-  bool isTurned = false;
-  for (Operation *move : moves) {
-    auto transpose = dyn_cast<TransposeOp>(move);
-    if (!transpose)
-      return {};
-    isTurned ^= transpose.getPermutation()[0] == 1;
+  Value source = moves.empty() ? matrix.codes : moves.back()->getOperand(0), made;
+  HostTensor whole(attribute);
+  if (llvm::any_of(moves, llvm::IsaPred<ReshapeOp>)) { // they are stored as they are read
+    whole = *evaluated(symbols, matrix.codes);
+    moves.clear();
   }
-  std::optional<HostTensor> codes = subtracted(HostTensor(attribute), zeros, isTurned);
+  bool isTurned = false;
+  for (Operation *move : moves)
+    isTurned ^= cast<TransposeOp>(move).getPermutation()[0] == 1;
+  std::optional<HostTensor> codes = subtracted<int8_t>(whole, zeros, isTurned);
+  if (!codes)
+    codes = subtracted<int16_t>(whole, zeros, isTurned);
   if (!codes)
     return {};
   Location location = matrix.codes.getLoc();
-  Value source = moves.empty() ? matrix.codes : moves.back()->getOperand(0), made;
   if (auto read = source.getDefiningOp<ReadOp>()) {
     auto from = symbols.lookup<StateOp>(read.getState());
     replaced.insert(from);

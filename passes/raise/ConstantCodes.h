@@ -29,7 +29,8 @@ class RelativeCodes {
 public:
   explicit RelativeCodes(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
-  /// The matrix' codes relative to its zero points; null: they are not all known, or one is no i8.
+  /// The matrix' codes relative to its zero points, in i8 if all of them fit, else in i16; null:
+  /// they are not all known, or one is no i16.
   mlir::Value of(mlir::OpBuilder &builder, const DequantizedBlocks &matrix);
 
   /// Erases the states of codes that nothing reads any more, because relative ones are read.

@@ -268,16 +268,21 @@ def buckets_of_blocks():
     few_rows("buckets", 20, [256], (1,))
 
 
-def far_numbers(name, rows, number):
+def far_numbers(name, rows, number, block=0, far=False):
     """A row of x has a number that is infinite, or whose products with most codes and zero points are. By definition, only their differences
-    multiply it, which are 1 or -1, so that a result is infinite if the number is, and never NaN."""
-    steps, columns, block = 256, 120, 32
-    zeros = [[3 + (b + n) % 6 for n in range(columns)] for b in range(steps // block)]
-    codes = [zeros[k // block][n] + numbers.choice((-1, 1)) for k in range(steps) for n in range(columns)]
+    multiply it, which are 1 or -1, so that a result is infinite if the number is, and never NaN. `block`: the steps of a zero point; 0: it has
+    a whole column. `far`: some differences do not fit in a byte."""
+    steps, columns = 256, 120
+    height = block or steps
+    zeros = [[3 + (b + n) % 6 for n in range(columns)] for b in range(steps // height)]
+    codes = [zeros[k // height][n] + numbers.choice((-1, 1)) for k in range(steps) for n in range(columns)]
+    if far:
+        codes[:columns] = [255] * columns
     model = Quantized(name, opset=21)
-    scale = model.constant(FLOAT, [len(zeros), columns], [numbers.uniform(0.1, 0.3) for _ in range(len(zeros) * columns)])
-    zero = model.constant(UINT8, [len(zeros), columns], sum(zeros, []))
-    w = model.add("DequantizeLinear", model.constant(UINT8, [steps, columns], codes), scale, zero, axis=0, block_size=block)
+    dims = [len(zeros), columns] if block else [columns]
+    scale = model.constant(FLOAT, dims, [numbers.uniform(0.1, 0.3) for _ in range(math.prod(dims))])
+    zero = model.constant(UINT8, dims, sum(zeros, []))
+    w = model.add("DequantizeLinear", model.constant(UINT8, [steps, columns], codes), scale, zero, axis=0 if block else 1, block_size=block)
     model.output(model.node("MatMul", [model.input("x", FLOAT, [rows, steps]), w], ["y"], "y"), FLOAT, [rows, columns])
     model.save(path(f"{name}.onnx"))
     x = array.array("f", (numbers.gauss(0, 3) for _ in range(rows * steps)))
@@ -309,8 +314,10 @@ def in_blocks():
     blocks("blocks_listed", 1, 256, 200, 32, listed=True)
     blocks("blocks_listed_many", 40, 128, 64, 32, listed=True)
     for rows in 1, 12:
-        far_numbers(f"infinite{rows}", rows, math.inf)
-        far_numbers(f"large{rows}", rows, 3e38)
+        for block in 32, 0:
+            for far in False, True:
+                far_numbers(f"infinite{rows}", rows, math.inf, block, far)
+                far_numbers(f"large{rows}", rows, 3e38, block, far)
 
 
 def integers():

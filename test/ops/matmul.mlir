@@ -109,3 +109,17 @@ func.func @c3(%a: tensor<2x3xf32>, %b: tensor<3x4xf64>) {
   // expected-error @+1 {{expected lhs and rhs of one element type, found 'f32' and 'f64'}}
   %0 = grad.matmul %a, %b : tensor<2x3xf32>, tensor<3x4xf64>
 }
+
+// -----
+
+func.func @c3_wide(%a: tensor<2x3xf32>, %b: tensor<3x4xui16>) {
+  // expected-error @+1 {{expected lhs and rhs of one element type, found 'f32' and 'ui16'}}
+  %0 = grad.matmul %a, %b wide : tensor<2x3xf32>, tensor<3x4xui16>
+}
+
+// -----
+
+func.func @c3_narrow(%a: tensor<2x3xf32>, %b: tensor<3x4xi16>) {
+  // expected-error @+1 {{expected lhs and rhs of one element type, found 'f32' and 'i16'}}
+  %0 = grad.matmul %a, %b : tensor<2x3xf32>, tensor<3x4xi16>
+}

@@ -9,10 +9,19 @@ grad.state parameter @scales : tensor<32xf32> = dense<0.25> : tensor<32xf32>
 grad.state constant @rows : tensor<32x64xui8> = dense<9> : tensor<32x64xui8>
 grad.state parameter @block_scales : tensor<4x32xf32> = dense<0.25> : tensor<4x32xf32>
 
-// Codes less the zero points of their blocks are stored instead of them, once for all entries.
+// Codes less the zero points of their columns or blocks are stored instead of them, once for all entries. One more bit may take two bytes.
+// CHECK-NOT: @unsigned :
+// CHECK: grad.state constant @unsigned.relative : tensor<4x2xi8> = dense<{{\[\[}}-1, -20], [0, -10], [126, 0], [1, 10]]>
+// CHECK: grad.state constant @unsigned.relative_{{[0-9]+}} : tensor<4x2xi16> = dense<{{\[\[}}-1, 110], [0, 120], [126, 130], [1, 140]]>
+// CHECK: grad.state constant @list.relative : tensor<4x2xi8> = dense<{{\[\[}}-1, 3], [0, 4], [1, 5], [2, 6]]>
 // CHECK-NOT: @block_codes :
 // CHECK: grad.state constant @block_codes.relative : tensor<2x32xi8> = dense<{{\[\[2(, 2){15}(, 1){16}\], \[0(, 0){15}(, -1){16}\]\]}}> : tensor<2x32xi8>
 // CHECK-NOT: @block_codes
+// CHECK: grad.state constant @rows.relative : tensor<32x64xi16> = dense<-129>
+grad.state constant @unsigned : tensor<4x2xui8> = dense<[[0, 130], [1, 140], [127, 150], [2, 160]]> : tensor<4x2xui8>
+grad.state constant @list : tensor<2x2x2xui8> = dense<[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]> : tensor<2x2x2xui8>
+grad.state constant @column_zeros : tensor<2xui8> = dense<[1, 150]> : tensor<2xui8>
+grad.state constant @far_column_zeros : tensor<2xui8> = dense<[1, 20]> : tensor<2xui8>
 grad.state constant @block_codes : tensor<2x32xui8> = dense<9> : tensor<2x32xui8>
 grad.state constant @block_zero_points : tensor<2x2xui8> = dense<[[7, 8], [9, 10]]> : tensor<2x2xui8>
 
@@ -120,6 +129,71 @@ func.func @weights(%x: tensor<8x64xf32>) -> tensor<8x32xf32> attributes {grad.en
   %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
   %d = grad.broadcast %scales dims [1] : tensor<32xf32> -> tensor<64x32xf32>
   %e = grad.mul %d, %c : tensor<64x32xf32>
+  %y = grad.matmul %x, %e : tensor<8x64xf32>, tensor<64x32xf32>
+  return %y : tensor<8x32xf32>
+}
+
+// Zero points of columns are subtracted from the codes, in either order of their dims: a product with sums of an infinite lhs would be NaN.
+// CHECK-LABEL: func @weights_zeros
+// CHECK-NOT: grad.sub
+// CHECK: grad.matmul %arg0, %{{.*}} wide : tensor<8x4xf32>, tensor<4x2xi8>
+// CHECK-NOT: grad.sub
+// CHECK: grad.matmul %arg0, %{{.*}} transpose_rhs wide : tensor<8x4xf32>, tensor<2x4xi16>
+// CHECK-NOT: grad.sub
+// CHECK: return
+func.func @weights_zeros(%x: tensor<8x4xf32>) -> (tensor<8x2xf32>, tensor<8x2xf32>) attributes {grad.entry = "weights_zeros"} {
+  %scales = grad.constant dense<0.5> : tensor<4x2xf32>
+  %w = grad.read @unsigned : tensor<4x2xui8>
+  %a = grad.cast %w : tensor<4x2xui8> -> tensor<4x2xi32>
+  %b = grad.read @column_zeros : tensor<2xui8>
+  %c = grad.cast %b : tensor<2xui8> -> tensor<2xi32>
+  %d = grad.broadcast %c dims [1] : tensor<2xi32> -> tensor<4x2xi32>
+  %e = grad.sub %a, %d : tensor<4x2xi32>
+  %f = grad.cast %e : tensor<4x2xi32> -> tensor<4x2xf32>
+  %g = grad.mul %f, %scales : tensor<4x2xf32>
+  %near = grad.matmul %x, %g : tensor<8x4xf32>, tensor<4x2xf32>
+
+  %h = grad.read @far_column_zeros : tensor<2xui8>
+  %i = grad.cast %h : tensor<2xui8> -> tensor<2xi32>
+  %j = grad.broadcast %i dims [1] : tensor<2xi32> -> tensor<4x2xi32>
+  %k = grad.sub %a, %j : tensor<4x2xi32>
+  %l = grad.cast %k : tensor<4x2xi32> -> tensor<4x2xf32>
+  %m = grad.mul %l, %scales : tensor<4x2xf32>
+  %n = grad.transpose %m permutation [1, 0] : tensor<4x2xf32>
+  %far = grad.matmul %x, %n transpose_rhs : tensor<8x4xf32>, tensor<2x4xf32>
+  return %near, %far : tensor<8x2xf32>, tensor<8x2xf32>
+}
+
+// Codes that are reshaped as well are stored in the shape that the product reads.
+// CHECK-LABEL: func @reshaped_zeros
+// CHECK: %[[CODES:.*]] = grad.read @list.relative : tensor<4x2xi8>
+// CHECK: grad.matmul %arg0, %[[CODES]] wide : tensor<8x4xf32>, tensor<4x2xi8>
+func.func @reshaped_zeros(%x: tensor<8x4xf32>) -> tensor<8x2xf32> attributes {grad.entry = "reshaped_zeros"} {
+  %w = grad.read @list : tensor<2x2x2xui8>
+  %zero = grad.constant dense<2> : tensor<2x2x2xi32>
+  %scale = grad.constant dense<0.5> : tensor<2x2x2xf32>
+  %a = grad.cast %w : tensor<2x2x2xui8> -> tensor<2x2x2xi32>
+  %b = grad.sub %a, %zero : tensor<2x2x2xi32>
+  %c = grad.cast %b : tensor<2x2x2xi32> -> tensor<2x2x2xf32>
+  %d = grad.mul %c, %scale : tensor<2x2x2xf32>
+  %e = grad.reshape %d : tensor<2x2x2xf32> -> tensor<2x4xf32>
+  %f = grad.transpose %e permutation [1, 0] : tensor<2x4xf32>
+  %y = grad.matmul %x, %f : tensor<8x4xf32>, tensor<4x2xf32>
+  return %y : tensor<8x2xf32>
+}
+
+// Those that are computed are subtracted in every run.
+// CHECK-LABEL: func @weights_computed
+// CHECK: grad.sub %{{.*}} : tensor<64x32xi32>
+// CHECK: grad.matmul %arg0, %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>
+func.func @weights_computed(%x: tensor<8x64xf32>, %zeros: tensor<32xi32>) -> tensor<8x32xf32> attributes {grad.entry = "weights_computed"} {
+  %scales = grad.constant dense<0.5> : tensor<64x32xf32>
+  %w = grad.read @w : tensor<64x32xi8>
+  %a = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xi32>
+  %b = grad.broadcast %zeros dims [1] : tensor<32xi32> -> tensor<64x32xi32>
+  %c = grad.sub %a, %b : tensor<64x32xi32>
+  %d = grad.cast %c : tensor<64x32xi32> -> tensor<64x32xf32>
+  %e = grad.mul %d, %scales : tensor<64x32xf32>
   %y = grad.matmul %x, %e : tensor<8x64xf32>, tensor<64x32xf32>
   return %y : tensor<8x32xf32>
 }
@@ -232,7 +306,24 @@ func.func @turned_blocks(%x: tensor<64x1xf32>, %scales: tensor<32x4xf32>) -> ten
   return %y : tensor<1x32xf32>
 }
 
-// Zero points that are computed, that are no integers, or from which codes are too far for i8, are subtracted in every run, before scales
+// Differences that do not fit in i8 are in i16.
+// CHECK-LABEL: func @far_zeros
+// CHECK: grad.read @rows.relative : tensor<32x64xi16>
+// CHECK: grad.matmul %{{.*}} wide : tensor<4x1x16xf32>, tensor<4x16x32xi16>
+func.func @far_zeros(%x: tensor<1x64xf32>, %scales: tensor<32x4xf32>) -> tensor<1x32xf32> attributes {grad.entry = "far_zeros"} {
+  %w = grad.read @rows : tensor<32x64xui8>
+  %zero = grad.constant dense<138> : tensor<32x64xi32>
+  %a = grad.cast %w : tensor<32x64xui8> -> tensor<32x64xi32>
+  %b = grad.sub %a, %zero : tensor<32x64xi32>
+  %c = grad.cast %b : tensor<32x64xi32> -> tensor<32x64xf32>
+  %s = grad.broadcast %scales dims [0, 1] : tensor<32x4xf32> -> tensor<32x4x16xf32>
+  %scale = grad.reshape %s : tensor<32x4x16xf32> -> tensor<32x64xf32>
+  %d = grad.mul %scale, %c : tensor<32x64xf32>
+  %y = grad.matmul %x, %d transpose_rhs : tensor<1x64xf32>, tensor<32x64xf32>
+  return %y : tensor<1x32xf32>
+}
+
+// Zero points that are computed, that are no integers, or from which codes are too far for i16, are subtracted in every run, before scales
 // multiply. Those that are 0 are left out.
 // CHECK-LABEL: func @other_zeros
 // CHECK-NOT: wide
@@ -261,7 +352,7 @@ func.func @other_zeros(%x: tensor<1x64xf32>, %scales: tensor<32x4xf32>, %zeros: 
   %g = grad.mul %f, %scale : tensor<32x64xf32>
   %fraction = grad.matmul %x, %g transpose_rhs : tensor<1x64xf32>, tensor<32x64xf32>
 
-  %far = grad.constant dense<138> : tensor<32x64xi32>
+  %far = grad.constant dense<40000> : tensor<32x64xi32>
   %h = grad.sub %a, %far : tensor<32x64xi32>
   %i = grad.cast %h : tensor<32x64xi32> -> tensor<32x64xf32>
   %j = grad.mul %i, %scale : tensor<32x64xf32>

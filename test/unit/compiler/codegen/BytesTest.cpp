@@ -88,6 +88,26 @@ TEST(Bytes, DepthwiseConvolution) {
               0, nullptr, anyBytes);
 }
 
+/// Floats by codes, which are converted in registers: in panels, and in rows.
+TEST(Bytes, BesideFloats) {
+  for (const char *element : {"ui8", "i8", "i16"})
+    for (const char *layout : {"#exec.panel<dim = 1, width = 16>", "unit"})
+      for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 37}, {1, 21, 70}})
+        expectRight(
+            formatv(
+                R"(exec.kernel @k(%x: tensor<{0}x{2}xf32>, %w: tensor<{2}x{1}x{3}>) attributes {{
+      layouts = [unit, {4}, unit],
+      schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1>} {{
+    %y = grad.matmul %x, %w wide : tensor<{0}x{2}xf32>, tensor<{2}x{1}x{3}>
+    exec.yield %y : tensor<{0}x{1}xf32> })",
+                m, n, k, element, layout),
+            1e-4, nullptr, [](std::vector<HostTensor> &operands) {
+              int64_t i = 0;
+              for (int64_t code : {255, 0, 127, -128, -255}) // wrapped in bytes
+                operands[1].setInt(i++, code);
+            });
+}
+
 /// Casts saturate, also where a quotient is infinite; NaN becomes 0.
 TEST(Bytes, Saturation) {
   for (const char *element : {"ui8", "i8", "ui16", "i16"})
