@@ -33,6 +33,7 @@ static constexpr KernelLimits cpuKernels = {
     .minSplitPieces = 4,          // estimate
     .minWideElements = 1 << 18,   // 1 MB, about the second-level cache
     .maxWideColumns = 1024,       // rows of 4 KB: LoopSchedule::columnVectors
+    .reducesBatches = true,
 };
 // Not measured apart from CPUs.
 static constexpr KernelLimits gpuKernels = {
@@ -54,6 +55,7 @@ static constexpr KernelLimits gpuKernels = {
     .minSplitPieces = 4,
     .minWideElements = INT64_MAX, // neighbouring threads read neighbouring columns
     .maxWideColumns = 0,
+    .reducesBatches = false, // threads share a sum
 };
 
 // CUDA C++ Programming Guide, technical specifications per compute capability; rates and sizes of

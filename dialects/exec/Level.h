@@ -34,6 +34,7 @@ struct KernelLimits {
   int64_t minSplitPieces;      ///< ... and at least this many pieces per column
   int64_t minWideElements;     ///< the same for sums over so many elements that memory is read ...
   int64_t maxWideColumns;      ///< ... at most this many columns, at least manyUnits pieces each
+  bool reducesBatches;         ///< kernels of products with batches of codes reduce these as well
 };
 
 /// Numbers that only GPUs have.

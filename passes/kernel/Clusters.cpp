@@ -3,6 +3,7 @@
 #include "passes/kernel/Clusters.h"
 
 #include "dialects/grad/Count.h"
+#include "passes/kernel/BatchReductions.h"
 #include "passes/kernel/GroupGraph.h"
 #include "passes/kernel/PadSums.h"
 #include "passes/kernel/TensorLife.h"
@@ -113,14 +114,6 @@ bool isRepeatable(Operation *op) {
          });
 }
 
-/// Whether `op` is the only consumer of a contraction's result.
-bool isEpilogue(Operation *op) {
-  return llvm::any_of(op->getOperands(), [](Value v) {
-    Operation *producer = v.getDefiningOp();
-    return producer && loopKind(producer) == LoopKind::contraction && v.hasOneUse();
-  });
-}
-
 /// Whether `small` is a leading prefix of `large`.
 bool isPrefix(ArrayRef<int64_t> small, ArrayRef<int64_t> large) {
   return small.size() <= large.size() && large.take_front(small.size()) == small;
@@ -169,6 +162,7 @@ private:
       order[&op] = int64_t(i);
     life.analyze(block);
     pads.analyze(block);
+    batches.analyze(block, limits);
   }
 
   /// How `group` reads the result of `op`, over all of its users there.
@@ -245,10 +239,10 @@ private:
     bool once = how.once(type);
     switch (loopKind(op)) {
     case LoopKind::contraction:
-      return once && type.getShape() == group->root.getShape() && !group->contraction &&
-             !group->hasReduction;
+      return group->contraction == op || (once && type.getShape() == group->root.getShape() &&
+                                          !group->contraction && !group->hasReduction);
     case LoopKind::reduction:
-      if (group->contraction)
+      if (group->contraction || (group->hasReduction && batches.productOf(op)))
         return false;
       // At the root, or a row statistic that shares the root's row loop.
       if (once)
@@ -256,10 +250,12 @@ private:
       return !how.scattered && !how.columns &&
              cast<ShapedType>(op->getOperand(0).getType()).getNumElements() <=
                  limits.maxRepeatedElements;
-    case LoopKind::elementwise:
+    case LoopKind::elementwise: {
       // A contraction's epilogue stays with the contraction instead of joining a reduction's
       // kernel.
-      return isFree(op) || (!how.scattered && !(group->hasReduction && isEpilogue(op)));
+      Operation *before = group->hasReduction ? contractionBefore(op) : nullptr;
+      return isFree(op) || (!how.scattered && (!before || before == group->contraction));
+    }
     case LoopKind::movement:
       return isFree(op) || !(group->contraction || gathersTaps(op, group, how) ||
                              gathersRows(op, group, how) || (group->hasPads && how.scattered));
@@ -284,8 +280,12 @@ private:
     access[op] = how;
     if (loopKind(op) == LoopKind::contraction)
       group->contraction = op;
-    if (loopKind(op) == LoopKind::reduction)
+    if (loopKind(op) == LoopKind::reduction) {
       group->hasReduction = true;
+      // The product of a batch follows its reduction, and no other one does.
+      if (how.once(typeOf(op)) && typeOf(op).getShape() == group->root.getShape())
+        group->contraction = batches.productOf(op);
+    }
     group->hasPads |= PadSums::isPad(op);
   }
 
@@ -414,6 +414,7 @@ private:
   GroupGraph graph;
   TensorLife life;
   PadSums pads;
+  BatchReductions batches;
   llvm::DenseMap<Operation *, Access> access;
   llvm::DenseMap<Operation *, int64_t> order;
 };

@@ -11,7 +11,7 @@ namespace gradc {
 struct Group {
   std::vector<mlir::Operation *> ops; ///< in reverse program order
   mlir::RankedTensorType root;
-  mlir::Operation *contraction = nullptr;
+  mlir::Operation *contraction = nullptr; ///< in the group, or to join after what reads it
   bool hasReduction = false;
   bool hasPads = false;
   bool closed = false;          ///< accepts no further ops

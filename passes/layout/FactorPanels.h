@@ -24,7 +24,7 @@ int64_t unitsPerWalk(mlir::exec::KernelOp kernel, const mlir::exec::Level &level
 mlir::exec::ScheduleAttr withPanels(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
 /// The product of a kernel, before or after its lowering to loops; null: it has none. Kernels have
-/// no other reduction beside a product.
+/// no other reduction beside a product but one of its batch, which follows it.
 mlir::Operation *productOf(mlir::exec::KernelOp kernel);
 
 /// Whether all other ops of a kernel, not yet lowered, compute element by element.

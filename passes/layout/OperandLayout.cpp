@@ -29,6 +29,13 @@ static bool isBatched(ContractionOpInterface op) {
          llvm::any_of(letters.rhs, [&](char letter) { return letters.isBatch(letter); });
 }
 
+/// Whether the kernel also reduces the product's batch: a tile of its root reads the columns of all
+/// matrices.
+static bool reducesBatch(exec::KernelOp kernel, ContractionOpInterface product) {
+  auto type = cast<RankedTensorType>(product->getResult(0).getType());
+  return type.getRank() > kernel.getRoot().getRank();
+}
+
 static ContractionOpInterface contractionOf(exec::KernelOp kernel) {
   auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
   return contractions.empty() ? ContractionOpInterface() : *contractions.begin();
@@ -191,7 +198,7 @@ PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exe
   int64_t outputs = winogradOutputs(kernel, level);
   if (columns && !outputs)
     return interleaved(*columns);
-  if (isBatched(contraction)) // stays as it is
+  if (isBatched(contraction) && !reducesBatch(kernel, contraction)) // stays as it is
     return nullptr;
   Type element = getElementTypeOrSelf(rhs.getType());
   bool ofFloats = isa<FloatType>(getElementTypeOrSelf(contraction->getOperand(0).getType()));

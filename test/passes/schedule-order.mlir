@@ -99,4 +99,17 @@ exec.kernel @few_rows(%x: tensor<32x64xf32>, %w: tensor<64x256xf32>) attributes 
   %0 = grad.matmul %x, %w : tensor<32x64xf32>, tensor<64x256xf32>
   exec.yield %0 : tensor<32x256xf32>
 }
+// A product whose batch is reduced has tiles of the reduction's result: all blocks of some columns, which stay in registers.
+
+// V3-LABEL: exec.kernel @blocks_of_codes(
+// V3-SAME: tile = [1, 48], order = [1, 0]
+// V4-LABEL: exec.kernel @blocks_of_codes(
+// V4-SAME: tile = [1, 128], order = [1, 0]
+exec.kernel @blocks_of_codes(%x: tensor<128x1x32xf32>, %codes: tensor<128x32x4096xi8>, %scales: tensor<128x4096xf32>) attributes {flops = 35127296 : i64, bytes = 18907136 : i64, layouts = [unit, #exec.panel<dim = 2, width = 32>, unit, unit]} {
+  %0 = grad.matmul %x, %codes wide : tensor<128x1x32xf32>, tensor<128x32x4096xi8>
+  %1 = grad.broadcast %scales dims [0, 2] : tensor<128x4096xf32> -> tensor<128x1x4096xf32>
+  %2 = grad.mul %0, %1 : tensor<128x1x4096xf32>
+  %3 = grad.reduce_sum %2 dims [0] : tensor<128x1x4096xf32>
+  exec.yield %3 : tensor<1x4096xf32>
+}
 }

@@ -182,6 +182,29 @@ TEST(Contraction, Batched) {
       schedule(8, "1, 6, 16", "0, 2, 1")));
 }
 
+/// Blocks of codes, in panels and in rows, and a batch of floats: more blocks than one sum adds up,
+/// tiles with remainders, and an epilogue.
+TEST(Contraction, ReducesItsBatch) {
+  for (const char *element : {"i8", "f32"})
+    for (const char *layout : {"unit", "#exec.panel<dim = 2, width = 16>"})
+      for (auto [blocks, m, n, tile] :
+           {std::tuple(5, 1, 37, "1, 32"), {70, 1, 96, "1, 48"}, {3, 13, 40, "6, 16"}})
+        expectRight(
+            formatv(
+                R"(exec.kernel @k(%x: tensor<{0}x{1}x9xf32>, %w: tensor<{0}x9x{2}x{3}>, %s: tensor<{0}x{2}xf32>, %b: tensor<{2}xf32>) attributes {{
+          layouts = [unit, {4}, unit, unit, unit], {5}} {{
+      %p = grad.matmul %x, %w {6} : tensor<{0}x{1}x9xf32>, tensor<{0}x9x{2}x{3}>
+      %t = grad.broadcast %s dims [0, 2] : tensor<{0}x{2}xf32> -> tensor<{0}x{1}x{2}xf32>
+      %q = grad.mul %p, %t : tensor<{0}x{1}x{2}xf32>
+      %r = grad.reduce_sum %q dims [0] : tensor<{0}x{1}x{2}xf32>
+      %c = grad.broadcast %b dims [1] : tensor<{2}xf32> -> tensor<{1}x{2}xf32>
+      %y = grad.add %r, %c : tensor<{1}x{2}xf32>
+      exec.yield %y : tensor<{1}x{2}xf32> })",
+                blocks, m, n, element, layout, schedule(8, tile, "1, 0"),
+                llvm::StringRef(element) == "i8" ? "wide" : ""),
+            1e-4);
+}
+
 TEST(Contraction, BiasReluAndItsMask) {
   for (auto [m, n, k] : {std::tuple(32, 64, 16), {13, 37, 10}})
     expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {1}, %bias: {2}, %y: {3}) attributes {{

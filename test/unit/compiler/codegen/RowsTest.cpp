@@ -104,6 +104,18 @@ TEST(Rows, SoftmaxInPlace) {
                  77, {1, 7, 40, 76, 77});
 }
 
+// The rows of a batch of products lie between its matrices.
+TEST(Rows, ReducedBatch) {
+  expectRows(R"(exec.kernel @k(%x: tensor<6x@1@x9xf32>, %w: tensor<6x9x37xi8>) attributes {
+          layouts = [unit, #exec.panel<dim = 2, width = 16>, unit],
+          schedule = #exec.schedule<lanes = 8, tile = [4, 16], order = [1, 0], grain = 1> @rows@} {
+      %p = grad.matmul %x, %w wide : tensor<6x@1@x9xf32>, tensor<6x9x37xi8>
+      %y = grad.reduce_sum %p dims [0] : tensor<6x@1@x37xf32>
+      exec.yield %y : tensor<@1@x37xf32> })",
+             ", extents = [array<i64: 0, 1, 0>, array<i64: 0, 0, 0>], rows = array<i64: 1, 0>", 11,
+             {1, 4, 7, 11}, /*tolerance=*/1e-4);
+}
+
 // The sum runs over the rows: with an odd number, the last pair's second half is past the end.
 TEST(Rows, PairsOfAContraction) {
   expectRows(R"(exec.kernel @k(%a: tensor<@1@x13xbf16>, %b: tensor<@1@x50xbf16>) attributes {
