@@ -9,6 +9,7 @@
 #include "passes/entry/NodeOrder.h"
 #include "passes/kernel/KernelTable.h"
 #include "passes/layout/CopyKernel.h"
+#include "passes/layout/OperandLayout.h"
 #include "passes/layout/StateForms.h"
 #include "passes/layout/TurnedPanels.h"
 #include "runtime/include/gradc/entries.h"
@@ -226,6 +227,9 @@ private:
       return panel;
     if (auto load = value.getDefiningOp<exec::LoadOp>())
       return layoutOf(load.getBuffer());
+    if (auto view = value.getDefiningOp<ReshapeOp>())
+      if (auto load = view.getOperand().getDefiningOp<exec::LoadOp>())
+        return layoutOfView(layoutOf(load.getBuffer()), load.getType(), view.getType());
     return storedLayout(value).value_or(PanelAttr());
   }
 

@@ -31,7 +31,7 @@ def ChooseLayouts : Pass<"gradc-choose-layouts", "::mlir::ModuleOp"> {
     Where a contraction wants another one, and an entry that does not write the state or a loop reads it, a mirror is kept, refreshed after each
     write. Other contractions turn the primary's panels themselves, or a launch packs the state before the first of them. A state that is read or
     written outside kernels stays row-major, and so does one that ranks divide if its panels would be more than 1/32 padding. The gradient that ranks scatter is stored
-    as its state is. What a loop reads in panels, and is no state, is packed before it. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and
+    as its state is. A view of a state that no entry writes shows its panels, if these are along the last dim and the view keeps that. What a loop reads in panels, and is no state, is packed before it. Entries `pack:STATE` and `unpack:STATE` translate for checkpoints and
     export.
 
     ```mlir

@@ -167,6 +167,15 @@ bool gradc::suitsLaneSumsOfColumn(ContractionOpInterface op, int64_t lanes) {
   return stepsAlongRows(op) >= minVectors * lanes;
 }
 
+PanelAttr gradc::layoutOfView(PanelAttr layout, RankedTensorType from, RankedTensorType to) {
+  auto isLast = [](int64_t dim, RankedTensorType type) { return dim + 1 == type.getRank(); };
+  bool keepsPanels = layout && layout.getKind() == exec::PanelKind::values &&
+                     isLast(layout.getDim(), from) && to.getRank() > 0 &&
+                     from.getShape().back() == to.getShape().back();
+  return keepsPanels ? PanelAttr::get(layout.getContext(), to.getRank() - 1, layout.getWidth())
+                     : PanelAttr();
+}
+
 PanelAttr gradc::wantedLayout(exec::KernelOp kernel, unsigned operand, const exec::Level &level) {
   if (level.isCuda()) // neighbouring threads read neighbouring elements of a row-major tensor
     return nullptr;

@@ -37,6 +37,11 @@ mlir::exec::PanelAttr wantedLayout(mlir::exec::KernelOp kernel, unsigned operand
 /// Whether that layout is one for dot products: of pairs, or rows for AMX.
 bool servesDots(mlir::exec::KernelOp kernel, unsigned operand, const mlir::exec::Level &level);
 
+/// The layout in which a reshape shows a tensor that is stored in `layout`, if the same bytes are
+/// panels again: those along the last dim, which stays as it is. Null: row-major, or another order.
+mlir::exec::PanelAttr layoutOfView(mlir::exec::PanelAttr layout, mlir::RankedTensorType from,
+                                   mlir::RankedTensorType to);
+
 } // namespace gradc
 
 #endif

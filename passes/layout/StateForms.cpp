@@ -30,7 +30,23 @@ StateForms::StateForms(ModuleOp module, const SymbolTable &symbols, const exec::
     function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
 }
 
+static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+bool StateForms::showsPanels(ReshapeOp view) const {
+  auto read = view.getOperand().getDefiningOp<ReadOp>();
+  ArrayRef<int64_t> from = typeOf(view.getOperand()).getShape(), to = view.getType().getShape();
+  return read && !from.empty() && !to.empty() && from.back() == to.back() &&
+         !llvm::is_contained(llvm::make_second_range(written), read.getStateAttr()) &&
+         llvm::all_of(view->getUsers(), llvm::IsaPred<exec::LaunchOp>);
+}
+
 PanelAttr StateForms::wantedBy(OpOperand &use) const {
+  if (auto view = dyn_cast<ReshapeOp>(use.getOwner()); view && showsPanels(view)) {
+    for (OpOperand &reader : view.getResult().getUses())
+      if (PanelAttr wanted = layoutOfView(wantedBy(reader), view.getType(), typeOf(use.get())))
+        return wanted;
+    return nullptr;
+  }
   auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
   return launch ? wantedLayout(symbols.lookup<exec::KernelOp>(launch.getKernel()),
                                use.getOperandNumber(), level)
@@ -48,8 +64,13 @@ void StateForms::note(Operation *op) {
   if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
     noteLaunch(launch);
   } else if (auto read = dyn_cast<ReadOp>(op)) {
-    for (Operation *user : read.getResult().getUsers())
-      of(read.getState()).fixed |= !isa<exec::LaunchOp>(user);
+    StateStorage &storage = of(read.getState());
+    for (Operation *user : read.getResult().getUsers()) {
+      auto view = dyn_cast<ReshapeOp>(user);
+      bool isShown = view && showsPanels(view);
+      storage.isViewed |= isShown;
+      storage.fixed |= !isShown && !isa<exec::LaunchOp>(user);
+    }
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     for (FlatSymbolRefAttr state : collective.getCutStates())
       of(state.getValue()).isDivided = true;
@@ -74,6 +95,10 @@ void StateForms::noteLaunch(exec::LaunchOp launch) {
       if ((narrow = narrowedState(rounding)))
         v = rounding.getOperand(0);
     PanelAttr wanted = wantedBy(operand);
+    if (auto view = v.getDefiningOp<ReshapeOp>(); view && !narrow && showsPanels(view)) {
+      v = view.getOperand();
+      wanted = layoutOfView(wanted, view.getType(), typeOf(v));
+    }
     auto read = v.getDefiningOp<ReadOp>();
     if (CopyForm form{wanted, narrow}; read && (wanted || narrow))
       noteForm(launch, read, form);
@@ -109,6 +134,10 @@ void StateForms::putPrimaryFirst(StateStorage &storage) {
     else
       std::rotate(forms.begin(), whole, whole + 1);
   }
+  // A view shows no other panels than those along the last dim.
+  auto type = cast<RankedTensorType>(storage.state.getType());
+  if (storage.isViewed && !forms.empty() && forms[0].layout)
+    storage.fixed |= !layoutOfView(forms[0].layout, type, type);
   if (storage.isDivided && !forms.empty() && forms[0].layout && !forms[0].layout.isWinograd())
     storage.fixed |= padsMuch(storage.state, forms[0].layout);
   if (!forms.empty() && forms[0].layout && (storage.fixed || forms[0].layout.isWinograd()))

@@ -18,6 +18,7 @@ struct StateStorage {
   llvm::SmallVector<mlir::exec::BufferOp> buffers; ///< filled in once the forms are known
   bool fixed = false;     ///< the primary is row-major: something outside kernels touches it
   bool isDivided = false; ///< ranks divide it
+  bool isViewed = false;  ///< kernels read views of it
   /// Forms that a loop or branch reads, or an entry that does not write the state.
   llvm::SmallVector<CopyForm> lasting;
 };
@@ -36,13 +37,17 @@ public:
   llvm::MutableArrayRef<StateStorage> all() { return storages; }
   StateStorage &of(llvm::StringRef state) { return storages[index.lookup(state)]; }
   const mlir::exec::Level &getLevel() const { return level; }
-  /// The panels that a launch wants an operand in; null: row-major, or not of a launch.
+  /// The panels that a launch wants an operand in, or that launches want what they read a view of;
+  /// null: row-major, or not of launches.
   mlir::exec::PanelAttr wantedBy(mlir::OpOperand &use) const;
   /// The narrower element type that a launch reads a state in for other launches, if that is all it
   /// does: a mirror in that type takes its place. (On GPUs that is not measured.)
   mlir::Type narrowedState(mlir::exec::LaunchOp launch) const;
 
 private:
+  /// Whether a view of a state that no entry writes keeps the last dim, and only kernels read it:
+  /// panels along that dim are panels of the view, too.
+  bool showsPanels(mlir::grad::ReshapeOp view) const;
   void note(mlir::Operation *op);
   void noteLaunch(mlir::exec::LaunchOp launch);
   void noteForm(mlir::exec::LaunchOp reader, mlir::grad::ReadOp read, CopyForm form);
