@@ -39,9 +39,10 @@ static void hoistFromScans(OpPassManager &pm, const gradc::CompileOptions &optio
   pm.addPass(createCSEPass());
 }
 
+static bool isCuda(StringRef level) { return exec::findLevel(level)->isCuda(); }
+
 /// Whether all levels are GPU levels.
 static bool isForCuda(const gradc::CompileOptions &options) {
-  auto isCuda = [](StringRef level) { return exec::findLevel(level)->isCuda(); };
   return !options.levels.empty() && llvm::all_of(options.levels, isCuda);
 }
 
@@ -53,7 +54,7 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // Before states are reordered: sums of constant weights are computed from their initial values.
   // On a GPU, libraries multiply floats faster than generated code multiplies codes.
   if (!isForCuda(options))
-    pm.addPass(createIntegerProducts());
+    pm.addPass(createIntegerProducts({/*forGpus=*/llvm::any_of(options.levels, isCuda)}));
   // Before attentions form: those of a rank's heads are then found. After composites: their loops
   // say more about them than those of their parts.
   pm.addPass(createShardProducts());

@@ -94,8 +94,8 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     dequantized.
 
     A matrix with a scale, and maybe a zero point, for each block along the sum is multiplied as a batch of products with codes, one for
-    each block, by at most 8 rows; scales multiply the sums of blocks before these are added. Zero points that are known are subtracted
-    as well. For more rows, and with other zero points, it is dequantized, block by block.
+    each block; scales multiply the sums of blocks before these are added. Zero points that are known are subtracted
+    as well. With other zero points it is dequantized, block by block; so it is by more than 8 rows if the codes are not constant, or for GPUs.
 
     ```mlir
     %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>
@@ -111,6 +111,7 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     %y = grad.mul %f, %products_of_scales : tensor<8x32xf32>
     ```
   }];
+  let options = [Option<"forGpus", "for-gpus", "bool", "false", "some levels are those of GPUs, whose kernels reduce no batch of products">];
 }
 
 def ShardProducts : Pass<"gradc-shard-products", "::mlir::ModuleOp"> {

@@ -401,6 +401,8 @@ private:
 };
 
 struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
+  using IntegerProductsBase::IntegerProductsBase;
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     RelativeCodes relative(symbols);
@@ -416,7 +418,7 @@ struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
         auto rhs = findDequantized(builder, op->getOperand(1));
         if (!rhs) {
           if (auto blocks = findDequantizedBlocks(builder, op->getOperand(1)))
-            multiplyByBlocks(builder, relative, op, *blocks);
+            multiplyByBlocks(builder, relative, op, *blocks, forGpus);
           continue;
         }
         auto lhs = findDequantized(builder, op->getOperand(0));

@@ -9,9 +9,10 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// Each row writes and reads a sum for each block, so that a product of 16 rows takes as long by
-/// blocks as it takes if the matrix is dequantized.
-static constexpr int64_t mostRows = 8;
+/// The rows up to which blocks always pay. More rows read codes several times, which are in panels
+/// only if they are constant. On GPUs, each row writes and reads a sum for each block: a product of
+/// 16 rows takes as long by blocks as it takes if the matrix is dequantized.
+static constexpr int64_t fewRows = 8;
 /// A block of fewer codes takes fewer bytes than its scale and its sums do.
 static constexpr int64_t leastBlock = 16;
 
@@ -21,8 +22,9 @@ namespace {
 
 class BlockProduct {
 public:
-  BlockProduct(OpBuilder &builder, ContractionOpInterface op, const DequantizedBlocks &rhs)
-      : builder(builder), op(op), rhs(rhs), letters(op.getLetters()),
+  BlockProduct(OpBuilder &builder, RelativeCodes &relative, ContractionOpInterface op,
+               const DequantizedBlocks &rhs)
+      : builder(builder), relative(relative), op(op), rhs(rhs), letters(op.getLetters()),
         steps(typeOf(rhs.codes).getDimSize(rhs.dim)),
         columns(typeOf(rhs.codes).getDimSize(1 - rhs.dim)), blocks(steps / rhs.block) {}
 
@@ -33,7 +35,7 @@ public:
   }
 
   /// Zero points that are known become part of the codes.
-  void subtractZeros(RelativeCodes &relative) {
+  void subtractZeros() {
     Value codes = rhs.zero ? relative.of(builder, rhs) : Value();
     if (!codes)
       return;
@@ -41,13 +43,14 @@ public:
     rhs.zero = {};
   }
 
-  /// Whether the result is [rows, columns], of few rows, and the codes have no zero points.
-  bool isOfFewRows() {
+  /// Whether the result is [rows, columns], and the codes have no zero points.
+  bool suitsBlocks(bool forGpus) {
+    bool isOfFew = typeOf(op->getResult(0)).getDimSize(0) <= fewRows;
     auto isFloat = [](Value v) { return getElementTypeOrSelf(v).isF32(); };
     return !rhs.zero && letters.lhs.size() == 2 && letters.result.size() == 2 &&
            letters.isRow(letters.result[0]) && isFloat(op->getOperand(0)) &&
            isFloat(op->getResult(0)) && rhs.block >= leastBlock && blocks > 1 &&
-           typeOf(op->getResult(0)).getDimSize(0) <= mostRows;
+           (isOfFew || (!forGpus && relative.areConstant(rhs.codes)));
   }
 
   void multiplyByBlocks() {
@@ -65,7 +68,7 @@ public:
   }
 
   /// Dequantizes block by block, so that kernels repeat scales as they read them. Codes in rows are
-  /// read as columns: few rows, in another bucket, read them so.
+  /// read as columns, as products by blocks read them in other buckets.
   void dequantizeBlocks() {
     if (rhs.dim == 1 && !op.readTransposed(1, {1, 0}))
       return;
@@ -97,6 +100,7 @@ private:
   }
 
   OpBuilder &builder;
+  RelativeCodes &relative;
   ContractionOpInterface op;
   DequantizedBlocks rhs;
   ContractionLetters letters;
@@ -106,12 +110,12 @@ private:
 } // namespace
 
 void gradc::multiplyByBlocks(OpBuilder &builder, RelativeCodes &relative, ContractionOpInterface op,
-                             const DequantizedBlocks &rhs) {
-  BlockProduct product(builder, op, rhs);
+                             const DequantizedBlocks &rhs, bool forGpus) {
+  BlockProduct product(builder, relative, op, rhs);
   if (!product.hasSums())
     return;
-  product.subtractZeros(relative);
-  if (product.isOfFewRows())
+  product.subtractZeros();
+  if (product.suitsBlocks(forGpus))
     product.multiplyByBlocks();
   else
     product.dequantizeBlocks();

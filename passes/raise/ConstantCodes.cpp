@@ -165,6 +165,11 @@ Value RelativeCodes::of(OpBuilder &builder, const DequantizedBlocks &matrix) {
   return moved(Expr(builder, location, made), moves);
 }
 
+bool RelativeCodes::areConstant(Value codes) const {
+  SmallVector<Operation *> moves;
+  return bool(constantBehind(symbols, codes, moves));
+}
+
 void RelativeCodes::eraseUnread() {
   if (replaced.empty())
     return;

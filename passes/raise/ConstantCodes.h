@@ -33,6 +33,8 @@ public:
   /// they are not all known, or one is no i16.
   mlir::Value of(mlir::OpBuilder &builder, const DequantizedBlocks &matrix);
 
+  bool areConstant(mlir::Value codes) const;
+
   /// Erases the states of codes that nothing reads any more, because relative ones are read.
   void eraseUnread();
 

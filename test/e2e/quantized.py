@@ -263,9 +263,10 @@ def dequantized_blocks(rows, steps, columns, block, kind, zero=None, transposed=
 
 
 def buckets_of_blocks():
-    """One row and many read the same codes, which are stored less their zero points: with a margin, in a byte each."""
+    """One row and many read the same codes, which are stored less their zero points: with a margin, in a byte each. Fewer than the many
+    rows, too."""
     dequantized_blocks("N", 256, 120, 32, INT8, 3, transposed=True, margin=8).save(path("buckets.onnx"))
-    few_rows("buckets", 20, [256], (1,))
+    few_rows("buckets", 20, [256], (13, 1))
 
 
 def far_numbers(name, rows, number, block=0, far=False):
@@ -318,6 +319,7 @@ def in_blocks():
             for far in False, True:
                 far_numbers(f"infinite{rows}", rows, math.inf, block, far)
                 far_numbers(f"large{rows}", rows, 3e38, block, far)
+    blocks("blocks_long", 9, 4160, 80, 64)  # more of them than one sum adds up
 
 
 def integers():

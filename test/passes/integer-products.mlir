@@ -1,4 +1,5 @@
-// RUN: gradc-opt %s --gradc-integer-products --canonicalize | FileCheck %s
+// RUN: gradc-opt %s --gradc-integer-products --canonicalize | FileCheck %s --check-prefixes=CHECK,CPUS
+// RUN: gradc-opt %s --gradc-integer-products=for-gpus --canonicalize | FileCheck %s --check-prefixes=CHECK,GPUS
 
 grad.state constant @w : tensor<64x32xi8> = dense<3> : tensor<64x32xi8>
 grad.state constant @filter : tensor<3x3x8x16xi8> = dense<-2> : tensor<3x3x8x16xi8>
@@ -379,7 +380,26 @@ func.func @no_steps(%x: tensor<4x0xf32>, %w: tensor<0x32xui8>, %scales: tensor<4
   return %y : tensor<4x32xf32>
 }
 
-// For many rows, rows of codes are dequantized as the columns that few rows read, block by block: scales are not repeated in memory.
+// Any number of rows multiplies by blocks of constant codes, but GPUs, on which the sums of blocks are written for each row, take few.
+// CHECK-LABEL: func @rows_by_blocks
+// CPUS: %[[SUMS:.*]] = grad.matmul %{{.*}}, %{{.*}} wide : tensor<4x9x16xf32>, tensor<4x16x32xi8>
+// CPUS: %[[SCALED:.*]] = grad.mul %[[SUMS]], %{{.*}}
+// CPUS: grad.reduce_sum %[[SCALED]] dims [0]
+// GPUS-NOT: wide
+// GPUS: grad.matmul %arg0, %{{.*}} : tensor<9x64xf32>, tensor<64x32xf32>
+// CHECK: return
+func.func @rows_by_blocks(%x: tensor<9x64xf32>, %scales: tensor<4x32xf32>) -> tensor<9x32xf32> attributes {grad.entry = "rows_by_blocks"} {
+  %w = grad.read @w : tensor<64x32xi8>
+  %a = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %b = grad.broadcast %scales dims [0, 2] : tensor<4x32xf32> -> tensor<4x16x32xf32>
+  %c = grad.reshape %b : tensor<4x16x32xf32> -> tensor<64x32xf32>
+  %d = grad.mul %a, %c : tensor<64x32xf32>
+  %y = grad.matmul %x, %d : tensor<9x64xf32>, tensor<64x32xf32>
+  return %y : tensor<9x32xf32>
+}
+
+// With zero points that are not known, rows of codes are dequantized as the columns that products by blocks read, block by block: scales
+// are not repeated in memory.
 // CHECK-LABEL: func @many_rows
 // CHECK: %[[ROWS:.*]] = grad.read @rows
 // CHECK: %[[TURNED:.*]] = grad.transpose %[[ROWS]] permutation [1, 0] : tensor<32x64xui8>
@@ -403,15 +423,17 @@ func.func @many_rows(%x: tensor<9x64xf32>, %scales: tensor<32x4xf32>, %zeros: te
   return %y : tensor<9x32xf32>
 }
 
-// So they are for short blocks. Blocks across columns stay as they are.
+// So they are for short blocks, and for many rows if they are not constant. Blocks across columns stay as they are.
 // CHECK-LABEL: func @whole_blocks
 // CHECK-NOT: wide
-func.func @whole_blocks(%x: tensor<9x64xf32>, %one: tensor<1x64xf32>, %scales: tensor<4x32xf32>, %across: tensor<64x2xf32>, %short: tensor<8x32xf32>) -> (tensor<9x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>) attributes {grad.entry = "whole_blocks"} {
+// CHECK: return
+func.func @whole_blocks(%x: tensor<9x64xf32>, %one: tensor<1x64xf32>, %scales: tensor<4x32xf32>, %across: tensor<64x2xf32>, %short: tensor<8x32xf32>, %codes: tensor<64x32xi8>) -> (tensor<9x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>) attributes {grad.entry = "whole_blocks"} {
   %w = grad.read @w : tensor<64x32xi8>
   %a = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %k = grad.cast %codes : tensor<64x32xi8> -> tensor<64x32xf32>
   %b = grad.broadcast %scales dims [0, 2] : tensor<4x32xf32> -> tensor<4x16x32xf32>
   %c = grad.reshape %b : tensor<4x16x32xf32> -> tensor<64x32xf32>
-  %d = grad.mul %a, %c : tensor<64x32xf32>
+  %d = grad.mul %k, %c : tensor<64x32xf32>
   %many = grad.matmul %x, %d : tensor<9x64xf32>, tensor<64x32xf32>
   %e = grad.broadcast %across dims [0, 1] : tensor<64x2xf32> -> tensor<64x2x16xf32>
   %f = grad.reshape %e : tensor<64x2x16xf32> -> tensor<64x32xf32>
