@@ -20,7 +20,8 @@ inline constexpr llvm::StringLiteral lazyName = "grad.lazy";
 inline constexpr llvm::StringLiteral watchName = "grad.watch";
 
 /// On a slot: the kind of optimizer that keeps it, by which checkpoints tell slots of one name
-/// apart: "adam", "keras momentum".
+/// apart: "adam", "keras momentum". On a statistic that no layer of the model has: what adds it,
+/// "quantize".
 inline constexpr llvm::StringLiteral slotRuleName = "grad.slot_rule";
 /// On a slot that ranks divide like its parameter: the parameter's symbol.
 inline constexpr llvm::StringLiteral cutName = "grad.cut";

@@ -47,20 +47,13 @@ static constexpr std::string_view asInitialWeights =
     "; to begin with its weights, write them with `gradc export CHECKPOINT -o FILE.safetensors`, "
     "and name that file in initial_weights (with ignore: \"*_range\" if the run quantized)";
 
-/// The activation whose range this state is; "" if it is none.
-static std::string_view activationOf(std::string_view state, uint32_t kind) {
-  if (kind == GRADC_STATE_STATISTIC && state.ends_with(GRADC_RANGE_SUFFIX))
-    return state.substr(0, state.size() - std::string_view(GRADC_RANGE_SUFFIX).size());
-  return "";
-}
-
 /// How the checkpoint's job differs from one that has this state; "" if that does not explain why
 /// the checkpoint lacks it.
 std::string Checkpoint::whyLacking(std::string_view state, uint32_t kind,
                                    std::string_view rule) const {
-  if (std::string_view activation = activationOf(state, kind); !activation.empty())
-    return text("it did not quantize '", activation, "', which this artifact quantizes",
-                asInitialWeights);
+  if (rule == GRADC_RANGE_RULE)
+    return text("it did not quantize '", state.substr(0, state.rfind(GRADC_RANGE_SUFFIX)),
+                "', which this artifact quantizes", asInitialWeights);
   if (kind != GRADC_STATE_SLOT)
     return "";
   if (state.starts_with(GRADC_STEPS_PREFIX))
@@ -85,7 +78,7 @@ static std::string whyAbsent(const Artifact &artifact, const Checkpoint::State &
         "it prunes parameters (prune), this artifact does not prune this one: this artifact "
         "has no state '",
         state.name, '\'');
-  if (!activationOf(state.name, state.kind).empty())
+  if (state.rule == GRADC_RANGE_RULE)
     return text("it quantizes activations (quantize), this artifact does not quantize this one: "
                 "this artifact has no state '",
                 state.name, '\'');

@@ -120,6 +120,29 @@ bool ExportedValues::hasCodes() const {
                       session->artifact().elements<gradc_artifact_port>(entry->outputs), hasPlaces);
 }
 
+/// Fails if the scales of activations are unknown: as compiled, all ranges are 0. After a step,
+/// that of an activation may be, which has no other values.
+static Status expectRanges(Session &session, const std::string &path) {
+  const Artifact &artifact = session.artifact();
+  bool isUnset = false;
+  for (uint32_t i = 0; i < artifact.states().size(); ++i) {
+    const gradc_artifact_state &state = artifact.states()[i];
+    if (artifact.string(state.rule) != GRADC_RANGE_RULE)
+      continue;
+    std::vector<float> range(state.tensor.bytes / sizeof(float));
+    if (Status read = session.readState(i, range.data()); !read.ok())
+      return read;
+    if (std::ranges::any_of(range, [](float end) { return end != 0; }))
+      return {};
+    isUnset = true;
+  }
+  return isUnset
+             ? Status::error(text("cannot export '", path, "': the ranges of activations, which ",
+                                  "quantize finds in the data, are unset; train first, or take ",
+                                  "a checkpoint"))
+             : Status();
+}
+
 Status exportOnnx(Session &session, const std::string &path, StateValues gathered) {
   const Artifact &artifact = session.artifact();
   std::span<const std::byte> original = artifact.bytes(artifact.header().model);
@@ -129,6 +152,8 @@ Status exportOnnx(Session &session, const std::string &path, StateValues gathere
     return Status::error(text("cannot export '", path, "': the model computes with what training ",
                               "finds in the data (", missing,
                               "); train first, or take a checkpoint"));
+  if (Status found = expectRanges(session, path); !found.ok())
+    return found;
   auto exported = ExportedValues::compute(session, std::move(gathered));
   if (!exported)
     return exported.status();

@@ -45,8 +45,8 @@ private:
 };
 
 /// Writes the ONNX model that was compiled, with its initializers replaced by the session's states.
-/// Atomic. Fails if the model computes with values found in the training data, and the session has
-/// none yet.
+/// Atomic. Fails if the model computes with values found in the training data, or with ranges of
+/// activations, and the session has none yet.
 Status exportOnnx(Session &session, const std::string &path, StateValues gathered = {});
 
 /// Writes a model and a file of its weights, laid out as in the job's `exported_files`. Fails if

@@ -383,6 +383,42 @@ trainable: "scale"
     expect(f"the scale becomes {found}, not {expected}", abs(found - expected) < 1e-6 and abs(gradient) > 1e-3)
 
 
+def own_statistic():
+    """A statistic of the model whose name ends like that of a range is none."""
+    for name in "scaled", "normal":
+        model = Model(name, opset=19)
+        x = model.input("x", FLOAT, ["N", INPUTS])
+        for parameter, dims in ("fc", [INPUTS, CLASSES]), ("gamma", [CLASSES]), ("beta", [CLASSES]):
+            model.initializer(parameter, FLOAT, dims, draws(math.prod(dims), 0.4))
+        h = model.node("MatMul", [x, "fc"], ["h"], "fc")
+        if name == "scaled":
+            y = model.node("Add", [model.node("Mul", [h, "gamma"], ["m"], "mul"), "beta"], ["logits"], "add")
+        else:
+            for statistic, value in ("mean_range", 0.1), ("variance", 1.5):
+                model.initializer(statistic, FLOAT, [CLASSES], [value] * CLASSES)
+            y = model.node("BatchNormalization", [h, "gamma", "beta", "mean_range", "variance"], ["logits"], "norm")
+        model.output(y, FLOAT, ["N", CLASSES])
+        model.save(path("model.onnx"))
+        train(name, "", "--checkpoint", path(name + ".run"))
+    for trainer, resumed, wanted in ("normal", "scaled.run", "it lacks state 'mean_range' of f32[3]"), \
+            ("scaled", "normal.run", "this artifact has no state 'mean_range'"):
+        result = subprocess.run([path(trainer), "--data-dir", path("."), "--resume", path(resumed), "--quiet"], capture_output=True, text=True)
+        expect(f"{trainer} says {result}", result.returncode == 1 and f"is of another model: {wanted}" in result.stderr)
+
+
+def untrained():
+    """The scales of activations are unknown before the first step."""
+    save_perceptron()
+    trainer, _ = train("fresh", "quantize {}", "--checkpoint", path("fresh.run"))
+    result = subprocess.run([program("gradc"), "export", trainer, "-o", path("untrained.onnx")], capture_output=True, text=True)
+    expect(f"says {result}", result.returncode == 1 and "the ranges of activations, which quantize finds in the data, are unset; train first" in result.stderr)
+    gradc("export", trainer, "--checkpoint", path("fresh.run"), "-o", path("chosen.onnx"))
+    expect("a checkpoint has other ranges than the run", initializers("chosen") == initializers("fresh"))
+    gradc("compile", spec("light", "quantize { activations: false }"), "-o", path("light"))
+    gradc("export", path("light"), "-o", path("light.onnx"))
+    expect("weights alone need no ranges", "fc2_quantized" in initializers("light"))
+
+
 def refused(what, more, opset=19):
     save_perceptron(opset)
     refused_model(what, more)
@@ -426,6 +462,8 @@ zero_bias()
 kept_and_renamed()
 weights_in_floats()
 told_apart()
+own_statistic()
+untrained()
 damaged()
 learned_scale()
 wrong()

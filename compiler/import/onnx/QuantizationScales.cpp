@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Quantization.h"
+#include "runtime/include/gradc/artifact.h"
 #include "runtime/include/gradc/roles.h"
 
 using namespace mlir;
@@ -93,7 +94,7 @@ static LogicalResult importObserveRange(Node &n) {
     return failure();
   n.ignore("momentum");
   n.ignore("fixed_step");
-  n.getEntry().getStates().makeStatistic(n.operand(1), n.loc());
+  n.getEntry().getStates().makeStatistic(n.operand(1), n.loc(), GRADC_RANGE_RULE);
   bool observes = n.training() && n.type(0).getNumElements() > 0;
   return n.set(observes ? observe(n) : n.operand(1));
 }

@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/RepeatedDims.h"
+#include "passes/training/TrainedStates.h"
 #include "runtime/include/gradc/artifact.h"
 
 using namespace mlir;
@@ -89,12 +90,14 @@ ElementsAttr States::known(Value value) {
   return nullptr;
 }
 
-bool States::makeStatistic(Value value, Location node) {
+bool States::makeStatistic(Value value, Location node, StringRef rule) {
   auto read = value.getDefiningOp<ReadOp>();
   if (!read)
     return false;
   auto state = symbols.lookup<StateOp>(read.getState());
   state.setKind(StateKind::statistic);
+  if (!rule.empty())
+    state->setAttr(slotRuleName, StringAttr::get(state.getContext(), rule));
   statistics[state] = node->findInstanceOf<NameLoc>().getName().str();
   return true;
 }

@@ -43,8 +43,8 @@ public:
   bool isNamed(llvm::StringRef initializer) const { return trainable.contains(initializer); }
 
   /// Marks the state that `read` reads as a statistic of the node at `node`: entries update it,
-  /// optimizers do not. Returns false if no state is read.
-  bool makeStatistic(mlir::Value read, mlir::Location node);
+  /// optimizers do not. `rule` tells it from other statistics. Returns false if no state is read.
+  bool makeStatistic(mlir::Value read, mlir::Location node, llvm::StringRef rule = "");
   /// Marks a state that `read` reads, if any, as the scale of codes: only `trainable` makes it
   /// train.
   void makeScale(mlir::Value read, mlir::Location node);

@@ -56,8 +56,10 @@ typedef struct gradc_artifact_tensor {
 /* The rule of a slot that is the mask of a pruned parameter, "fc1.weight.mask". */
 #define GRADC_PRUNE_RULE "prune"
 
-/* The suffix of a statistic that is the range of an activation which `quantize` rounds: "x_range". */
+/* The suffix of a statistic that is the range of an activation which `quantize` rounds: "x_range"; and its rule, by which it is told
+   from a model's own statistics. */
 #define GRADC_RANGE_SUFFIX "_range"
+#define GRADC_RANGE_RULE "quantize"
 
 /* The room that a model has for the name of its file of external weights: a protobuf field with a two-byte length. */
 #define GRADC_LOCATION_BYTES 259
