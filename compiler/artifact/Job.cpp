@@ -20,6 +20,8 @@ gradc_range gradc::appendJob(Blob &blob, const Imported &imported, llvm::StringR
   }
   for (const std::string &file : imported.externalFiles)
     tree.addString("external_data", file);
+  if (imported.lastPruning)
+    tree.addInteger("last_pruning", imported.lastPruning);
   for (const Prediction &prediction : imported.predictions) {
     uint32_t group = tree.addGroup("prediction");
     tree.addString("output", prediction.output, group);

@@ -400,11 +400,11 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(addRegularizers(*imported, import.states, spec)))
     return failure();
   LogicalResult grouped = groups.apply(*imported, import.states);
-  if (failed(checked) || failed(grouped) ||
-      failed(addPruning(*imported, import.states, spec, weights)))
-    return failure();
   for (const DataSet &set : *sets)
     imported->data.push_back({set.file, set.rows, set.whyUnknown});
+  if (failed(checked) || failed(grouped) ||
+      failed(addPruning(*imported, import.states, spec, groups, weights)))
+    return failure();
   for (const DataSet &set : *sets)
     if (!set.known && !llvm::is_contained(imported->missingData, set.file))
       imported->missingData.push_back(set.file);

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/Pruning.h"
+#include "compiler/import/spec/RunLength.h"
 #include "compiler/import/support/Names.h"
 #include "passes/training/Pruning.h"
 #include "passes/training/TrainedStates.h"
@@ -14,21 +15,25 @@ namespace {
 /// Resolves the blocks of the spec one by one.
 class Pruner {
 public:
-  Pruner(const Imported &imported, const States &states, const SpecFile &spec,
+  Pruner(Imported &imported, const States &states, const SpecFile &spec, const Groups &groups,
          const DimsOfWeights &weights)
-      : imported(imported), states(states), spec(spec), weights(weights) {}
+      : imported(imported), states(states), spec(spec), groups(groups), weights(weights) {}
 
   LogicalResult run();
 
 private:
   FailureOr<std::vector<std::string>> parametersOf(const std::string &pattern, Location where);
   LogicalResult prune(StringRef parameter, const spec::Prune &block, Location where);
+  int64_t stepOfRun(StringRef parameter, int64_t step) const;
+  void warnOfEnd() const;
 
-  const Imported &imported;
+  Imported &imported;
   const States &states;
   const SpecFile &spec;
+  const Groups &groups;
   const DimsOfWeights &weights;
-  llvm::StringSet<> taken; ///< symbols: tied initializers are one parameter
+  llvm::StringSet<> taken;           ///< symbols: tied initializers are one parameter
+  std::optional<Location> lastPlace; ///< of the block that prunes last
 };
 } // namespace
 
@@ -102,7 +107,56 @@ LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Locat
   }
   Builder b(state.getContext());
   state->setAttr(pruneName, rule.toAttribute(b));
+  if (int64_t last = stepOfRun(parameter, rule.endStep); last > imported.lastPruning) {
+    imported.lastPruning = last;
+    lastPlace = where;
+  }
   return success();
+}
+
+/// The step of the run in which a parameter trains for the `step`-th time: `train` blocks take
+/// turns, and groups are frozen at first.
+int64_t Pruner::stepOfRun(StringRef parameter, int64_t step) const {
+  auto symbol = FlatSymbolRefAttr::get(imported.module->getContext(), states.symbol(parameter));
+  SmallVector<std::pair<int64_t, bool>> turns; // steps in a row, and whether they train it
+  int64_t cycle = 0, training = 0;
+  for (const StepSpec &kind : stepsOf(spec.get())) {
+    auto entry = imported.module->lookupSymbol<func::FuncOp>(kind.entryName());
+    turns.push_back({kind.count(), isTrainedBy(entry, symbol)});
+    cycle += kind.count();
+    training += turns.back().second ? kind.count() : 0;
+  }
+  // 1. Counted as if it had trained from the beginning.
+  int64_t frozen = groups.frozenUntil(parameter);
+  step += frozen / cycle * training;
+  int64_t rest = frozen % cycle;
+  for (auto [count, trains] : turns) {
+    step += trains ? std::min(count, rest) : 0;
+    rest -= std::min(count, rest);
+  }
+  // 2. Whole cycles, and the part of the last one.
+  int64_t whole = (step - 1) / training, at = whole * cycle;
+  step -= whole * training;
+  for (auto [count, trains] : turns) {
+    if (trains && step <= count)
+      return at + step;
+    step -= trains ? count : 0;
+    at += count;
+  }
+  llvm_unreachable("a cycle has `training` steps that train it");
+}
+
+/// Says that the run ends too early, if its steps are known.
+void Pruner::warnOfEnd() const {
+  RunLength run(spec.get(), imported.data.front().rows);
+  if (!run.steps || *run.steps >= imported.lastPruning)
+    return;
+  auto warning = emitWarning(*lastPlace)
+                 << "prune: the last pruning is at step " << imported.lastPruning
+                 << ", but the run ends at step " << *run.steps
+                 << ": parameters do not reach their sparsity";
+  if (spec.get().has_evaluation())
+    warning << ", no evaluation is the best one, and an export holds the last states";
 }
 
 LogicalResult Pruner::run() {
@@ -117,6 +171,8 @@ LogicalResult Pruner::run() {
           if (taken.insert(states.symbol(name)).second)
             ok &= succeeded(prune(name, block, where));
     }
+  if (ok && imported.lastPruning)
+    warnOfEnd();
   return success(ok);
 }
 
@@ -131,7 +187,7 @@ DimsOfWeights gradc::dimsOfWeights(const SpecFile &spec, const OnnxModel &model)
   return weights;
 }
 
-LogicalResult gradc::addPruning(const Imported &imported, const States &states,
-                                const SpecFile &spec, const DimsOfWeights &weights) {
-  return Pruner(imported, states, spec, weights).run();
+LogicalResult gradc::addPruning(Imported &imported, const States &states, const SpecFile &spec,
+                                const Groups &groups, const DimsOfWeights &weights) {
+  return Pruner(imported, states, spec, groups, weights).run();
 }

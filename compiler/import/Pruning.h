@@ -2,9 +2,7 @@
 #ifndef COMPILER_IMPORT_PRUNING_H
 #define COMPILER_IMPORT_PRUNING_H
 
-#include "compiler/import/Import.h"
-#include "compiler/import/onnx/States.h"
-#include "compiler/import/spec/TrainingSpec.h"
+#include "compiler/import/Groups.h"
 #include "compiler/import/transfer/Layers.h"
 
 namespace gradc {
@@ -14,11 +12,12 @@ using DimsOfWeights = llvm::StringMap<WeightDims>;
 /// puts nodes between weights and their layers.
 DimsOfWeights dimsOfWeights(const SpecFile &spec, const OnnxModel &model);
 
-/// Writes the rules of `prune` to the states of their parameters. Called after it is decided which
-/// parameters train, and how groups train them. Fails if a pattern takes no parameter that
+/// Writes the rules of `prune` to the states of their parameters, and says in which step of the run
+/// masks become final; warns if the run ends before. Called after it is decided which parameters
+/// train, in which steps, and how groups train them. Fails if a pattern takes no parameter that
 /// trains, or if a parameter cannot be pruned as its block says.
-mlir::LogicalResult addPruning(const Imported &imported, const States &states, const SpecFile &spec,
-                               const DimsOfWeights &weights);
+mlir::LogicalResult addPruning(Imported &imported, const States &states, const SpecFile &spec,
+                               const Groups &groups, const DimsOfWeights &weights);
 
 } // namespace gradc
 

@@ -31,15 +31,13 @@ EvaluationWatch::Verdict EvaluationWatch::observe(std::span<const Metric> evalua
   Verdict verdict;
   verdict.reducesRate = plateau && plateau->observe(evaluation);
   verdict.isBest = observeEnd(evaluation, step);
-  if (stopping && step >= lastPruning)
+  if (stopping)
     if (const double *value = stopping->find(evaluation))
       stopping->observe(*value);
   return verdict;
 }
 
 bool EvaluationWatch::observeEnd(std::span<const Metric> evaluation, int64_t step) {
-  if (step < lastPruning)
-    return false;
   const double *value = bestMetric ? bestMetric->find(evaluation) : nullptr;
   if (!value || !bestMetric->observe(*value))
     return false;
@@ -71,7 +69,7 @@ RunState EvaluationWatch::state() const {
   return state;
 }
 
-void EvaluationWatch::restore(const RunState &state) {
+void EvaluationWatch::restore(const RunState &state, bool isPruning) {
   auto find = [&](std::string_view rule, const Improvement &improvement) {
     auto found = state.find(keyOf(rule, improvement));
     if (found == state.end())
@@ -79,19 +77,22 @@ void EvaluationWatch::restore(const RunState &state) {
     return found == state.end() ? std::span<const double>() : std::span(found->second);
   };
   if (plateau) {
-    plateau->restore(find(plateauRule, plateau->rule()));
+    if (!isPruning)
+      plateau->restore(find(plateauRule, plateau->rule()));
     // With a rule for another metric, the rate stays as low as it is.
     for (const auto &[key, other] : state)
       if (key.starts_with(text(plateauRule, " by ")))
         plateau->restoreFactor(other);
   }
+  if (isPruning)
+    return;
   if (stopping)
     stopping->restore(find(stoppingRule, *stopping));
   if (!bestMetric)
     return;
   // One from before the last pruning is of a model with more weights.
   if (std::span<const double> best = find(bestRule, *bestMetric);
-      best.size() >= 3 && int64_t(best[2]) >= int64_t(lastPruning)) {
+      best.size() >= 3 && int64_t(best[2]) >= lastPruning) {
     bestMetric->restore(best);
     theBestStep = int64_t(best[2]);
   }

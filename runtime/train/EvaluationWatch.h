@@ -10,8 +10,8 @@ namespace gradc::runtime {
 
 /// Observes the evaluations that the job asks for, in order. The final evaluation of a run that is
 /// cut short may be the best one but has no other effect: a longer run would not perform it.
-/// While parameters are being pruned, no evaluation is the best one, and none ends the run: what
-/// follows has fewer weights, and is mostly worse.
+/// Evaluations before the last pruning are not observed: what follows has fewer weights, and is
+/// mostly worse.
 class EvaluationWatch {
 public:
   /// `plateau` may be null; it must outlive the watch.
@@ -33,7 +33,9 @@ public:
   Metric best() const { return {bestMetric->metric(), bestMetric->best()}; }
 
   RunState state() const;
-  void restore(const RunState &state);
+  /// `isPruning`: the run has not come to its last pruning, so that what an earlier job has
+  /// observed does not count. Its learning rate stays as low as it is.
+  void restore(const RunState &state, bool isPruning);
 
 private:
   Plateau *plateau;

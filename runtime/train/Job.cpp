@@ -166,14 +166,6 @@ Status Job::chooseRun(const TrainOptions &options, const std::string &resume) {
   return expectExport();
 }
 
-/// The last step that renews masks of pruned parameters; 0 if none does.
-static int64_t lastPruningOf(Config spec) {
-  int64_t last = 0;
-  for (Config block : spec.children("prune"))
-    last = std::max(last, block.integer("end_step", block.integer("begin_step", 1)));
-  return last;
-}
-
 Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   Config spec = Config::job(artifact);
   Config checkpoint = spec.child("checkpoint");
@@ -200,7 +192,7 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   checkpointEverySteps = checkpoint.integer("every_steps", 0);
   checkpointEveryEpochs = checkpoint.integer("every_epochs", checkpointEverySteps ? 0 : 1);
   best = checkpoint.child("best");
-  lastPruning = lastPruningOf(spec);
+  lastPruning = options.findRate.empty() ? spec.integer("last_pruning", 0) : 0;
   bestIsAsked = spec.child("export").boolean("best", false);
   exportBest = spec.child("export").boolean("best", evaluationData && !checkpointFolder.empty());
   exportsTwoFiles = bool(spec.child("exported_files"));

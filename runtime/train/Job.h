@@ -41,7 +41,7 @@ struct Job {
   int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not limited in this unit
   int64_t checkpointKeep = 3;
   Config best;                  ///< the metric of the best checkpoint; absent: the loss
-  int64_t lastPruning = 0;      ///< the step that renews masks for the last time; 0: none does
+  int64_t lastPruning = 0;      ///< the step of the run that renews masks last; 0: none does
   std::string earlierRun;       ///< in the folder that the spec names; "": none
   std::string passedOver;       ///< the newest run, if it is of another model; "": it is not
   std::string exportPath;       ///< "": no export

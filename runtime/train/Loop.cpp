@@ -256,6 +256,8 @@ void Loop::sayEnd(bool isSignalled) {
     result += text("; evaluation: ", metricsText(summary.evaluation));
   if (watch->bestStep() >= 0)
     result += text("; best ", watch->bestText());
+  if (isPruning())
+    result += text("; the last pruning is at step ", job.lastPruning);
   progress->print(result);
 }
 

@@ -106,6 +106,12 @@ private:
     return steps >= lastStep || int64_t(position.epoch) >= job.epochs;
   }
 
+  /// Whether a later step renews masks of pruned parameters. A skipped step may delay them by a
+  /// cycle of `train` blocks.
+  bool isPruning() const {
+    return done < job.lastPruning + (job.lastPruning ? lossScale.skipped() * turns->length() : 0);
+  }
+
   Session &session;
   Job job;
   const TrainOptions &options;

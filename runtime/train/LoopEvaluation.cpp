@@ -41,7 +41,7 @@ Status Loop::evaluateAtEnd() {
     summary.signal = vote.signal();
     return {};
   }
-  if (watch->observeEnd(summary.evaluation, done))
+  if (!isPruning() && watch->observeEnd(summary.evaluation, done))
     if (Status status = keepBest(); !status.ok())
       return status;
   sayEpoch(true);
@@ -50,6 +50,8 @@ Status Loop::evaluateAtEnd() {
 
 /// Acts on an evaluation that the job asks for.
 Status Loop::drawConclusions() {
+  if (isPruning())
+    return {};
   EvaluationWatch::Verdict verdict = watch->observe(summary.evaluation, done);
   if (verdict.reducesRate) {
     double factor = rates.plateau()->factor();
@@ -116,6 +118,9 @@ Status Loop::exportNow() {
       return restored;
     which = restored.ok() ? text(" the best states, of step ", watch->bestStep(), ", as")
                           : text(" the last states (", restored.message(), ") as");
+  } else if (job.exportBest && isPruning()) {
+    which = text(" the last states (evaluations before the last pruning, at step ", job.lastPruning,
+                 ", are never the best) as");
   }
   auto write = [&] { return exportOnnx(session, job.exportPath, std::move(*gathered)); };
   if (Status status = traced("export", write); !status.ok())

@@ -44,8 +44,8 @@ Status Loop::prepare(const Checkpoint *resume) {
   watch.emplace(job, rates.plateau());
   lossScale = job.lossScale;
   if (resume) {
-    watch->restore(resume->position().runState);
     lossScale.restore(resume->position().runState);
+    watch->restore(resume->position().runState, isPruning());
   }
   whyStopped = watch->whyEnd();
   stopped = !whyStopped.empty();

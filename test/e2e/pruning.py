@@ -11,7 +11,7 @@ import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import compile_spec, events, gradc, read_safetensors, run, scratch, write_mlp_job
+from bar import compile_spec, events, gradc, program, read_safetensors, run, scratch, write_mlp_job
 from onnx_writer import fields
 
 WIDTHS, STEPS, STOP = (8, 16, 8, 3), 14, 8
@@ -144,9 +144,26 @@ for trainer, resumes, wanted in [(plain, "whole", "of another job: it prunes par
 
 # 7. An evaluation is the best one only once the masks are final, though those before are better.
 evaluation = text[text.index("data {"):].replace("data {", "evaluation { every_steps: 1  data {", 1).rstrip() + " }\n"
-train(compiled("judged", PRUNE.replace('"fc1.weight"', '"fc?.weight"', 1) + evaluation), "judged-run", "--export", path("judged.onnx"))
+judged = compiled("judged", PRUNE.replace('"fc1.weight"', '"fc?.weight"', 1) + evaluation)
+train(judged, "judged-run", "--export", path("judged.onnx"))
 best = min((event for event in events(path("judged-run.jsonl"), "eval") if event["step"] >= END), key=lambda event: event["loss"])
 assert events(path("judged-run.jsonl"), "done")[0]["best_step"] == best["step"], best
 share = {name: len(elements) / math.prod(SHAPES[name]) for name, elements in zeros(weights(path("judged-run/best.ckpt"))).items()}
 assert all(abs(found - LAST) < 0.05 for found in share.values()), share
+
+# 8. A run that ends before says what it exports; the compiler has said so if it knows the steps.
+said = run(judged, "--steps", END - 1, "--checkpoint", path("ended-run"), "--export", path("ended.onnx"), cwd=folder)
+assert f"exported the last states (evaluations before the last pruning, at step {END}, are never the best)" in said, said
+with open(path("late.textproto"), "w") as file:
+    file.write(f"{text}steps: {END - 1}\n{PRUNE}{evaluation}")
+warned = subprocess.run([program("gradc"), "check", path("late.textproto")], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+assert warned.returncode == 0 and f"the last pruning is at step {END}, but the run ends at step {END - 1}" in warned.stderr, warned.stderr
+
+# 9. Where blocks take turns, a parameter is pruned in those that train it: the third of "rest" is step 12.
+turns = 'train { name: "first"  steps: 3  trains: "fc1.*" } train { name: "rest"  trains: "fc2.*"  trains: "fc3.*" }\n'
+train(compiled("turns", 'prune { pattern: "fc2.weight"  sparsity: 0.5  end_step: 3  every: 1 }\n' + turns + evaluation), "turns-run")
+found = {step: len(zeros(weights(path(f"turns-run/step-{step}.ckpt")))["fc2.weight"]) for step in range(1, STEPS + 1)}
+size = math.prod(SHAPES["fc2.weight"])
+assert found[7] == 0 and 0 < found[8] == found[11] < found[12] == found[STEPS] == size // 2, found
+assert events(path("turns-run.jsonl"), "best")[0]["step"] == 12
 print(f"pruned {counts}")

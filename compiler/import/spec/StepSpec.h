@@ -36,6 +36,8 @@ public:
   std::string entryName() const {
     return isBlock() ? GRADC_TRAIN_PREFIX + name() : GRADC_TRAIN_ENTRY;
   }
+  /// The number of steps in a row of this kind.
+  int64_t count() const { return isBlock() ? block().steps() : 1; }
   /// Whether the step trains this initializer, if it trains at all.
   bool trains(llvm::StringRef initializer) const;
 

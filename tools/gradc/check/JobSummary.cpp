@@ -2,6 +2,7 @@
 #include "tools/gradc/check/JobSummary.h"
 
 #include "compiler/Plan.h"
+#include "compiler/import/spec/RunLength.h"
 #include "dialects/grad/Grad.h"
 #include "tools/gradc/Console.h"
 
@@ -44,20 +45,19 @@ std::string stepsLine(const spec::Training &spec, const DataSummary &data) {
                         counted(bucket.has_size() ? bucket.size() : batch.size(), "row"),
                         bucket.length());
   line += counted(batch.size(), "row") + (batch.bucket_size() ? " of other lengths" : "");
-  int64_t epochs = spec.has_epochs() || !spec.has_steps() ? std::max<int64_t>(spec.epochs(), 1) : 0;
-  if (data.rows < 0 || batch.bucket_size())
-    return line + (epochs ? ", " + counted(epochs, "epoch") : "") +
+  RunLength length(spec, data.rows);
+  if (!length.perEpoch)
+    return line + (length.epochs ? ", " + counted(length.epochs, "epoch") : "") +
            (spec.has_steps() ? ", at most " + counted(spec.steps(), "step") : "");
   int64_t rest = data.rows % batch.size();
-  int64_t steps = data.rows / batch.size() + (rest && !batch.drop_remainder());
-  line += fmt::format(", {} an epoch", counted(steps, "step"));
+  line += fmt::format(", {} an epoch", counted(*length.perEpoch, "step"));
   if (rest)
     line += batch.drop_remainder() ? leftOutText(batch, data)
                                    : fmt::format(", the last of {}", counted(rest, "row"));
-  int64_t total = epochs * steps;
-  if (spec.has_steps() && (!epochs || spec.steps() < total))
-    return line + fmt::format("; {} in all", counted(spec.steps(), "step"));
-  return line + fmt::format("; {} in {}", counted(total, "step"), counted(epochs, "epoch"));
+  if (*length.steps != length.epochs * *length.perEpoch)
+    return line + fmt::format("; {} in all", counted(*length.steps, "step"));
+  return line +
+         fmt::format("; {} in {}", counted(*length.steps, "step"), counted(length.epochs, "epoch"));
 }
 
 std::string resultsLine(const spec::Training &spec) {

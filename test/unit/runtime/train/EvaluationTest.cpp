@@ -301,13 +301,8 @@ TEST_F(EvaluationTest, EndsEarlyAndStaysEnded) {
 
 /// Until the masks are final, evaluations are of models with more weights.
 TEST_F(EvaluationTest, NoneIsTheBestWhileParametersArePruned) {
-  auto makePruned = [&](const std::string &more) {
-    makeWith("every_steps: 2", "prune { pattern: \"v\" end_step: 3 } prune { pattern: \"w\" "
-                               "begin_step: 13 } checkpoint { directory: \"{}/run\" best { metric: "
-                               "\"loss\" direction: MIN } } " +
-                                   more);
-  };
-  makePruned("");
+  makeWith("every_steps: 2", "last_pruning: 13 checkpoint { directory: \"{}/run\" best { metric: "
+                             "\"loss\" direction: MIN } }");
   TrainOptions options;
   options.log = folder / "log.jsonl";
   auto trained = train(options);
@@ -324,19 +319,59 @@ TEST_F(EvaluationTest, NoneIsTheBestWhileParametersArePruned) {
   EXPECT_EQ(logged(options.log, "best", "step")[0], "14");
   EXPECT_EQ(logged(options.log, "done", "best_step")[0], steps[best]);
 
-  // A run that ends before has no best states, and exports the last ones.
-  options.steps = 12;
-  options.checkpoint = folder / "short";
-  options.exportPath = folder / "short.onnx";
-  ASSERT_TRUE(train(options).ok());
+  // A run that ends before has no best states, exports the last ones, and says so.
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(main({"--threads=1", "--steps=12", "--checkpoint", folder / "short", "--export",
+                  folder / "short.onnx"}),
+            0);
+  std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("exported the last states (evaluations before the last pruning, at step "
+                         "13, are never the best) as '"),
+            printed.npos)
+      << printed;
+  EXPECT_NE(printed.find("; the last pruning is at step 13\n"), printed.npos) << printed;
   EXPECT_TRUE(exists(folder / "short.onnx"));
   EXPECT_FALSE(exists(folder / "short/best.ckpt"));
+  // A run that goes on from there has the same best states as one without a break.
+  options.checkpoint = folder / "short";
+  options.resume = "latest";
+  options.log = folder / "resumed.jsonl";
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(logged(options.log, "done", "best_step")[0], steps[best]);
+}
 
-  // No loss is better than the one after step 14, from which on the patience counts.
-  makePruned("early_stopping { patience: 1 min_delta: 1000 }");
+/// Until the masks are final, evaluations become worse because parameters have more zeros.
+TEST_F(EvaluationTest, PatienceBeginsWithTheLastPruning) {
+  // No loss is better than the one after step 14.
+  makeWith("every_steps: 2", "last_pruning: 13 early_stopping { patience: 1 min_delta: 1000 }");
   auto ended = train();
   ASSERT_TRUE(ended.ok()) << ended.status().message();
   EXPECT_EQ(ended->steps, 16);
+
+  const std::string schedule = " schedule { reduce_on_plateau { metric: \"loss\" direction: MIN "
+                               "patience: 0 factor: 0.5 threshold: 1000 absolute: true } }";
+  makeWith("every_steps: 2", "last_pruning: 13" + schedule);
+  TrainOptions options;
+  options.log = folder / "log.jsonl";
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(logged(options.log, "plateau", "step")[0], "16");
+
+  // What a run without pruning has waited for does not count; its rate stays reduced.
+  makeWith("every_steps: 2", schedule + " early_stopping { patience: 3 min_delta: 1000 }");
+  options.checkpoint = folder / "run";
+  options.steps = 6;
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(logged(options.log, "plateau", "step"), (std::vector<std::string>{"4", "6"}));
+  makeWith("every_steps: 2",
+           "last_pruning: 13" + schedule + " early_stopping { patience: 3 min_delta: 1000 }");
+  options.resume = "latest";
+  options.steps.reset();
+  options.log = folder / "resumed.jsonl";
+  auto resumed = train(options);
+  ASSERT_TRUE(resumed.ok()) << resumed.status().message();
+  EXPECT_EQ(resumed->steps, 20); // better at 14, not at 16, 18 and 20
+  EXPECT_EQ(logged(options.log, "plateau", "step"), (std::vector<std::string>{"16", "18", "20"}));
+  EXPECT_EQ(logged(options.log, "plateau", "factor")[0], "0.125");
 }
 
 /// The best value of one metric is not compared with values of another metric of a changed spec.
