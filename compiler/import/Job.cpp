@@ -58,6 +58,7 @@ private:
   Groups groups;
   Teachers teachers;
   std::vector<Adapter> adapters;
+  QuantizedModel quantized;
   DimsOfWeights weights;
   llvm::StringSet<> said;                            ///< problems, by place
   std::map<std::string, std::string> exportedFields; ///< by graph input of the exported model
@@ -165,10 +166,11 @@ LogicalResult JobImport::applySpec() {
   if (succeeded(added))
     adapters = std::move(*added);
   weights = dimsOfWeights(spec, model);
-  FailureOr<std::vector<std::string>> codes = quantize(spec, model);
-  if (succeeded(codes))
-    import.determined = std::move(*codes);
-  ok &= succeeded(added) && succeeded(codes) && succeeded(chooseTrained());
+  FailureOr<QuantizedModel> rounded = quantize(spec, model);
+  if (succeeded(rounded))
+    quantized = std::move(*rounded);
+  import.determined = quantized.determined;
+  ok &= succeeded(added) && succeeded(rounded) && succeeded(chooseTrained());
   ok &= succeeded(teachers.read([&](StringRef input) { return fieldOf(input); }));
   ok &= succeeded(addLossGradients(spec, model));
   return success(ok && succeeded(checkNames()));
@@ -393,6 +395,8 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   if (failed(imported) || failed(maps.finish()) || failed(teachers.finish()))
     return failure();
   imported->mapEntries = maps.entryNames();
+  for (Verdict &verdict : imported->verdicts)
+    verdict.quantized = quantized.weights.lookup(verdict.initializer);
   if (failed(decideTraining(*imported, import.states, spec, groups, entries)))
     return failure();
   // Before regularizers use the parameters.

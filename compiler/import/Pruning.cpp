@@ -72,6 +72,25 @@ FailureOr<std::vector<std::string>> Pruner::parametersOf(const std::string &patt
   return found;
 }
 
+/// For example "0 to 0.8 of its elements, steps 1 to 440".
+static std::string inWords(const PruneRule &rule, RankedTensorType type) {
+  std::string text;
+  bool isGradual = rule.endStep > rule.beginStep;
+  double whole = std::max<int64_t>(rule.of, 1);
+  if (isGradual)
+    text = numberText(rule.initialSparsity * whole) + " to ";
+  text += numberText(rule.sparsity * whole) + " of ";
+  if (rule.of)
+    text += "each " + std::to_string(rule.of) + " inputs";
+  else if (rule.dim >= 0)
+    text += "its " + std::to_string(type.getDimSize(rule.dim)) + " channels";
+  else
+    text += "its elements";
+  if (!isGradual)
+    return text + ", step " + std::to_string(rule.beginStep);
+  return text + ", steps " + std::to_string(rule.beginStep) + " to " + std::to_string(rule.endStep);
+}
+
 LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Location where) {
   StateOp state = states.state(parameter);
   RankedTensorType type = state.getLogicalType();
@@ -107,6 +126,9 @@ LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Locat
   }
   Builder b(state.getContext());
   state->setAttr(pruneName, rule.toAttribute(b));
+  for (Verdict &verdict : imported.verdicts)
+    if (verdict.initializer == parameter)
+      verdict.pruned = inWords(rule, type);
   if (int64_t last = stepOfRun(parameter, rule.endStep); last > imported.lastPruning) {
     imported.lastPruning = last;
     lastPlace = where;

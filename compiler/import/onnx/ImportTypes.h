@@ -44,7 +44,9 @@ struct Verdict {
   std::string type; ///< "f32 [64, 128]"
   bool trains;
   std::string reason;
-  std::string group = {}; ///< the pattern that put it into a parameter group
+  std::string group = {};     ///< the pattern that put it into a parameter group
+  std::string quantized = {}; ///< as a weight, how; empty: it is not
+  std::string pruned = {};    ///< how much, and in which steps; empty: it is not
 };
 
 } // namespace gradc

@@ -246,9 +246,22 @@ static void removeFloats(onnx::GraphProto &graph, const QuantizedLayers &layers)
   removeFrom(*graph.mutable_input()); // up to IR version 3, initializers are also inputs
 }
 
-FailureOr<std::vector<std::string>> gradc::quantize(const SpecFile &spec, OnnxModel &model) {
+/// How the layers of a weight are quantized, in words.
+static std::string inWords(const QuantizedWeight &weight, const spec::Quantize &how) {
+  std::string text = "8 bits";
+  if (weight.norm)
+    text += ", with the normalization behind it";
+  if (how.activations())
+    text += ", input 8 bits";
+  if (how.begin_step() > 1)
+    text += ", from step " + std::to_string(how.begin_step()) + " on";
+  return text;
+}
+
+FailureOr<QuantizedModel> gradc::quantize(const SpecFile &spec, OnnxModel &model) {
+  QuantizedModel result;
   if (!spec.get().has_quantize())
-    return std::vector<std::string>();
+    return result;
   constexpr int64_t leastOpset = 13; // scales per channel
   Location where = spec.at({"quantize"});
   if (model.opset() < leastOpset)
@@ -258,7 +271,8 @@ FailureOr<std::vector<std::string>> gradc::quantize(const SpecFile &spec, OnnxMo
   if (failed(layers))
     return failure();
   const spec::Quantize &how = spec.get().quantize();
-  std::vector<std::string> determined;
+  for (const QuantizedWeight &weight : layers->weights)
+    result.weights[weight.name] = inWords(weight, how);
   std::string collision;
   auto changeExported = [&](onnx::ModelProto &proto) {
     ExportedGraph exported(*proto.mutable_graph(), *layers, how);
@@ -267,7 +281,7 @@ FailureOr<std::vector<std::string>> gradc::quantize(const SpecFile &spec, OnnxMo
     // Before that version, initializers are also inputs.
     proto.set_ir_version(std::max<int64_t>(proto.ir_version(), 4));
     collision = exported.getCollision();
-    determined = std::move(exported.determined);
+    result.determined = std::move(exported.determined);
   };
   if (failed(model.editExported(changeExported, where)))
     return failure();
@@ -280,7 +294,7 @@ FailureOr<std::vector<std::string>> gradc::quantize(const SpecFile &spec, OnnxMo
   if (!collision.empty())
     return emitError(where) << "quantize adds a value \"" << collision
                             << "\", which the model has already; rename that";
-  return determined;
+  return result;
 }
 
 LogicalResult gradc::importCodes(const OnnxModel &model, States &states,

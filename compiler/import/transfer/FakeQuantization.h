@@ -8,9 +8,15 @@
 
 namespace gradc {
 
-/// Quantizes the layers that `quantize` names. Returns the initializers of the exported model that
-/// its weights and ranges determine; they are values of the training graph.
-mlir::FailureOr<std::vector<std::string>> quantize(const SpecFile &spec, OnnxModel &model);
+struct QuantizedModel {
+  /// The initializers of the exported model that weights and ranges determine; they are values of
+  /// the training graph.
+  std::vector<std::string> determined;
+  llvm::StringMap<std::string> weights; ///< how, in words: "8 bits, input 8 bits"
+};
+
+/// Quantizes the layers that `quantize` names; none without that block.
+mlir::FailureOr<QuantizedModel> quantize(const SpecFile &spec, OnnxModel &model);
 
 /// The entry @merged, whose results are these values.
 mlir::LogicalResult importCodes(const OnnxModel &model, States &states,

@@ -42,10 +42,34 @@ void printJson(const Imported &imported, const std::vector<std::string> &job) {
   for (const Verdict &v : imported.verdicts) {
     json["initializers"].push_back(
         {{"name", v.initializer}, {"type", v.type}, {"trains", v.trains}, {"reason", v.reason}});
-    if (!v.group.empty())
-      json["initializers"].back()["group"] = v.group;
+    for (auto [field, text] : {std::pair("group", &v.group), std::pair("quantized", &v.quantized),
+                               std::pair("pruned", &v.pruned)})
+      if (!text->empty())
+        json["initializers"].back()[field] = *text;
   }
   printAsJson(json);
+}
+
+/// Prints which initializers are stored in fewer bits or with zeros, if any are.
+void printCompressed(const std::vector<Verdict> &verdicts) {
+  auto orNone = [](const std::string &text) { return text.empty() ? "-" : text; };
+  size_t name = 10, quantized = 9;
+  bool any = false;
+  for (const Verdict &v : verdicts)
+    if (!v.quantized.empty() || !v.pruned.empty()) {
+      any = true;
+      name = std::max(name, v.initializer.size());
+      quantized = std::max(quantized, v.quantized.size());
+    }
+  auto row = [&](const std::string &initializer, const std::string &bits,
+                 const std::string &zeros) {
+    fmt::print("{:{}}  {:{}}  {}\n", initializer, name, bits, quantized, zeros);
+  };
+  if (any)
+    row("compressed", "quantized", "pruned");
+  for (const Verdict &v : verdicts)
+    if (!v.quantized.empty() || !v.pruned.empty())
+      row(v.initializer, orNone(v.quantized), orNone(v.pruned));
 }
 
 void printTable(const Imported &imported, const std::vector<std::string> &job,
@@ -66,6 +90,7 @@ void printTable(const Imported &imported, const std::vector<std::string> &job,
     row("initializer", "type", "trains", "group", "why");
   for (const Verdict &v : imported.verdicts)
     row(v.initializer, v.type, v.trains ? "yes" : "no", v.group.empty() ? "-" : v.group, v.reason);
+  printCompressed(imported.verdicts);
   fmt::print("all ops are supported{}\n", differentiates ? ", and every gradient exists" : "");
   for (const std::string &file : imported.missingData)
     fmt::print("the data could not be checked: {} is not there\n", file);
