@@ -3,6 +3,7 @@
 #include "compiler/import/StepOptions.h"
 
 #include "compiler/import/Distribution.h"
+#include "compiler/import/onnx/Quantization.h"
 #include "compiler/import/support/Names.h"
 #include "passes/training/StepAttributes.h"
 #include "llvm/Support/MathExtras.h"
@@ -30,7 +31,10 @@ FailureOr<std::vector<std::string>> gradc::nodesInF32(const SpecFile &spec,
   auto where = [&](int i) { return spec.at({{"keep_fp32", i}}); };
   if (failed(collectMatching(patterns, scope, where, matches)))
     return failure();
-  llvm::erase_if(scope.names, [&](const std::string &name) { return !matches.contains(name); });
+  // 16 bits have too few digits to round to 8 bits by.
+  llvm::erase_if(scope.names, [&](const std::string &name) {
+    return !matches.contains(name) && !StringRef(name).starts_with(quantizationPrefix);
+  });
   return std::move(scope.names);
 }
 

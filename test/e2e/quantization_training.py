@@ -185,6 +185,23 @@ def observed():
     expect("ranges have been seen", array.array("f", held["h_scale"][1])[0] != 1)
 
 
+def short_floats():
+    """With 16-bit precision, rounding stays in f32: losses are close, and evaluations compute what is exported."""
+    save_perceptron()
+    evaluation = """evaluation { every_epochs: 1 data { source { npy { field { name: "x"  path: "x.npy" }
+  field { name: "labels"  path: "labels.npy" } } } stage { batch { size: 6 } } } }"""
+    how = f"quantize {{ momentum: {MOMENTUM} }} " + evaluation
+    _, expected = train("wide", how)
+    for precision in "BF16", "FP16":
+        _, found = train(precision, how + f" precision: {precision}")
+        expect(f"{precision}: losses {found}, not {expected}", found != expected and
+               all(abs(a - b) < 2e-2 * a for a, b in zip(expected, found)))
+        judged = events(path("log.jsonl"), "eval")[-1]["loss"]
+        logits = tables(outputs(path(precision + ".onnx"), "x"), CLASSES)
+        loss = sum(math.log(sum(map(math.exp, row))) - row[label] for row, label in zip(logits, LABELS)) / ROWS
+        expect(f"{precision}: the exported model's loss is {loss}, the trained one's {judged}", abs(loss - judged) < 3e-3 * judged)
+
+
 def resume():
     how = f"quantize {{ momentum: {MOMENTUM} }}"
     trainer, whole = train("whole", how)
@@ -446,7 +463,6 @@ def wrong():
     refused("expected ranges_end_step above 0, found 0", "quantize { ranges_end_step: 0 }")
     refused("inputs_of quantizes activations, and activations is false", 'quantize { activations: false  inputs_of: "Relu" }')
     refused("lora and quantize exclude each other", 'quantize {} lora { pattern: "fc2" }')
-    refused("quantize rounds values in f32, found precision BF16", "quantize {} precision: BF16")
     refused("quantize needs a strategy in which each rank has the whole model, found TENSOR",
             "quantize {} distribution { strategy: TENSOR }")
     refused("synchronize_batch_norm must be false", "quantize {} distribution { synchronize_batch_norm: true }")
@@ -455,6 +471,7 @@ def wrong():
 
 perceptron()
 observed()
+short_floats()
 resume()
 ranks()
 network()

@@ -103,9 +103,6 @@ static void checkQuantization(Checker &c, const spec::Training &training) {
   if (training.lora_size())
     c.error({{"lora", 0}})
         << "lora and quantize exclude each other: exports merge adapters into floats";
-  if (training.precision() != spec::FP32)
-    c.error({{"precision"}}) << "quantize rounds values in f32, found precision "
-                             << spec::Precision_Name(training.precision());
   const spec::Distribution &ranks = training.distribution();
   if (ranks.synchronize_batch_norm())
     c.error({"distribution", "synchronize_batch_norm"})
