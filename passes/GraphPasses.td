@@ -97,6 +97,8 @@ def IntegerProducts : Pass<"gradc-integer-products", "::mlir::ModuleOp"> {
     each block; scales multiply the sums of blocks before these are added. Zero points that are known are subtracted
     as well. With other zero points it is dequantized, block by block; so it is by more than 8 rows if the codes are not constant, or for GPUs.
 
+    Products of vectors that constant states hold, such as those of both scales, or of a bias' codes and scales, are states themselves.
+
     ```mlir
     %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>
     %b = grad.mul %a, %scale : tensor<8x64xf32>

@@ -64,9 +64,9 @@ bool areCodes(const Spread &zero, Type code) {
 /// algorithm takes.
 class Product {
 public:
-  Product(OpBuilder &builder, SymbolTable &symbols, RelativeCodes &relative,
+  Product(OpBuilder &builder, SymbolTable &symbols, ComputedStates &computed,
           ContractionOpInterface op, Dequantized lhs, Dequantized rhs)
-      : builder(builder), symbols(symbols), relative(relative), op(op), letters(op.getLetters()),
+      : builder(builder), symbols(symbols), computed(computed), op(op), letters(op.getLetters()),
         lhs(lhs), rhs(rhs) {
     this->lhs.zero = together(lhs.zero);
     this->rhs.zero = together(rhs.zero);
@@ -102,7 +102,7 @@ public:
     if (rhs.zero)
       sum = sum - inResult(rhs.zero) * inResult(rowSums(), keptLetters(0));
     if (lhs.scale)
-      sum = sum.cast(builder.getF32Type()) * (inResult(lhs.scale) * inResult(rhs.scale));
+      sum = sum.cast(builder.getF32Type()) * scales();
     replaceBy(sum);
   }
 
@@ -261,7 +261,7 @@ private:
       shape[summed] = 1;
       whole.zero = expr(whole.zero).reshape(shape);
     }
-    return relative.of(builder, whole);
+    return computed.relativeCodes(builder, whole);
   }
 
   /// The constant, moved.
@@ -329,6 +329,13 @@ private:
 
   // Sums -----------------------------------------------------------------------------------------
 
+  /// The products of both scales, known or not.
+  Expr scales() {
+    if (Value known = computed.product(builder, op->getLoc(), lhs.scale.value, rhs.scale.value))
+      return inResult(Spread{known, rhs.scale.dim});
+    return inResult(lhs.scale) * inResult(rhs.scale);
+  }
+
   /// The letters of a factor that are not summed.
   std::string keptLetters(unsigned factor) {
     std::string kept;
@@ -392,7 +399,7 @@ private:
 
   OpBuilder &builder;
   SymbolTable &symbols;
-  RelativeCodes &relative;
+  ComputedStates &computed;
   ContractionOpInterface op;
   ContractionLetters letters;
   WindowAttr window = letters.window;
@@ -405,7 +412,7 @@ struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    RelativeCodes relative(symbols);
+    ComputedStates computed(symbols);
     for (auto function : functionsOf(getOperation())) {
       bool asksForGradients = false;
       function.walk([&](GradientOp) { asksForGradients = true; });
@@ -418,18 +425,19 @@ struct IntegerProducts : gradc::impl::IntegerProductsBase<IntegerProducts> {
         auto rhs = findDequantized(builder, op->getOperand(1));
         if (!rhs) {
           if (auto blocks = findDequantizedBlocks(builder, op->getOperand(1)))
-            multiplyByBlocks(builder, relative, op, *blocks, forGpus);
+            multiplyByBlocks(builder, computed, op, *blocks, forGpus);
           continue;
         }
         auto lhs = findDequantized(builder, op->getOperand(0));
-        if (Product product(builder, symbols, relative, op, lhs.value_or(Dequantized()), *rhs);
+        if (Product product(builder, symbols, computed, op, lhs.value_or(Dequantized()), *rhs);
             lhs && product.isOfIntegers())
           product.multiplyIntegers();
         else if (product.isOfWeights())
           product.multiplyByWeights();
       }
+      computed.multiplyVectors(function);
     }
-    relative.eraseUnread();
+    computed.eraseUnread();
   }
 };
 

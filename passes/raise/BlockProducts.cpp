@@ -22,9 +22,9 @@ namespace {
 
 class BlockProduct {
 public:
-  BlockProduct(OpBuilder &builder, RelativeCodes &relative, ContractionOpInterface op,
+  BlockProduct(OpBuilder &builder, ComputedStates &computed, ContractionOpInterface op,
                const DequantizedBlocks &rhs)
-      : builder(builder), relative(relative), op(op), rhs(rhs), letters(op.getLetters()),
+      : builder(builder), computed(computed), op(op), rhs(rhs), letters(op.getLetters()),
         steps(typeOf(rhs.codes).getDimSize(rhs.dim)),
         columns(typeOf(rhs.codes).getDimSize(1 - rhs.dim)), blocks(steps / rhs.block) {}
 
@@ -36,7 +36,7 @@ public:
 
   /// Zero points that are known become part of the codes.
   void subtractZeros() {
-    Value codes = rhs.zero ? relative.of(builder, rhs) : Value();
+    Value codes = rhs.zero ? computed.relativeCodes(builder, rhs) : Value();
     if (!codes)
       return;
     rhs.codes = codes;
@@ -50,7 +50,7 @@ public:
     return !rhs.zero && letters.lhs.size() == 2 && letters.result.size() == 2 &&
            letters.isRow(letters.result[0]) && isFloat(op->getOperand(0)) &&
            isFloat(op->getResult(0)) && rhs.block >= leastBlock && blocks > 1 &&
-           (isOfFew || (!forGpus && relative.areConstant(rhs.codes)));
+           (isOfFew || (!forGpus && computed.areConstant(rhs.codes)));
   }
 
   void multiplyByBlocks() {
@@ -100,7 +100,7 @@ private:
   }
 
   OpBuilder &builder;
-  RelativeCodes &relative;
+  ComputedStates &computed;
   ContractionOpInterface op;
   DequantizedBlocks rhs;
   ContractionLetters letters;
@@ -109,9 +109,10 @@ private:
 
 } // namespace
 
-void gradc::multiplyByBlocks(OpBuilder &builder, RelativeCodes &relative, ContractionOpInterface op,
-                             const DequantizedBlocks &rhs, bool forGpus) {
-  BlockProduct product(builder, relative, op, rhs);
+void gradc::multiplyByBlocks(OpBuilder &builder, ComputedStates &computed,
+                             ContractionOpInterface op, const DequantizedBlocks &rhs,
+                             bool forGpus) {
+  BlockProduct product(builder, computed, op, rhs);
   if (!product.hasSums())
     return;
   product.subtractZeros();

@@ -10,7 +10,7 @@ namespace gradc {
 /// multiplies by its codes, block by block, or dequantizes it block by block: for more than a few
 /// rows, if codes are not constant, or also GPUs run the product. Zero points that are known are
 /// subtracted at compile time. Other ops stay as they are.
-void multiplyByBlocks(mlir::OpBuilder &builder, RelativeCodes &relative,
+void multiplyByBlocks(mlir::OpBuilder &builder, ComputedStates &computed,
                       mlir::grad::ContractionOpInterface op, const DequantizedBlocks &rhs,
                       bool forGpus);
 

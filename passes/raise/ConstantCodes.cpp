@@ -127,7 +127,7 @@ StateOp gradc::constantState(SymbolTable &symbols, StringRef name, const HostTen
   return state;
 }
 
-Value RelativeCodes::of(OpBuilder &builder, const DequantizedBlocks &matrix) {
+Value ComputedStates::relativeCodes(OpBuilder &builder, const DequantizedBlocks &matrix) {
   SmallVector<Operation *> moves;
   ElementsAttr attribute = constantBehind(symbols, matrix.codes, moves);
   std::optional<HostTensor> numbers =
@@ -153,11 +153,7 @@ Value RelativeCodes::of(OpBuilder &builder, const DequantizedBlocks &matrix) {
     return {};
   Location location = matrix.codes.getLoc();
   if (auto read = source.getDefiningOp<ReadOp>()) {
-    auto from = symbols.lookup<StateOp>(read.getState());
-    replaced.insert(from);
-    // One for all entries: one for few rows and one for many read the same codes.
-    StateOp state =
-        constantState(symbols, (from.getSymName() + ".relative").str(), *codes, from.getLoc());
+    StateOp state = stateOf(*codes, symbols.lookup<StateOp>(read.getState()), ".relative");
     made = ReadOp::create(builder, location, codes->getType(), state.getSymName()).getResult();
   } else {
     made = ConstantOp::create(builder, location, codes->getType(), codes->toAttribute());
@@ -165,12 +161,60 @@ Value RelativeCodes::of(OpBuilder &builder, const DequantizedBlocks &matrix) {
   return moved(Expr(builder, location, made), moves);
 }
 
-bool RelativeCodes::areConstant(Value codes) const {
+bool ComputedStates::areConstant(Value codes) const {
   SmallVector<Operation *> moves;
   return bool(constantBehind(symbols, codes, moves));
 }
 
-void RelativeCodes::eraseUnread() {
+std::optional<ComputedStates::Known> ComputedStates::knownBehind(Value value) const {
+  SmallVector<Operation *> moves;
+  ElementsAttr attribute = constantBehind(symbols, value, moves);
+  // The elements are in another order behind a transpose.
+  if (!attribute || llvm::any_of(moves, [](Operation *move) { return isa<TransposeOp>(move); }))
+    return std::nullopt;
+  Value source = moves.empty() ? value : moves.back()->getOperand(0);
+  auto read = source.getDefiningOp<ReadOp>();
+  return Known{HostTensor(attribute), read ? symbols.lookup<StateOp>(read.getState()) : StateOp()};
+}
+
+Value ComputedStates::product(OpBuilder &builder, Location location, Value lhs, Value rhs) {
+  auto left = cast<RankedTensorType>(lhs.getType()), type = cast<RankedTensorType>(rhs.getType());
+  if (!left.getElementType().isF32() || !type.getElementType().isF32() || type.getRank() > 1 ||
+      (left.getRank() > 0 && left != type))
+    return {};
+  std::optional<Known> a = knownBehind(lhs), b = knownBehind(rhs);
+  if (!a || !b || (!a->state && !b->state))
+    return {};
+  HostTensor product(type);
+  auto *numbers = reinterpret_cast<float *>(product.mutableBytes().data());
+  for (int64_t i = 0; i < product.size(); ++i)
+    numbers[i] = float(a->numbers.getFloat(left.getRank() ? i : 0)) * float(b->numbers.getFloat(i));
+  for (StateOp state : {a->state, b->state})
+    if (state)
+      replaced.insert(state);
+  if (type.getRank() == 0)
+    return ConstantOp::create(builder, location, type, product.toAttribute());
+  // A state, because constants are repeated over what they multiply.
+  StateOp state = stateOf(product, b->state ? b->state : a->state, ".product");
+  return ReadOp::create(builder, location, type, state.getSymName()).getResult();
+}
+
+void ComputedStates::multiplyVectors(func::FuncOp function) {
+  function.walk([&](MulOp op) {
+    OpBuilder builder(op);
+    if (cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 1)
+      if (Value known = product(builder, op.getLoc(), op.getLhs(), op.getRhs()))
+        op->getResult(0).replaceAllUsesWith(known);
+  });
+}
+
+/// A state of this value, for all entries: one for few rows and one for many read the same codes.
+StateOp ComputedStates::stateOf(const HostTensor &value, StateOp from, StringRef suffix) {
+  replaced.insert(from);
+  return constantState(symbols, (from.getSymName() + suffix).str(), value, from.getLoc());
+}
+
+void ComputedStates::eraseUnread() {
   if (replaced.empty())
     return;
   // Backwards, so that what only dead ops read is dead as well.

@@ -1,9 +1,10 @@
-// Constants behind reshapes and transposes, and codes that are computed from them at compile time.
+// Constants behind reshapes and transposes, and states that are computed from them at compile time.
 #ifndef PASSES_RAISE_CONSTANTCODES_H
 #define PASSES_RAISE_CONSTANTCODES_H
 
 #include "passes/raise/Dequantized.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -24,21 +25,35 @@ std::optional<mlir::grad::HostTensor> constantSums(const mlir::SymbolTable &symb
 mlir::grad::StateOp constantState(mlir::SymbolTable &symbols, llvm::StringRef name,
                                   const mlir::grad::HostTensor &value, mlir::Location location);
 
-/// Matrices of a module whose zero points are subtracted at compile time.
-class RelativeCodes {
+/// States that hold what constant states of a module determine.
+class ComputedStates {
 public:
-  explicit RelativeCodes(mlir::SymbolTable &symbols) : symbols(symbols) {}
+  explicit ComputedStates(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
   /// The matrix' codes relative to its zero points, in i8 if all of them fit, else in i16; null:
   /// they are not all known, or one is no i16.
-  mlir::Value of(mlir::OpBuilder &builder, const DequantizedBlocks &matrix);
-
+  mlir::Value relativeCodes(mlir::OpBuilder &builder, const DequantizedBlocks &matrix);
   bool areConstant(mlir::Value codes) const;
+  /// The product of two vectors of f32, or of a number and a vector, that are known, at least one
+  /// as a state; null: they are not. It has the bits that a run computes.
+  mlir::Value product(mlir::OpBuilder &builder, mlir::Location location, mlir::Value lhs,
+                      mlir::Value rhs);
+  /// Replaces such products of vectors in a function: biases are codes times their scales.
+  void multiplyVectors(mlir::func::FuncOp function);
 
-  /// Erases the states of codes that nothing reads any more, because relative ones are read.
+  /// Erases the states that nothing reads any more, because computed ones are read.
   void eraseUnread();
 
 private:
+  /// Elements of a state, or of a constant.
+  struct Known {
+    mlir::grad::HostTensor numbers;
+    mlir::grad::StateOp state; ///< null: of a constant
+  };
+  std::optional<Known> knownBehind(mlir::Value value) const;
+  mlir::grad::StateOp stateOf(const mlir::grad::HostTensor &value, mlir::grad::StateOp from,
+                              llvm::StringRef suffix);
+
   mlir::SymbolTable &symbols;
   llvm::SetVector<mlir::grad::StateOp> replaced;
 };

@@ -284,6 +284,8 @@ def network():
         expect(f"{name} holds {normalized}", len(normalized) == (3 if name == "one" else 0))
         codes = sum(n.endswith("weight_quantized") for n in held)
         expect(f"{name} has {codes} weights in codes", codes == (1 if name == "one" else 4))
+        plan = gradc("plan", path(name + ".onnx"), "--shape", f"image={BATCH}x2x6x6")
+        expect(f"{name}: a run computes biases:\n{plan}", "forward" in plan and "layer_bias" not in plan)
         scales = sum(n.endswith("_zero_point") and held[n][0] == 2 for n in held)
         expect(f"{name} has {scales} activations in codes", scales == {"layers": 4, "sums": 5, "weights": 0, "one": 1}[name])
 

@@ -26,6 +26,14 @@ grad.state constant @far_column_zeros : tensor<2xui8> = dense<[1, 20]> : tensor<
 grad.state constant @block_codes : tensor<2x32xui8> = dense<9> : tensor<2x32xui8>
 grad.state constant @block_zero_points : tensor<2x2xui8> = dense<[[7, 8], [9, 10]]> : tensor<2x2xui8>
 
+// So are products of scales, and of a bias' codes and scales; what a run may change is no constant.
+// CHECK: grad.state constant @column_scales.product : tensor<32xf32> = dense<1.250000e-01> : tensor<32xf32>
+// CHECK: grad.state constant @bias_scales.product : tensor<2xf32> = dense<[1.500000e+00, -2.000000e+00]> : tensor<2xf32>
+// CHECK-NOT: grad.state constant
+grad.state constant @column_scales : tensor<32xf32> = dense<0.25> : tensor<32xf32>
+grad.state constant @bias_scales : tensor<2xf32> = dense<[0.5, 0.25]> : tensor<2xf32>
+grad.state statistic @changing : tensor<2xf32> = dense<0.25> : tensor<2xf32>
+
 // Codes are multiplied; both scales follow.
 // CHECK-LABEL: func @both
 // CHECK: %[[W:.*]] = grad.read @w
@@ -45,6 +53,34 @@ func.func @both(%x: tensor<8x64xui8>) -> tensor<8x32xf32> attributes {grad.entry
   %e = grad.mul %c, %d : tensor<64x32xf32>
   %y = grad.matmul %b, %e : tensor<8x64xf32>, tensor<64x32xf32>
   return %y : tensor<8x32xf32>
+}
+
+// CHECK-LABEL: func @fixed
+// CHECK-DAG: %[[SCALES:.*]] = grad.read @column_scales.product : tensor<32xf32>
+// CHECK-DAG: %[[BIAS:.*]] = grad.read @bias_scales.product : tensor<2xf32>
+// CHECK-DAG: %[[CHANGING:.*]] = grad.read @changing : tensor<2xf32>
+// CHECK-DAG: %[[SUM:.*]] = grad.matmul %arg0, %{{.*}} wide : tensor<8x64xui8>, tensor<64x32xi8>
+// CHECK-DAG: %[[F:.*]] = grad.cast %[[SUM]] : tensor<8x32xi32> -> tensor<8x32xf32>
+// CHECK-DAG: %[[S:.*]] = grad.broadcast %[[SCALES]] dims [1] : tensor<32xf32> -> tensor<8x32xf32>
+// CHECK: %[[Y:.*]] = grad.mul %[[F]], %[[S]] : tensor<8x32xf32>
+// CHECK: %[[OTHER:.*]] = grad.mul %[[CHANGING]], %{{.*}} : tensor<2xf32>
+// CHECK: return %[[Y]], %[[BIAS]], %[[OTHER]]
+func.func @fixed(%x: tensor<8x64xui8>) -> (tensor<8x32xf32>, tensor<2xf32>, tensor<2xf32>) attributes {grad.entry = "fixed"} {
+  %scale = grad.constant dense<0.5> : tensor<8x64xf32>
+  %a = grad.cast %x : tensor<8x64xui8> -> tensor<8x64xf32>
+  %b = grad.mul %a, %scale : tensor<8x64xf32>
+  %w = grad.read @w : tensor<64x32xi8>
+  %scales = grad.read @column_scales : tensor<32xf32>
+  %c = grad.cast %w : tensor<64x32xi8> -> tensor<64x32xf32>
+  %d = grad.broadcast %scales dims [1] : tensor<32xf32> -> tensor<64x32xf32>
+  %e = grad.mul %c, %d : tensor<64x32xf32>
+  %y = grad.matmul %b, %e : tensor<8x64xf32>, tensor<64x32xf32>
+  %codes = grad.constant dense<[3.0, -8.0]> : tensor<2xf32>
+  %bias_scales = grad.read @bias_scales : tensor<2xf32>
+  %bias = grad.mul %bias_scales, %codes : tensor<2xf32>
+  %changing = grad.read @changing : tensor<2xf32>
+  %other = grad.mul %changing, %codes : tensor<2xf32>
+  return %y, %bias, %other : tensor<8x32xf32>, tensor<2xf32>, tensor<2xf32>
 }
 
 // Signed codes become unsigned, which adds 128 to their zero point. Sums of the weights' columns are known: (5 + 128) * 64 * 3.
