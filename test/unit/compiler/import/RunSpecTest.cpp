@@ -1,7 +1,11 @@
-// The run's settings in a training spec: the schedule of the learning rate.
+// The run's settings in a training spec: the schedule of the learning rate, and the number of
+// steps.
 #include "dialects/Pch.h"
 
 #include "TrainingTesting.h"
+
+#include "compiler/import/spec/RunLength.h"
+#include <google/protobuf/text_format.h>
 
 using namespace mlir;
 using namespace gradc;
@@ -130,6 +134,31 @@ TEST_F(RunSpecTest, RefusesPlateausThatNobodyMeasures) {
           evaluation,
       {"expected a metric of the spec or the loss (loss, hits), found \"accuracy\"",
        "expected factor below 1, found 1", "expected patience of 0 or more, found -1"});
+}
+
+/// The steps of a run over 23 rows in batches of 5, or over another number of rows.
+std::optional<int64_t> stepsOf(const std::string &rest, int64_t rows = 23,
+                               const std::string &batch = "size: 5") {
+  spec::Training training;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "data { stage { batch { " + batch + " } } } " + rest, &training));
+  return RunLength(training, rows).steps;
+}
+
+TEST(RunLength, EndsWithItsEpochsOrItsSteps) {
+  EXPECT_EQ(stepsOf(""), 5);
+  EXPECT_EQ(stepsOf("epochs: 3"), 15);
+  EXPECT_EQ(stepsOf("epochs: 3", 25), 15);
+  EXPECT_EQ(stepsOf("epochs: 3", 23, "size: 5 drop_remainder: true"), 12);
+  EXPECT_EQ(stepsOf("steps: 40"), 40);
+  EXPECT_EQ(stepsOf("epochs: 3 steps: 14"), 14);
+  EXPECT_EQ(stepsOf("epochs: 3 steps: 16"), 15);
+  // Where the steps of an epoch are unknown, only a run without epochs is known.
+  for (auto [rows, batch] : {std::pair(-1, "size: 5"), std::pair(23, "size: 5 bucket {}")}) {
+    EXPECT_EQ(stepsOf("epochs: 3", rows, batch), std::nullopt);
+    EXPECT_EQ(stepsOf("epochs: 3 steps: 14", rows, batch), std::nullopt);
+    EXPECT_EQ(stepsOf("steps: 14", rows, batch), 14);
+  }
 }
 
 } // namespace
