@@ -3,7 +3,7 @@
 
 #include "compiler/import/GradientRequests.h"
 #include "compiler/import/LossGradients.h"
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/support/Names.h"
 
 using namespace mlir;
@@ -13,15 +13,9 @@ namespace {
 /// The names of the model, extended by the results of each block.
 class KnownNames {
 public:
-  explicit KnownNames(const OnnxModel &model) {
-    for (const onnx::NodeProto &node : model.graph().node())
-      for (const std::string &name : node.output())
-        computed.insert(name);
-    for (const onnx::ValueInfoProto &output : model.graph().output())
-      outputs.push_back(output.name());
-    inputs = model.inputNames();
-    initializers = model.initializerNames();
-  }
+  explicit KnownNames(const OnnxModel &model)
+      : computed(model.computedNames()), inputs(model.inputNames()), outputs(model.outputNames()),
+        initializers(model.initializerNames()) {}
 
   /// Checks that the block names existing values and that its results have new names.
   bool check(const SpecFile &spec, int index) {
@@ -56,14 +50,6 @@ private:
 };
 } // namespace
 
-static void addStrings(onnx::NodeProto &node, StringRef name, ArrayRef<std::string> values) {
-  onnx::AttributeProto *attribute = node.add_attribute();
-  attribute->set_name(name.str());
-  attribute->set_type(int32_t(Node::AttributeType::strings));
-  for (const std::string &value : values)
-    attribute->add_strings(value);
-}
-
 /// Moves the declared type of a graph input to the values, where the node is checked against it.
 static void takeInputsPlace(onnx::GraphProto &graph, StringRef name) {
   auto *inputs = graph.mutable_input();
@@ -76,23 +62,18 @@ static void takeInputsPlace(onnx::GraphProto &graph, StringRef name) {
 }
 
 static void addNode(onnx::GraphProto &graph, const spec::Gradients &request) {
-  onnx::NodeProto &node = *graph.add_node();
-  node.set_op_type("Gradient");
-  node.set_domain("ai.onnx.preview.training");
   std::vector<std::string> targets(request.with_respect_to().begin(),
-                                   request.with_respect_to().end());
-  for (auto [i, target] : llvm::enumerate(targets)) {
-    std::string result = resultName(request, int(i));
-    takeInputsPlace(graph, result);
-    node.add_input(target);
-    node.add_output(result);
+                                   request.with_respect_to().end()),
+      results;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    results.push_back(resultName(request, int(i)));
+    takeInputsPlace(graph, results.back());
   }
-  node.set_name("gradients:" + node.output(0));
-  addStrings(node, "xs", targets);
-  onnx::AttributeProto *of = node.add_attribute();
-  of->set_name("y");
-  of->set_type(int32_t(Node::AttributeType::string));
-  of->set_s(request.of());
+  GraphBuilder(graph, "gradients:")
+      .add("Gradient", targets, results)
+      .in("ai.onnx.preview.training")
+      .set("xs", targets)
+      .set("y", request.of());
 }
 
 LogicalResult gradc::addLossGradients(const SpecFile &spec, OnnxModel &model) {

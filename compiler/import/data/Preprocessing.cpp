@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/Preprocessing.h"
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -22,18 +23,12 @@ struct Batched {
 /// Builds the nodes that precede the model's own.
 class Prelude {
 public:
-  explicit Prelude(onnx::ModelProto &model) : graph(*model.mutable_graph()) {
+  explicit Prelude(onnx::ModelProto &model)
+      : graph(*model.mutable_graph()), builder(graph), ownNodes(graph.node_size()),
+        taken(definedNames(graph)) {
     for (const onnx::OperatorSetIdProto &set : model.opset_import())
       if (set.domain().empty() || set.domain() == "ai.onnx")
         opset = set.version();
-    for (const auto *values : {&graph.input(), &graph.output()})
-      for (const onnx::ValueInfoProto &value : *values)
-        taken.insert(value.name());
-    for (const onnx::TensorProto &tensor : graph.initializer())
-      taken.insert(tensor.name());
-    for (const onnx::NodeProto &node : graph.node())
-      for (const std::string &output : node.output())
-        taken.insert(output);
   }
 
   void add(const FedInput &fed);
@@ -48,35 +43,23 @@ private:
   void round(Batched &value);
   void cast(int32_t dtype, Batched &value);
 
-  std::string unique(const std::string &name);
   onnx::ValueInfoProto newInput(const FedInput &fed, const onnx::ValueInfoProto &old);
-  onnx::NodeProto &node(const char *op, std::vector<std::string> operands, std::string &result);
-  std::string constant(int32_t dtype, ArrayRef<int64_t> shape, std::string bytes);
-  std::string integers(ArrayRef<int64_t> values);
+  NodeBuilder node(const char *op, ArrayRef<std::string> operands, std::string &result);
+  std::string constant(onnx::TensorProto value);
+  std::string integers(ArrayRef<int64_t> values) { return constant(integersOf(values)); }
   std::string numbers(const Batched &value, int64_t axis, ArrayRef<double> numbers);
   std::string fittedNumbers(const FieldStep &step, ArrayRef<int64_t> shape, const char *what);
 
   onnx::GraphProto &graph;
+  GraphBuilder builder;
+  int ownNodes; ///< the model's, which the new ones follow until the end
   int64_t opset = 0;
-  std::vector<onnx::NodeProto> nodes;
   llvm::StringSet<> taken;
   std::string place;                         ///< where the names of values begin
   std::map<std::string, std::string> inputs; ///< by the field that the input is
   Preprocessing result;
 };
 } // namespace
-
-static void setInteger(onnx::NodeProto &node, const char *name, int64_t value) {
-  onnx::AttributeProto &attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(2); // INT
-  attribute.set_i(value);
-}
-
-template <typename T, typename From> static std::string bytesOf(ArrayRef<From> values) {
-  std::vector<T> converted(values.begin(), values.end());
-  return {reinterpret_cast<const char *>(converted.data()), converted.size() * sizeof(T)};
-}
 
 /// The numbers as elements of one of the types that maps compute in.
 static std::string bytesOf(int32_t dtype, ArrayRef<double> values) {
@@ -93,41 +76,18 @@ static std::string bytesOf(int32_t dtype, ArrayRef<double> values) {
   }
 }
 
-std::string Prelude::unique(const std::string &name) {
-  std::string free = name;
-  for (int i = 1; !taken.insert(free).second; ++i)
-    free = name + "_" + std::to_string(i);
-  return free;
-}
-
 /// Appends a node and names its result.
-onnx::NodeProto &Prelude::node(const char *op, std::vector<std::string> operands,
-                               std::string &result) {
-  onnx::NodeProto &node = nodes.emplace_back();
-  node.set_op_type(op);
-  for (std::string &operand : operands)
-    node.add_input(std::move(operand));
-  result = unique(place + op);
-  node.set_name(result);
-  node.add_output(result);
+NodeBuilder Prelude::node(const char *op, ArrayRef<std::string> operands, std::string &result) {
+  std::string name = uniqueName(place + op, taken);
+  NodeBuilder node = builder.add(op, operands, {name});
+  result = std::move(name); // may be one of the operands
   return node;
 }
 
-std::string Prelude::constant(int32_t dtype, ArrayRef<int64_t> shape, std::string bytes) {
+std::string Prelude::constant(onnx::TensorProto value) {
   std::string name;
-  onnx::AttributeProto &attribute = *node("Constant", {}, name).add_attribute();
-  attribute.set_name("value");
-  attribute.set_type(4); // TENSOR
-  onnx::TensorProto &tensor = *attribute.mutable_t();
-  tensor.set_data_type(dtype);
-  for (int64_t dim : shape)
-    tensor.add_dims(dim);
-  tensor.set_raw_data(std::move(bytes));
+  node("Constant", {}, name).set("value", std::move(value));
   return name;
-}
-
-std::string Prelude::integers(ArrayRef<int64_t> values) {
-  return constant(GRADC_I64, {int64_t(values.size())}, bytesOf<int64_t>(values));
 }
 
 /// [count, 1, 1]: one number per position along the axis.
@@ -139,14 +99,14 @@ static std::vector<int64_t> alongAxis(const Batched &value, int64_t axis, int64_
 }
 
 std::string Prelude::numbers(const Batched &value, int64_t axis, ArrayRef<double> numbers) {
-  return constant(value.dtype, alongAxis(value, axis, numbers.size()),
-                  bytesOf(value.dtype, numbers));
+  return constant(
+      tensorOf(value.dtype, alongAxis(value, axis, numbers.size()), bytesOf(value.dtype, numbers)));
 }
 
 void Prelude::cast(int32_t dtype, Batched &value) {
   if (value.dtype == dtype)
     return;
-  setInteger(node("Cast", {value.name}, value.name), "to", dtype);
+  node("Cast", {value.name}, value.name).set("to", dtype);
   value.dtype = dtype;
 }
 
@@ -163,13 +123,9 @@ void Prelude::scale(const FieldStep &step, Batched &value) {
 /// Zeros, which the run replaces by the numbers it finds.
 std::string Prelude::fittedNumbers(const FieldStep &step, ArrayRef<int64_t> shape,
                                    const char *what) {
-  std::string name = unique(GRADC_FITTED_PREFIX + step.key + "/" + what);
-  onnx::TensorProto &tensor = *graph.add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(GRADC_F64);
-  for (int64_t dim : shape)
-    tensor.add_dims(dim);
-  tensor.set_raw_data(bytesOf(GRADC_F64, std::vector<double>(step.count)));
+  std::string name = uniqueName(GRADC_FITTED_PREFIX + step.key + "/" + what, taken);
+  std::string zeros(size_t(step.count) * sizeof(double), '\0');
+  builder.addInitializer(name, tensorOf(GRADC_F64, shape, std::move(zeros)));
   return name;
 }
 
@@ -204,7 +160,7 @@ void Prelude::weigh(const FieldStep &step, Batched &value) {
   if (behind.size() != 1)
     node("Reshape", {value.name, integers(shape)}, value.name);
   std::string weights =
-      constant(GRADC_F32, {step.count, from}, bytesOf<float>(ArrayRef(step.weights)));
+      constant(tensorOf(GRADC_F32, {step.count, from}, bytesOf<float>(ArrayRef(step.weights))));
   node("MatMul", {weights, value.name}, value.name);
   value.row[step.axis] = step.count;
   if (behind.size() == 1)
@@ -216,18 +172,11 @@ void Prelude::weigh(const FieldStep &step, Batched &value) {
 }
 
 void Prelude::round(Batched &value) {
-  auto number = [&](float x) { return constant(GRADC_F32, {}, bytesOf<float>(ArrayRef(x))); };
-  if (opset >= 11) {
+  auto number = [&](float x) { return constant(scalarOf(x)); };
+  if (opset >= 11)
     node("Clip", {value.name, number(0), number(255)}, value.name);
-  } else {
-    onnx::NodeProto &clip = node("Clip", {value.name}, value.name);
-    for (auto [name, limit] : {std::pair("min", 0.f), std::pair("max", 255.f)}) {
-      onnx::AttributeProto &attribute = *clip.add_attribute();
-      attribute.set_name(name);
-      attribute.set_type(1); // FLOAT
-      attribute.set_f(limit);
-    }
-  }
+  else
+    node("Clip", {value.name}, value.name).set("min", 0.0).set("max", 255.0);
   node("Add", {value.name, number(0.5f)}, value.name);
   cast(GRADC_U8, value);
 }
@@ -243,22 +192,17 @@ void Prelude::apply(const FieldStep &step, Batched &value) {
   case GRADC_DATA_ONE_HOT:
     return oneHot(step, value);
   case GRADC_DATA_TRANSPOSE: {
-    onnx::NodeProto &transpose = node("Transpose", {value.name}, value.name);
-    onnx::AttributeProto &order = *transpose.add_attribute();
-    order.set_name("perm");
-    order.set_type(7); // INTS
-    order.add_ints(0);
-    std::vector<int64_t> row;
+    std::vector<int64_t> order = {0}, row;
     for (int64_t dim : step.indices) {
-      order.add_ints(dim + 1);
+      order.push_back(dim + 1);
       row.push_back(value.row[dim]);
     }
+    node("Transpose", {value.name}, value.name).set("perm", order);
     value.row = row;
     return;
   }
   case GRADC_DATA_PICK:
-    setInteger(node("Gather", {value.name, integers(step.indices)}, value.name), "axis",
-               step.axis + 1);
+    node("Gather", {value.name, integers(step.indices)}, value.name).set("axis", step.axis + 1);
     value.row[step.axis] = step.count;
     return;
   case GRADC_DATA_WEIGH:
@@ -275,7 +219,7 @@ void Prelude::apply(const FieldStep &step, Batched &value) {
 onnx::ValueInfoProto Prelude::newInput(const FedInput &fed, const onnx::ValueInfoProto &old) {
   const FieldType &type = fed.steps->input;
   onnx::ValueInfoProto input;
-  input.set_name(unique(taken.contains(fed.field) ? fed.field + "_raw" : fed.field));
+  input.set_name(uniqueName(taken.contains(fed.field) ? fed.field + "_raw" : fed.field, taken));
   onnx::TypeProto::Tensor &tensor = *input.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(dtypeOf(type.element));
   onnx::TensorShapeProto &shape = *tensor.mutable_shape();
@@ -308,15 +252,11 @@ void Prelude::add(const FedInput &fed) {
     apply(step, value);
   if (value.name == input) // the steps change nothing
     node("Identity", {input}, value.name);
-  nodes.back().set_output(0, fed.input);
+  graph.mutable_node()->rbegin()->set_output(0, fed.input);
 }
 
 Preprocessing Prelude::finish() {
-  auto *list = graph.mutable_node();
-  int own = list->size();
-  for (onnx::NodeProto &node : nodes)
-    list->Add(std::move(node));
-  std::rotate(list->pointer_begin(), list->pointer_begin() + own, list->pointer_end());
+  builder.moveToFront(ownNodes);
   return std::move(result);
 }
 

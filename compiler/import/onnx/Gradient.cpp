@@ -9,7 +9,7 @@ using namespace gradc;
 
 /// The strings of an attribute; empty if the node does not have it.
 static std::vector<std::string> names(Node &n, StringRef attribute) {
-  const onnx::AttributeProto *found = n.attribute(attribute, Node::AttributeType::strings);
+  const onnx::AttributeProto *found = n.attribute(attribute, AttributeType::strings);
   return found ? std::vector<std::string>(found->strings().begin(), found->strings().end())
                : std::vector<std::string>();
 }

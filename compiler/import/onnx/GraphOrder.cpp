@@ -3,19 +3,14 @@
 
 #include "compiler/import/onnx/GraphOrder.h"
 
+#include "compiler/import/onnx/GraphBuilder.h"
+
 using namespace mlir;
 using namespace gradc;
 
 /// Adds the names that a graph reads but does not define.
 static void addFree(const onnx::GraphProto &graph, std::vector<std::string> &names) {
-  llvm::StringSet<> defined;
-  for (const onnx::ValueInfoProto &input : graph.input())
-    defined.insert(input.name());
-  for (const onnx::TensorProto &initializer : graph.initializer())
-    defined.insert(initializer.name());
-  for (const onnx::NodeProto &node : graph.node())
-    for (const std::string &name : node.output())
-      defined.insert(name);
+  llvm::StringSet<> defined = definedNames(graph);
   auto add = [&](const std::string &name) {
     if (!defined.contains(name))
       names.push_back(name);

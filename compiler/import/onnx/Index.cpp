@@ -23,7 +23,7 @@ static LogicalResult importConstant(Node &n) {
   Builder &b = n.builder();
   auto storeFloat = [](HostTensor &t, int64_t i, float v) { t.setFloat(i, v); };
   auto storeInt = [](HostTensor &t, int64_t i, int64_t v) { t.setInt(i, v); };
-  if (const onnx::AttributeProto *a = n.attribute("value", Node::AttributeType::tensor);
+  if (const onnx::AttributeProto *a = n.attribute("value", AttributeType::tensor);
       a && a->has_t()) {
     FailureOr<ElementsAttr> value = n.getEntry().getModel().value(a->t(), n.loc());
     if (failed(value))
@@ -31,16 +31,16 @@ static LogicalResult importConstant(Node &n) {
     return n.setNarrow(0, ConstantOp::create(n.builder(), n.loc(), value->getType(), *value),
                        findNarrow(a->t().data_type()));
   }
-  if (const onnx::AttributeProto *a = n.attribute("value_float", Node::AttributeType::real)) {
+  if (const onnx::AttributeProto *a = n.attribute("value_float", AttributeType::real)) {
     HostTensor scalar(RankedTensorType::get({}, b.getF32Type()));
     scalar.setFloat(0, a->f());
     return n.set(n.constant(scalar));
   }
-  if (const onnx::AttributeProto *a = n.attribute("value_int", Node::AttributeType::integer))
+  if (const onnx::AttributeProto *a = n.attribute("value_int", AttributeType::integer))
     return n.set(n.constantInts({a->i()}, /*scalar=*/true));
-  if (const onnx::AttributeProto *a = n.attribute("value_floats", Node::AttributeType::reals))
+  if (const onnx::AttributeProto *a = n.attribute("value_floats", AttributeType::reals))
     return n.set(n.constant(listTensor(a->floats(), b.getF32Type(), storeFloat)));
-  if (const onnx::AttributeProto *a = n.attribute("value_ints", Node::AttributeType::integers))
+  if (const onnx::AttributeProto *a = n.attribute("value_ints", AttributeType::integers))
     return n.set(n.constant(listTensor(a->ints(), b.getI64Type(), storeInt)));
   return n.error() << "expected a dense tensor, a number or numbers as value; sparse and string "
                       "constants are not supported";
@@ -56,7 +56,7 @@ static LogicalResult importConstantOfShape(Node &n) {
                      << formatDims(*shape);
   HostTensor one(RankedTensorType::get({1}, n.builder().getF32Type()));
   const NarrowType *narrow = nullptr;
-  if (const onnx::AttributeProto *a = n.attribute("value", Node::AttributeType::tensor);
+  if (const onnx::AttributeProto *a = n.attribute("value", AttributeType::tensor);
       a && a->has_t()) {
     FailureOr<ElementsAttr> value = n.getEntry().getModel().value(a->t(), n.loc());
     if (failed(value))

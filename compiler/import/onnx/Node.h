@@ -2,6 +2,7 @@
 #ifndef COMPILER_IMPORT_ONNX_NODE_H
 #define COMPILER_IMPORT_ONNX_NODE_H
 
+#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Build.h"
 #include "llvm/ADT/SmallSet.h"
@@ -175,7 +176,6 @@ public:
   llvm::StringRef string(llvm::StringRef name, llvm::StringRef otherwise);
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
   /// Null if the node has no such attribute, or one of another type, which is reported.
-  enum class AttributeType { real = 1, integer, string, tensor, graph, reals, integers, strings };
   const onnx::AttributeProto *attribute(llvm::StringRef name, AttributeType type);
   /// Accepts an attribute that gradc does not need.
   void ignore(llvm::StringRef name) { read.insert(name); }

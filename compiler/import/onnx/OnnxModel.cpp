@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Functions.h"
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "compiler/import/onnx/WireFormat.h"
 #include "compiler/import/support/FileKind.h"
@@ -325,13 +326,9 @@ LogicalResult OnnxModel::tie(StringRef a, StringRef b, bool transpose, Location 
   ties[alias] = {a.str(), transpose};
 
   // A node that computes `b` from `a`, so the rest of the graph stays unchanged.
-  onnx::NodeProto *node = graph.add_node();
-  node->set_name("tie:" + alias);
-  node->set_op_type(transpose ? "Transpose" : "Identity");
-  node->add_input(a.str());
-  node->add_output(alias);
-  for (int i = graph.node_size() - 1; i > 0; --i)
-    graph.mutable_node()->SwapElements(i, i - 1);
+  GraphBuilder builder(graph, "tie:");
+  builder.add(transpose ? "Transpose" : "Identity", {a.str()}, {alias});
+  builder.moveToFront(graph.node_size() - 1);
   return success();
 }
 

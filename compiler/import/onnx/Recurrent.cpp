@@ -75,7 +75,7 @@ private:
     SmallVector<std::string> names;
     for (int64_t d = 0; d < directions; ++d)
       names.append(first.begin(), first.end());
-    if (const onnx::AttributeProto *a = n.attribute("activations", Node::AttributeType::strings)) {
+    if (const onnx::AttributeProto *a = n.attribute("activations", AttributeType::strings)) {
       if (a->strings_size() != int(names.size()))
         return n.error() << "expected " << names.size() << " activations, found "
                          << a->strings_size();
@@ -94,7 +94,7 @@ private:
 
   /// Only the activations that have at least `count` parameters consume a value, in order.
   void readParameters(StringRef name, unsigned count, double RecurrentActivation::*to) {
-    const onnx::AttributeProto *a = n.attribute(name, Node::AttributeType::reals);
+    const onnx::AttributeProto *a = n.attribute(name, AttributeType::reals);
     if (!a)
       return;
     int used = 0;

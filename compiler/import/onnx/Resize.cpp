@@ -371,7 +371,7 @@ static LogicalResult importUpsample(Node &n) {
   if (r.mode != "nearest" && r.mode != "linear")
     return n.error() << "expected mode \"nearest\" or \"linear\", found \"" << r.mode << "\"";
   SmallVector<double> scales;
-  if (const onnx::AttributeProto *a = n.attribute("scales", Node::AttributeType::reals)) {
+  if (const onnx::AttributeProto *a = n.attribute("scales", AttributeType::reals)) {
     scales.assign(a->floats().begin(), a->floats().end());
   } else if (!n.operand(1)) {
     return n.error() << "has no scales";

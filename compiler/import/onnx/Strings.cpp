@@ -109,7 +109,7 @@ static FailureOr<Expr> changeCase(Node &n, Expr text, LetterCase wanted) {
 static FailureOr<HostTensor> readStopwords(Node &n, int64_t bytes) {
   std::vector<std::string> words;
   if (n.has("stopwords"))
-    if (const auto *given = n.attribute("stopwords", Node::AttributeType::strings))
+    if (const auto *given = n.attribute("stopwords", AttributeType::strings))
       for (const std::string &word : given->strings())
         if (int64_t(word.size()) <= bytes)
           words.push_back(word);

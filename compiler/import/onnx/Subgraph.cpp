@@ -238,7 +238,7 @@ void EntryImport::replaceIndexCheck(Value inRegion, Value outside) {
 }
 
 FailureOr<const onnx::GraphProto *> gradc::findGraph(Node &n, StringRef name) {
-  const onnx::AttributeProto *attribute = n.attribute(name, Node::AttributeType::graph);
+  const onnx::AttributeProto *attribute = n.attribute(name, AttributeType::graph);
   if (!attribute || !attribute->has_g())
     return n.error() << "expected a graph as " << name;
   return &attribute->g();

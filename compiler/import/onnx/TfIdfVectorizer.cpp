@@ -89,7 +89,7 @@ static Expr countGrams(Expr x, const Pool &pool, int64_t length, int64_t skipped
 /// the column's weight.
 static FailureOr<Expr> weigh(Node &n, Expr counts) {
   StringRef mode = n.string("mode", "");
-  const onnx::AttributeProto *given = n.attribute("weights", Node::AttributeType::reals);
+  const onnx::AttributeProto *given = n.attribute("weights", AttributeType::reals);
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
     return n.error() << "expected mode TF, IDF or TFIDF, found \"" << mode << "\"";
   if (mode == "IDF")

@@ -3,6 +3,7 @@
 
 #include "compiler/import/transfer/Adapters.h"
 
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/Layers.h"
 #include "runtime/include/gradc/entries.h"
@@ -12,70 +13,38 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// Adds the nodes of one weight's adapter to a graph.
+/// Adds the nodes of one weight's adapter to a graph, which has A and B as initializers.
 class AdapterNodes {
 public:
+  /// Transposes A and B, once per weight, to factors of rows.
   AdapterNodes(onnx::GraphProto &graph, const Adapter &adapter, double dropout)
-      : graph(graph), adapter(adapter), dropout(dropout) {}
+      : graph(graph), builder(graph, "lora:"), dropout(dropout), down(transposed(adapter.down)),
+        up(transposed(adapter.up)) {}
 
-  void addInitializer(const std::string &name, const HostTensor &value, int32_t dataType) {
-    onnx::TensorProto &tensor = *graph.add_initializer();
-    tensor.set_name(name);
-    setValue(tensor, value, dataType);
-  }
-  /// Adds a constant that no pattern can train or draw.
-  void addConstant(const std::string &name, const HostTensor &value, int32_t dataType) {
-    addNode("Constant", {}, name);
-    onnx::AttributeProto &attribute = *graph.mutable_node(graph.node_size() - 1)->add_attribute();
-    attribute.set_name("value");
-    attribute.set_type(int32_t(Node::AttributeType::tensor));
-    setValue(*attribute.mutable_t(), value, dataType);
-  }
-  /// Adds A and B, once per weight, as factors of rows.
-  void addFactors() {
-    down = addNode("Transpose", {adapter.down}, adapter.down + ".transposed");
-    up = addNode("Transpose", {adapter.up}, adapter.up + ".transposed");
-  }
-  /// Adds the adapter's product to the product that computes `output`. `factor` is a constant.
-  void addTo(const std::string &output, const std::string &factor) {
+  /// Adds the adapter's product, multiplied by `factor`, to the product that computes `output`.
+  void addTo(const std::string &output, onnx::TensorProto factor) {
+    builder.addConstant(output + ".lora_factor", std::move(factor));
     onnx::NodeProto *product = nullptr;
     for (onnx::NodeProto &node : *graph.mutable_node())
       if (node.output_size() && node.output(0) == output)
         product = &node;
     std::string frozen = output + ".frozen", x = product->input(0);
     product->set_output(0, frozen);
-    if (dropout > 0) {
-      x = addNode("Dropout", {x}, output + ".lora_dropout");
-      onnx::AttributeProto &ratio = *graph.mutable_node(graph.node_size() - 1)->add_attribute();
-      ratio.set_name("ratio");
-      ratio.set_type(int32_t(Node::AttributeType::real));
-      ratio.set_f(float(dropout));
-    }
-    std::string low = addNode("MatMul", {x, down}, output + ".lora_A"),
-                high = addNode("MatMul", {low, up}, output + ".lora_B");
-    addNode("Add", {frozen, addNode("Mul", {high, factor}, output + ".lora")}, output);
+    if (dropout > 0)
+      x = builder.add("Dropout", {x}, {output + ".lora_dropout"}).set("ratio", dropout).result();
+    builder.add("MatMul", {x, down}, {output + ".lora_A"});
+    builder.add("MatMul", {output + ".lora_A", up}, {output + ".lora_B"});
+    builder.add("Mul", {output + ".lora_B", output + ".lora_factor"}, {output + ".lora"});
+    builder.add("Add", {frozen, output + ".lora"}, {output});
   }
 
 private:
-  static void setValue(onnx::TensorProto &tensor, const HostTensor &value, int32_t dataType) {
-    tensor.set_data_type(dataType);
-    for (int64_t dim : value.getShape())
-      tensor.add_dims(dim);
-    tensor.set_raw_data(value.bytes().data(), value.bytes().size());
-  }
-
-  std::string addNode(StringRef op, ArrayRef<std::string> inputs, const std::string &output) {
-    onnx::NodeProto &node = *graph.add_node();
-    node.set_op_type(op.str());
-    node.set_name("lora:" + output);
-    for (const std::string &input : inputs)
-      node.add_input(input);
-    node.add_output(output);
-    return output;
+  std::string transposed(const std::string &matrix) {
+    return builder.add("Transpose", {matrix}, {matrix + ".transposed"}).result();
   }
 
   onnx::GraphProto &graph;
-  const Adapter &adapter;
+  GraphBuilder builder;
   double dropout;
   std::string down, up;
 };
@@ -133,18 +102,21 @@ LogicalResult Adaption::adapt(const std::string &weight, const spec::Lora &block
       return emitError(where) << "lora: the model has an initializer \"" << name << "\" already";
   int64_t inputs = type->getShape()[inputsFirst ? 0 : 1],
           outputSize = type->getShape()[inputsFirst ? 1 : 0];
-  auto downType = RankedTensorType::get({block.rank(), inputs}, type->getElementType());
+  auto downType = RankedTensorType::get({block.rank(), inputs}, type->getElementType()),
+       upType = RankedTensorType::get({outputSize, block.rank()}, type->getElementType());
   model.extend([&](onnx::GraphProto &graph) {
+    auto tensor = [&](const HostTensor &value) {
+      ArrayRef<char> bytes = value.bytes();
+      return tensorOf(dataType, value.getShape(), std::string(bytes.begin(), bytes.end()));
+    };
+    GraphBuilder builder(graph);
+    builder.addInitializer(adapter.down, tensor(HostTensor(downType)));
+    builder.addInitializer(adapter.up, tensor(HostTensor(upType)));
     AdapterNodes nodes(graph, adapter, block.dropout());
-    nodes.addInitializer(adapter.down, HostTensor(downType), dataType);
-    nodes.addInitializer(adapter.up, HostTensor(downType.clone({outputSize, block.rank()})),
-                         dataType);
-    nodes.addFactors();
     for (const auto &[output, factor] : outputs) {
       HostTensor number(RankedTensorType::get({}, type->getElementType()));
       number.setFloat(0, factor);
-      nodes.addConstant(output + ".lora_factor", number, dataType);
-      nodes.addTo(output, output + ".lora_factor");
+      nodes.addTo(output, tensor(number));
     }
   });
   values[adapter.down] = drawUniform(spec, adapter.down, downType, 1 / std::sqrt(double(inputs)));

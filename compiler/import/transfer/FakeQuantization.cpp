@@ -5,7 +5,6 @@
 
 #include "compiler/import/transfer/FakeQuantization.h"
 
-#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/transfer/QuantizedGraph.h"
 #include "runtime/include/gradc/entries.h"
 
@@ -36,8 +35,7 @@ private:
 } // namespace
 
 std::string TrainedGraph::number(const std::string &name, double value) {
-  float single = float(value);
-  addConstant(name, FLOAT, {}, std::string(reinterpret_cast<const char *>(&single), sizeof single));
+  addConstant(name, scalarOf(float(value)));
   return name;
 }
 
@@ -45,8 +43,7 @@ std::string TrainedGraph::number(const std::string &name, double value) {
 std::string TrainedGraph::reshaped(const std::string &channels, ArrayRef<int64_t> shape) {
   std::string result =
       channels + "_of_rank_" + std::to_string(shape.size()) + (shape.front() == 1 ? "_behind" : "");
-  std::string bytes(reinterpret_cast<const char *>(shape.data()), shape.size() * sizeof(int64_t));
-  addConstant(result + "_shape", INT64, {int64_t(shape.size())}, bytes);
+  addConstant(result + "_shape", integersOf(shape));
   add("Reshape", {channels, result + "_shape"}, {result});
   return result;
 }
@@ -60,11 +57,11 @@ std::string TrainedGraph::round(const std::string &activation) {
   auto undropped = layers.undropped.find(activation);
   const std::string &observed =
       undropped == layers.undropped.end() ? activation : undropped->second;
-  onnx::NodeProto &observe = addOwn("ObserveRange", {observed, names.range}, {now});
-  set(observe, "momentum", how.momentum());
+  NodeBuilder observe =
+      addOwn("ObserveRange", {observed, names.range}, {now}).set("momentum", how.momentum());
   if (how.has_ranges_end_step())
-    set(observe, "fixed_step", how.ranges_end_step() + 1);
-  set(addOwn("RangeScale", {now}, {scale, zero, active}), "begin_step", how.begin_step());
+    observe.set("fixed_step", how.ranges_end_step() + 1);
+  addOwn("RangeScale", {now}, {scale, zero, active}).set("begin_step", how.begin_step());
   addOwn("RangeScale", {names.range}, {names.scale, names.zero}); // for the exported graph
   add("QuantizeLinear", {activation, scale, zero}, {names.codes});
   add("DequantizeLinear", {names.codes, scale, zero}, {always});
@@ -100,7 +97,8 @@ std::string TrainedGraph::addBias(const QuantizedWeight &weight) {
 
 std::string TrainedGraph::round(const QuantizedWeight &weight) {
   WeightNames names(weight);
-  addConstant(names.zero, INT8, {weight.channels()}, std::string(size_t(weight.channels()), '\0'));
+  addConstant(names.zero,
+              tensorOf(INT8, {weight.channels()}, std::string(size_t(weight.channels()), '\0')));
   std::string value = weight.name;
   if (weight.norm) {
     addFactor(weight);
@@ -110,26 +108,26 @@ std::string TrainedGraph::round(const QuantizedWeight &weight) {
     add("Mul", {weight.name, reshaped(safeFactorOf(weight), shape)}, {value});
     add("Mul", {weight.name, reshaped(factorOf(weight), shape)}, {weight.name + "_exported"});
   }
-  Names scaled = {value};
+  std::vector<std::string> scaled = {value};
   bool hasBias = hasOwnBias(weight, how);
   std::string bias = hasBias ? addBias(weight) : "",
               inputScale = ActivationNames(weight.input).scale;
   if (hasBias && how.activations())
     scaled.insert(scaled.end(), {bias, inputScale});
-  set(addOwn("WeightScale", scaled, {names.scale}), "axis", int64_t(weight.axis));
+  addOwn("WeightScale", scaled, {names.scale}).set("axis", weight.axis);
   std::string always = names.rounded + "_always",
               codes = weight.norm ? weight.name + "_folded_quantized" : names.codes;
   addRounding(value, names, weight.axis, codes, always);
-  set(addOwn("IsQuantizing", {}, {names.rounded + "_active"}), "begin_step", how.begin_step());
+  addOwn("IsQuantizing", {}, {names.rounded + "_active"}).set("begin_step", how.begin_step());
   add("Where", {names.rounded + "_active", always, value}, {names.rounded});
   if (weight.norm)
-    set(add("QuantizeLinear", {weight.name + "_exported", names.scale, names.zero}, {names.codes}),
-        "axis", int64_t(weight.axis));
+    add("QuantizeLinear", {weight.name + "_exported", names.scale, names.zero}, {names.codes})
+        .set("axis", weight.axis);
   if (hasBias && how.activations()) {
     add("Mul", {inputScale, names.scale}, {names.biasScale});
     add("Div", {bias, names.biasScale}, {names.bias + "_steps"});
     add("Round", {names.bias + "_steps"}, {names.bias + "_rounded"});
-    set(add("Cast", {names.bias + "_rounded"}, {names.biasCodes}), "to", int64_t(INT32));
+    add("Cast", {names.bias + "_rounded"}, {names.biasCodes}).set("to", INT32);
   }
   return names.rounded;
 }
@@ -196,8 +194,8 @@ std::string ExportedGraph::round(const QuantizedWeight &weight) {
   determine(names.codes, INT8, weight.shape);
   determine(names.scale, FLOAT, {weight.channels()});
   addZeros(names.zero, INT8, {weight.channels()});
-  set(add("DequantizeLinear", {names.codes, names.scale, names.zero}, {names.rounded}), "axis",
-      int64_t(weight.axis));
+  add("DequantizeLinear", {names.codes, names.scale, names.zero}, {names.rounded})
+      .set("axis", weight.axis);
   return names.rounded;
 }
 
@@ -207,8 +205,7 @@ void ExportedGraph::addLayer(onnx::NodeProto &layer, const QuantizedWeight &weig
     if (how.activations()) {
       determine(names.biasCodes, INT32, {weight.channels()});
       determine(names.biasScale, FLOAT, {weight.channels()});
-      set(add("DequantizeLinear", {names.biasCodes, names.biasScale}, {names.bias}), "axis",
-          int64_t(0));
+      add("DequantizeLinear", {names.biasCodes, names.biasScale}, {names.bias}).set("axis", 0);
     } else {
       determine(names.bias, FLOAT, {weight.channels()});
     }

@@ -3,7 +3,7 @@
 
 #include "compiler/import/transfer/Heads.h"
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/ClassDims.h"
 
@@ -30,13 +30,9 @@ static void setShape(onnx::GraphProto &graph, onnx::NodeProto &node,
                      const ClassDims::Target &target, int64_t classes) {
   SmallVector<int64_t> shape = target.shape;
   shape[target.position] = classes;
-  onnx::TensorProto &tensor = *graph.add_initializer();
-  tensor.set_name(node.output(0) + ".shape_of_classes");
-  tensor.set_data_type(data_type::INT64);
-  tensor.add_dims(int64_t(shape.size()));
-  tensor.set_raw_data(
-      std::string(reinterpret_cast<const char *>(shape.data()), shape.size() * sizeof(int64_t)));
-  node.set_input(1, tensor.name());
+  std::string name = node.output(0) + ".shape_of_classes";
+  GraphBuilder(graph).addInitializer(name, integersOf(shape));
+  node.set_input(1, name);
 }
 
 static void apply(onnx::GraphProto &graph, const ClassDims &dims, int64_t before, int64_t classes) {

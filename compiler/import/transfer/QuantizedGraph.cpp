@@ -3,8 +3,6 @@
 
 #include "compiler/import/transfer/QuantizedGraph.h"
 
-#include "compiler/import/onnx/DataType.h"
-#include "compiler/import/onnx/Node.h"
 #include "compiler/import/onnx/Quantization.h"
 
 using namespace mlir;
@@ -13,82 +11,33 @@ using namespace gradc::data_type;
 
 QuantizedGraph::QuantizedGraph(onnx::GraphProto &graph, const QuantizedLayers &layers,
                                const spec::Quantize &how)
-    : graph(graph), layers(layers), how(how) {
-  for (const onnx::ValueInfoProto &input : graph.input())
-    taken.insert(input.name());
-  for (const onnx::TensorProto &tensor : graph.initializer())
-    taken.insert(tensor.name());
-  for (const onnx::NodeProto &node : graph.node())
-    taken.insert_range(node.output());
-}
+    : graph(graph), layers(layers), how(how), taken(definedNames(graph)),
+      builder(graph, quantizationPrefix) {}
 
-onnx::NodeProto &QuantizedGraph::add(StringRef op, const Names &inputs, const Names &outputs) {
-  onnx::NodeProto &node = *graph.add_node();
-  node.set_op_type(op.str());
-  node.set_name(quantizationPrefix.str() + outputs.front());
-  for (const std::string &input : inputs)
-    node.add_input(input);
-  for (const std::string &output : outputs) {
+NodeBuilder QuantizedGraph::add(StringRef op, ArrayRef<std::string> inputs,
+                                ArrayRef<std::string> outputs) {
+  for (const std::string &output : outputs)
     define(output);
-    node.add_output(output);
-  }
-  return node;
+  return builder.add(op, inputs, outputs);
 }
 
-onnx::NodeProto &QuantizedGraph::addOwn(StringRef op, const Names &inputs, const Names &outputs) {
-  onnx::NodeProto &node = add(op, inputs, outputs);
-  node.set_domain("gradc");
-  return node;
-}
-
-void QuantizedGraph::set(onnx::NodeProto &node, StringRef name, int64_t value) {
-  onnx::AttributeProto &attribute = *node.add_attribute();
-  attribute.set_name(name.str());
-  attribute.set_type(int32_t(Node::AttributeType::integer));
-  attribute.set_i(value);
-}
-
-void QuantizedGraph::set(onnx::NodeProto &node, StringRef name, double value) {
-  onnx::AttributeProto &attribute = *node.add_attribute();
-  attribute.set_name(name.str());
-  attribute.set_type(int32_t(Node::AttributeType::real));
-  attribute.set_f(float(value));
-}
-
-static void setValue(onnx::TensorProto &tensor, int32_t type, ArrayRef<int64_t> shape,
-                     std::string bytes) {
-  tensor.set_data_type(type);
-  for (int64_t dim : shape)
-    tensor.add_dims(dim);
-  tensor.set_raw_data(std::move(bytes));
-}
-
-void QuantizedGraph::addInitializer(const std::string &name, int32_t type, ArrayRef<int64_t> shape,
-                                    std::string bytes) {
+void QuantizedGraph::addConstant(const std::string &name, onnx::TensorProto value) {
   define(name);
-  onnx::TensorProto &tensor = *graph.add_initializer();
-  tensor.set_name(name);
-  setValue(tensor, type, shape, std::move(bytes));
-}
-
-void QuantizedGraph::addConstant(const std::string &name, int32_t type, ArrayRef<int64_t> shape,
-                                 std::string bytes) {
-  onnx::AttributeProto &attribute = *add("Constant", {}, {name}).add_attribute();
-  attribute.set_name("value");
-  attribute.set_type(int32_t(Node::AttributeType::tensor));
-  setValue(*attribute.mutable_t(), type, shape, std::move(bytes));
+  builder.addConstant(name, std::move(value));
 }
 
 void QuantizedGraph::addZeros(const std::string &name, int32_t type, ArrayRef<int64_t> shape) {
+  define(name);
   size_t width = type == INT8 || type == UINT8 ? 1 : sizeof(float);
-  addInitializer(name, type, shape, std::string(size_t(llvm::product_of(shape)) * width, '\0'));
+  std::string zeros(size_t(llvm::product_of(shape)) * width, '\0');
+  builder.addInitializer(name, tensorOf(type, shape, std::move(zeros)));
 }
 
 /// Rounds `value`, along `axis`, to a weight's codes and back.
 void QuantizedGraph::addRounding(const std::string &value, const WeightNames &names, int axis,
                                  const std::string &codes, const std::string &result) {
-  set(add("QuantizeLinear", {value, names.scale, names.zero}, {codes}), "axis", int64_t(axis));
-  set(add("DequantizeLinear", {codes, names.scale, names.zero}, {result}), "axis", int64_t(axis));
+  add("QuantizeLinear", {value, names.scale, names.zero}, {codes}).set("axis", axis);
+  add("DequantizeLinear", {codes, names.scale, names.zero}, {result}).set("axis", axis);
 }
 
 void QuantizedGraph::run() {

@@ -2,6 +2,7 @@
 #ifndef COMPILER_IMPORT_TRANSFER_QUANTIZEDGRAPH_H
 #define COMPILER_IMPORT_TRANSFER_QUANTIZEDGRAPH_H
 
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/transfer/QuantizedLayers.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -43,16 +44,14 @@ public:
   const std::string &getCollision() const { return collision; }
 
 protected:
-  using Names = std::vector<std::string>;
-  onnx::NodeProto &add(llvm::StringRef op, const Names &inputs, const Names &outputs);
-  onnx::NodeProto &addOwn(llvm::StringRef op, const Names &inputs, const Names &outputs);
-  static void set(onnx::NodeProto &node, llvm::StringRef name, int64_t value);
-  static void set(onnx::NodeProto &node, llvm::StringRef name, double value);
-  void addInitializer(const std::string &name, int32_t type, llvm::ArrayRef<int64_t> shape,
-                      std::string bytes);
-  /// A node, which no pattern can train and no list of initializers shows.
-  void addConstant(const std::string &name, int32_t type, llvm::ArrayRef<int64_t> shape,
-                   std::string bytes);
+  NodeBuilder add(llvm::StringRef op, llvm::ArrayRef<std::string> inputs,
+                  llvm::ArrayRef<std::string> outputs);
+  /// Adds a node of one of the compiler's own ops.
+  NodeBuilder addOwn(llvm::StringRef op, llvm::ArrayRef<std::string> inputs,
+                     llvm::ArrayRef<std::string> outputs) {
+    return add(op, inputs, outputs).in("gradc");
+  }
+  void addConstant(const std::string &name, onnx::TensorProto value);
   void addZeros(const std::string &name, int32_t type, llvm::ArrayRef<int64_t> shape);
   void addRounding(const std::string &value, const WeightNames &names, int axis,
                    const std::string &codes, const std::string &result);
@@ -88,6 +87,7 @@ private:
   }
   llvm::StringMap<std::string> done;
   llvm::StringSet<> taken;
+  GraphBuilder builder;
   std::string collision;
 };
 

@@ -1,7 +1,7 @@
 // Writes ONNX, NumPy's format and a spec.
 #include "test/unit/compiler/Perceptron.h"
 
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cmath>
@@ -12,22 +12,18 @@
 using namespace gradc;
 
 /// Adds an initializer of random numbers around 0.
-static void addInitializer(onnx::GraphProto &graph, const std::string &name,
+static void addInitializer(GraphBuilder &builder, const std::string &name,
                            const std::vector<int64_t> &shape, double deviation,
                            std::mt19937 &random) {
-  onnx::TensorProto &tensor = *graph.add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(GRADC_F32);
   int64_t count = 1;
-  for (int64_t size : shape) {
-    tensor.add_dims(size);
+  for (int64_t size : shape)
     count *= size;
-  }
   std::normal_distribution<float> normal(0, float(deviation));
-  for (int64_t i = 0; i < count; ++i) {
-    float value = deviation > 0 ? normal(random) : 0;
-    tensor.mutable_raw_data()->append(reinterpret_cast<const char *>(&value), sizeof value);
-  }
+  std::vector<float> values(size_t(count), 0.0f);
+  if (deviation > 0)
+    for (float &value : values)
+      value = normal(random);
+  builder.addInitializer(name, tensorOf(GRADC_F32, shape, bytesOf<float>(llvm::ArrayRef(values))));
 }
 
 /// Describes a graph input or output [`rows`, `columns`]; 0 rows: any number, N.
@@ -70,26 +66,18 @@ void gradc::test::writePerceptron(const std::string &folder, const std::vector<i
   describe(*graph.add_input(), "x", rows, widths.front());
   describe(*graph.add_output(), "logits", rows, widths.back());
   std::mt19937 random{1};
+  GraphBuilder builder(graph);
   std::string value = "x";
   for (size_t layer = 1; layer < widths.size(); ++layer) {
     bool isLast = layer + 1 == widths.size();
     std::string name = "fc" + std::to_string(layer), sums = isLast ? "logits" : name + ".out";
-    addInitializer(graph, name + ".weight", {widths[layer - 1], widths[layer]},
+    addInitializer(builder, name + ".weight", {widths[layer - 1], widths[layer]},
                    std::sqrt(2.0 / double(widths[layer - 1])), random);
-    addInitializer(graph, name + ".bias", {widths[layer]}, 0, random);
-    auto add = [&](const std::string &op, const std::vector<std::string> &inputs,
-                   const std::string &output) {
-      onnx::NodeProto &node = *graph.add_node();
-      node.set_op_type(op);
-      node.set_name(output);
-      for (const std::string &input : inputs)
-        node.add_input(input);
-      node.add_output(output);
-    };
-    add("Gemm", {value, name + ".weight", name + ".bias"}, sums);
+    addInitializer(builder, name + ".bias", {widths[layer]}, 0, random);
+    builder.add("Gemm", {value, name + ".weight", name + ".bias"}, {sums});
     value = name + ".relu";
     if (!isLast)
-      add("Relu", {sums}, value);
+      builder.add("Relu", {sums}, {value});
   }
   std::ofstream(folder + "/perceptron.onnx", std::ios::binary) << model.SerializeAsString();
   writeZeros(folder + "/x.npy", "<f4", 4, {batch, widths.front()});

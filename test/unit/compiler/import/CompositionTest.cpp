@@ -193,27 +193,23 @@ TEST_F(CompositionTest, ConvolvesBehindWhatCameBefore) {
 
 TEST_F(CompositionTest, SequencesAreKnown) {
   // A node after SplitToSequence that takes a sequence and a position.
-  auto behind = [](const char *op, std::vector<int64_t> position = {}) {
+  auto behind = [](const char *op, std::optional<int64_t> position = {}) {
     OneNode one = OneNode("SplitToSequence", 17).input({3, 1}, {5, 6, 7});
     one.node().set_output(0, "parts");
-    onnx::NodeProto &node = *one.model.mutable_graph()->add_node();
-    node.set_op_type(op);
-    node.set_name("behind");
-    node.add_input("parts");
-    node.add_output("y0");
-    for (int64_t p : position) {
-      onnx::TensorProto &tensor = *one.model.mutable_graph()->add_initializer();
-      tensor.set_name("position");
-      tensor.set_data_type(INT64);
-      tensor.add_int64_data(p);
-      node.add_input("position");
+    GraphBuilder builder(*one.model.mutable_graph());
+    std::vector<std::string> inputs = {"parts"};
+    if (position) {
+      inputs.push_back("position");
+      builder.addInitializer("position",
+                             tensorOf(INT64, {}, bytesOf<int64_t>(ArrayRef(*position))));
     }
+    builder.add(op, inputs, {"y0"});
     return one;
   };
-  expect(behind("SequenceAt", {-1}), {1, 1}, {7});
+  expect(behind("SequenceAt", -1), {1, 1}, {7});
   expect(behind("SequenceLength"), {}, {3});
   expect(behind("OptionalHasElement"), {}, {1});
-  expectFails(behind("SequenceAt", {3}), {"expected a position from -3 to 2, found [3]"});
+  expectFails(behind("SequenceAt", 3), {"expected a position from -3 to 2, found [3]"});
   expectFails(behind("Relu"), {"expected a tensor as operand 0, found the sequence \"parts\""});
   expect(behind("SequenceErase"), {1, 1}, {6}, 1); // the second of two outputs
   expectFails(OneNode("SequenceLength", 17).input({2}),

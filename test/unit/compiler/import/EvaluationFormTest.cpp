@@ -3,6 +3,7 @@
 
 #include "TrainingTesting.h"
 #include "compiler/import/onnx/EvaluationForm.h"
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "dialects/grad/Grad.h"
 
 using namespace mlir;
@@ -12,24 +13,6 @@ using namespace gradc;
 namespace {
 
 using EvaluationFormTest = TrainingTesting;
-
-onnx::NodeProto *addNode(onnx::GraphProto &graph, const char *op, std::vector<const char *> inputs,
-                         std::vector<const char *> outputs) {
-  onnx::NodeProto *node = graph.add_node();
-  node->set_op_type(op);
-  for (const char *input : inputs)
-    node->add_input(input);
-  for (const char *output : outputs)
-    node->add_output(output);
-  return node;
-}
-
-void setTrainingMode(onnx::NodeProto &node) {
-  onnx::AttributeProto *attribute = node.add_attribute();
-  attribute->set_name("training_mode");
-  attribute->set_type(2);
-  attribute->set_i(1);
-}
 
 TEST_F(EvaluationFormTest, IsWhatATrainerExports) {
   Parts parts;
@@ -63,8 +46,10 @@ TEST_F(EvaluationFormTest, IsWhatATrainerExports) {
 
 TEST_F(EvaluationFormTest, LeavesStatisticsThatAreRead) {
   onnx::GraphProto graph;
-  auto &norm = *addNode(graph, "BatchNormalization", {"x", "s", "b", "m", "v"}, {"y", "m2", "v2"});
-  setTrainingMode(norm);
+  GraphBuilder(graph)
+      .add("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y", "m2", "v2"})
+      .set("training_mode", 1);
+  const onnx::NodeProto &norm = graph.node(0);
   graph.add_output()->set_name("v2");
   EXPECT_FALSE(makeEvaluationForm(graph));
   EXPECT_EQ(norm.output_size(), 3);
@@ -73,18 +58,19 @@ TEST_F(EvaluationFormTest, LeavesStatisticsThatAreRead) {
 
 TEST_F(EvaluationFormTest, DropsOutputsOfOldOpsets) {
   onnx::GraphProto graph;
-  auto &norm = *addNode(graph, "BatchNormalization", {"x", "s", "b", "m", "v"},
-                        {"y", "m2", "v2", "m3", "v3"});
+  GraphBuilder(graph).add("BatchNormalization", {"x", "s", "b", "m", "v"},
+                          {"y", "m2", "v2", "m3", "v3"});
   graph.add_output()->set_name("y");
   EXPECT_TRUE(makeEvaluationForm(graph));
-  EXPECT_EQ(norm.output_size(), 1);
+  EXPECT_EQ(graph.node(0).output_size(), 1);
 }
 
 TEST_F(EvaluationFormTest, KeepsAModeThatOthersRead) {
   onnx::GraphProto graph;
-  addNode(graph, "Constant", {}, {"mode"});
-  addNode(graph, "Dropout", {"x", "", "mode"}, {"y", "mask"});
-  addNode(graph, "Not", {"mode"}, {"z"});
+  GraphBuilder builder(graph);
+  builder.add("Constant", {}, {"mode"});
+  builder.add("Dropout", {"x", "", "mode"}, {"y", "mask"});
+  builder.add("Not", {"mode"}, {"z"});
   for (const char *name : {"y", "mask", "z"})
     graph.add_output()->set_name(name);
   EXPECT_TRUE(makeEvaluationForm(graph));
@@ -95,8 +81,9 @@ TEST_F(EvaluationFormTest, KeepsAModeThatOthersRead) {
 
 TEST_F(EvaluationFormTest, RemovesAModeOfItsOwn) {
   onnx::GraphProto graph;
-  addNode(graph, "Constant", {}, {"mode"});
-  addNode(graph, "Dropout", {"x", "ratio", "mode"}, {"y"});
+  GraphBuilder builder(graph);
+  builder.add("Constant", {}, {"mode"});
+  builder.add("Dropout", {"x", "ratio", "mode"}, {"y"});
   graph.add_output()->set_name("y");
   EXPECT_TRUE(makeEvaluationForm(graph));
   ASSERT_EQ(graph.node_size(), 1);

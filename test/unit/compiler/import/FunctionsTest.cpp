@@ -53,10 +53,7 @@ TEST_F(FunctionsTest, BodiesTakeThePlaceOfCalls) {
   otherwise.set_type(1);
   otherwise.set_f(0.5);
   expect(one, {2}, {2, -1.5});
-  onnx::AttributeProto &given = *one.model.mutable_functions(0)->mutable_node(0)->add_attribute();
-  given.set_name("slope");
-  given.set_type(1);
-  given.set_f(2);
+  NodeBuilder(*one.model.mutable_functions(0)->mutable_node(0)).set("slope", 2.0);
   expect(one, {2}, {2, -6});
 }
 

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "Importing.h"
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -20,8 +21,8 @@ protected:
     addInput("x", 1, {4, 6});
     addInput("s", 7, {2});
     addInput("t", 7, {2});
-    addNode("Add", {"s", "t"}, "shape");
-    addNode("Reshape", {"x", "shape"}, "y");
+    builder.add("Add", {"s", "t"}, {"shape"});
+    builder.add("Reshape", {"x", "shape"}, {"y"});
     proto.mutable_graph()->add_output()->set_name("y");
   }
 
@@ -50,16 +51,8 @@ protected:
     for (int64_t size : shape)
       tensor->mutable_shape()->add_dim()->set_dim_value(size);
   }
-  void addNode(const char *op, std::vector<const char *> inputs, const char *output) {
-    onnx::NodeProto &node = *proto.mutable_graph()->add_node();
-    node.set_op_type(op);
-    node.set_name(output);
-    for (const char *input : inputs)
-      node.add_input(input);
-    node.add_output(output);
-  }
-
   onnx::ModelProto proto;
+  GraphBuilder builder{*proto.mutable_graph()};
 };
 
 TEST_F(GivenInputsTest, BindWhatAShapeFollowsFrom) {
@@ -75,7 +68,7 @@ TEST_F(GivenInputsTest, BindWhatAShapeFollowsFrom) {
 
 TEST_F(GivenInputsTest, AreConstantsWhereverABoundOneIsRead) {
   proto.mutable_graph()->add_output()->set_name("twice");
-  addNode("Add", {"s", "s"}, "twice");
+  builder.add("Add", {"s", "s"}, {"twice"});
   auto imported = importWith({{"s", {1, 2}}, {"t", {7, 1}}});
   ASSERT_TRUE(succeeded(imported)) << everything();
   auto forward = imported->module->lookupSymbol<func::FuncOp>("forward");
@@ -84,7 +77,7 @@ TEST_F(GivenInputsTest, AreConstantsWhereverABoundOneIsRead) {
 
 TEST_F(GivenInputsTest, StayInputsWhereNoShapeFollows) {
   proto.mutable_graph()->clear_node();
-  addNode("Add", {"s", "t"}, "y");
+  builder.add("Add", {"s", "t"}, {"y"});
   auto imported = importWith({{"s", {1, 2}}, {"t", {7, 1}}});
   ASSERT_TRUE(succeeded(imported)) << everything();
   EXPECT_TRUE(imported->boundInputs.empty());

@@ -4,6 +4,7 @@
 
 #include "Importing.h"
 #include "compiler/Interpreter.h"
+#include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "llvm/Support/FileSystem.h"
 #include <numeric>
@@ -71,26 +72,13 @@ public:
     node().set_domain(domain.str());
     return *this;
   }
-  OneNode &set(llvm::StringRef name, const char *text) {
-    attribute(name, 3).set_s(text);
-    return *this;
-  }
+  OneNode &set(llvm::StringRef name, const char *text) { return setTo(name, text); }
   OneNode &set(llvm::StringRef name, const std::vector<std::string> &texts) {
-    attribute(name, 8).mutable_strings()->Add(texts.begin(), texts.end());
-    return *this;
+    return setTo(name, texts);
   }
-  OneNode &set(llvm::StringRef name, int64_t value) {
-    attribute(name, 2).set_i(value);
-    return *this;
-  }
-  OneNode &set(llvm::StringRef name, double value) {
-    attribute(name, 1).set_f(float(value));
-    return *this;
-  }
-  OneNode &set(llvm::StringRef name, const Shape &values) {
-    attribute(name, 7).mutable_ints()->Add(values.begin(), values.end());
-    return *this;
-  }
+  OneNode &set(llvm::StringRef name, int64_t value) { return setTo(name, value); }
+  OneNode &set(llvm::StringRef name, double value) { return setTo(name, value); }
+  OneNode &set(llvm::StringRef name, const Shape &values) { return setTo(name, values); }
 
   onnx::NodeProto &node() { return *model.mutable_graph()->mutable_node(0); }
 
@@ -106,33 +94,29 @@ private:
     node().add_input(tensor.name());
     return tensor;
   }
-  onnx::AttributeProto &attribute(llvm::StringRef name, int32_t type) {
-    onnx::AttributeProto &a = *node().add_attribute();
-    a.set_name(name.str());
-    a.set_type(type);
-    return a;
+  template <typename T> OneNode &setTo(llvm::StringRef name, const T &value) {
+    NodeBuilder(node()).set(name, value);
+    return *this;
   }
 };
 
-/// The node with a request for the derivative of its sum by its first operand.
-inline OneNode differentiated(OneNode one) {
+/// The node with requests for the derivatives of the sum of y0 by the first of `inputs`, of the sum
+/// of that by the second, and so on.
+inline OneNode differentiated(OneNode one, const std::vector<std::string> &inputs = {"x0"}) {
   onnx::OperatorSetIdProto &opset = *one.model.add_opset_import();
   opset.set_domain("ai.onnx.preview.training");
   opset.set_version(1);
   onnx::GraphProto &graph = *one.model.mutable_graph();
-  onnx::NodeProto &node = *graph.add_node();
-  node.set_op_type("Gradient");
-  node.set_domain("ai.onnx.preview.training");
-  node.add_input("x0");
-  onnx::AttributeProto &xs = *node.add_attribute(), &y = *node.add_attribute();
-  xs.set_name("xs");
-  xs.set_type(/*STRINGS*/ 8);
-  xs.add_strings("x0");
-  y.set_name("y");
-  y.set_type(/*STRING*/ 3);
-  y.set_s("y0");
-  node.add_output("slope");
-  graph.add_output()->set_name("slope");
+  std::string of = "y0";
+  for (const std::string &x : inputs) {
+    GraphBuilder(graph, "of ")
+        .add("Gradient", {x}, {of + "'"})
+        .in("ai.onnx.preview.training")
+        .set("xs", std::vector<std::string>{x})
+        .set("y", of);
+    of += "'";
+    graph.add_output()->set_name(of);
+  }
   return one;
 }
 

@@ -200,10 +200,7 @@ TEST_F(RecurrentTest, HasTheOptionsOfItsOp) {
 }
 
 OneNode &setNumbers(OneNode &one, const char *name, const Floats &values) {
-  onnx::AttributeProto &a = *one.node().add_attribute();
-  a.set_name(name);
-  a.set_type(6);
-  a.mutable_floats()->Add(values.begin(), values.end());
+  NodeBuilder(one.node()).set(name, llvm::ArrayRef(values));
   return one;
 }
 

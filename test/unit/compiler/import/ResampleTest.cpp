@@ -264,11 +264,7 @@ TEST_F(ResampleTest, ResizesSomeAxesAndKeepsTheRatio) {
 
 TEST_F(ResampleTest, UpsamplesByAnAttribute) {
   OneNode one = OneNode("Upsample", 7).input({1, 2}).set("mode", "linear");
-  onnx::AttributeProto &scales = *one.node().add_attribute();
-  scales.set_name("scales");
-  scales.set_type(6);
-  scales.add_floats(1);
-  scales.add_floats(2);
+  NodeBuilder(one.node()).set("scales", ArrayRef<float>({1, 2}));
   expect(one, {1, 4}, {0, 0.5, 1, 1});
 }
 

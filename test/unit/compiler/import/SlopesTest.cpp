@@ -14,37 +14,12 @@ namespace {
 
 using Shape = OneNode::Shape;
 constexpr float inf = std::numeric_limits<float>::infinity();
-constexpr int32_t FLOAT16 = 10;            ///< of TensorProto
-constexpr int32_t STRING = 3, STRINGS = 8; ///< of AttributeProto
+constexpr int32_t FLOAT16 = 10; ///< of TensorProto
 
 class SlopesTest : public OneNodeTest {
 protected:
-  /// The derivatives of the sum of y0 by the first of `inputs`, of the sum of that by the second,
-  /// ...
-  std::vector<Floats> slopes(OneNode one, ArrayRef<StringRef> inputs) {
-    onnx::OperatorSetIdProto &opset = *one.model.add_opset_import();
-    opset.set_domain("ai.onnx.preview.training");
-    opset.set_version(1);
-    onnx::GraphProto &graph = *one.model.mutable_graph();
-    std::string of = "y0";
-    for (StringRef x : inputs) {
-      onnx::NodeProto &node = *graph.add_node();
-      node.set_op_type("Gradient");
-      node.set_domain("ai.onnx.preview.training");
-      node.set_name("slope of " + of);
-      node.add_input(x.str());
-      onnx::AttributeProto &xs = *node.add_attribute(), &y = *node.add_attribute();
-      xs.set_name("xs");
-      xs.set_type(STRINGS);
-      xs.add_strings(x.str());
-      y.set_name("y");
-      y.set_type(STRING);
-      y.set_s(of);
-      of += "'";
-      node.add_output(of);
-      graph.add_output()->set_name(of);
-    }
-    return values(one);
+  std::vector<Floats> slopes(const OneNode &one, const std::vector<std::string> &inputs) {
+    return values(differentiated(one, inputs));
   }
 
   void expectNear(const Floats &found, const Floats &expected) {
