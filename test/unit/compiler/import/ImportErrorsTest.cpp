@@ -60,8 +60,7 @@ TEST_F(ImportErrorsTest, SuggestsMicroBatchesForAModelOfOneBatchSize) {
   EXPECT_TRUE(succeeded(training(parts))) << everything();
 
   said.clear();
-  parts.rest += " evaluation { data { source { npz { path: \"data.npz\" } } "
-                "stage { batch { size: 5 } } } }";
+  parts.rest += evaluation;
   EXPECT_TRUE(failed(training(parts)));
   EXPECT_NE(everything().find("first dim of 5, the batch, found f32 [1, 4]"), std::string::npos);
   EXPECT_EQ(everything().find("micro_batches"), std::string::npos) << everything();

@@ -97,8 +97,7 @@ TEST_F(ImportTrainingTest, TheModelAloneTakesTheRowsOfOnePart) {
 TEST_F(ImportTrainingTest, UpdatesRunningStatisticsInTrainingOnly) {
   Parts parts;
   parts.model = "model: \"normalized.onnx\"";
-  parts.rest =
-      "evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } } }";
+  parts.rest = evaluation;
   auto imported = training(parts);
   ASSERT_TRUE(succeeded(imported)) << everything();
   EXPECT_EQ(trained(*imported),
@@ -177,8 +176,7 @@ TEST_F(ImportTrainingTest, RefusesStatisticsMergedWithParameters) {
 TEST_F(ImportTrainingTest, RefusesParametersNamedLikeEntries) {
   Parts parts;
   parts.model = "model: \"named-like-entries.onnx\"";
-  parts.rest =
-      "evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } } }";
+  parts.rest = evaluation;
   EXPECT_TRUE(failed(training(parts)));
   expectSaid({"initializer \"forward\" has the name of an entry of the compiled program; rename it",
               "initializer \"evaluate\" has the name of an entry"});

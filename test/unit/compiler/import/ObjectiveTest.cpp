@@ -14,9 +14,6 @@ namespace {
 /// The model has logits [N, 3], the data x [4] and labels.
 class ObjectiveTest : public TrainingTesting {
 protected:
-  static constexpr const char *evaluation =
-      " evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } } }";
-
   void expectRefused(const std::string &objective, ArrayRef<StringRef> parts) {
     said.clear();
     Parts spec;

@@ -14,9 +14,6 @@ namespace {
 
 class RunSpecTest : public TrainingTesting {
 protected:
-  static constexpr const char *evaluation =
-      " evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } } }";
-
   FailureOr<Imported> trainingWith(const std::string &rest) {
     said.clear();
     Parts parts;

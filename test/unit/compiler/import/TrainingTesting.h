@@ -29,6 +29,10 @@ struct Parts {
 
 class TrainingTesting : public Importing {
 protected:
+  /// A block for `rest`: the rows that train, in batches of 5.
+  static constexpr const char *evaluation =
+      " evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } } }";
+
   std::vector<std::string> functions(const Imported &imported) {
     std::vector<std::string> names;
     mlir::ModuleOp module = imported.module.get();
