@@ -1,6 +1,7 @@
 // Makes updates of parameters that ranks divide kernels over lists of elements.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
 #include "passes/kernel/Clusters.h"
@@ -54,10 +55,6 @@ private:
   static bool isGather(Operation *op) {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     return collective && collective.getCollectiveKind() == CollectiveKind::gather;
-  }
-
-  static ArrayRef<int64_t> shapeOf(Value v) {
-    return cast<RankedTensorType>(v.getType()).getShape();
   }
 
   /// Whether each element of an op's results depends on the same element of its operands alone.

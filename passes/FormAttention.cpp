@@ -2,6 +2,7 @@
 // that exporters and the import produce.
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Build.h"
+#include "dialects/grad/TensorTypes.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
@@ -21,8 +22,6 @@ namespace gradc {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
 /// Returns x if `value` is x times a constant number, and multiplies `factor` by the number.
 Value stripFactor(Value value, double &factor) {

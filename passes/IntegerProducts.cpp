@@ -2,6 +2,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Control.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/entry/Functions.h"
 #include "passes/raise/BlockProducts.h"
 
@@ -24,7 +25,6 @@ constexpr int64_t wordSteps = 4;
 /// Unsigned codes are those of signed ones plus this.
 constexpr int64_t byteOffset = 128;
 
-RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 bool isUnsigned(Value codes) { return getElementTypeOrSelf(codes).isUnsignedInteger(); }
 
 /// The number that fills a constant tensor of integers.

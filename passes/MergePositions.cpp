@@ -1,6 +1,7 @@
 // Merges the spatial dims of convolutions that have one tap.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/Passes.h"
 #include "passes/kernel/MergedDims.h"
 
@@ -12,8 +13,6 @@ namespace gradc {
 #include "passes/Passes.h.inc"
 
 namespace {
-
-ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
 /// A kernel of one convolution, and of ops on single elements of its result.
 class OneTapKernel {

@@ -3,6 +3,7 @@
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"
@@ -18,8 +19,6 @@ namespace gradc {
 #include "passes/Passes.h.inc"
 
 namespace {
-
-ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
 /// A kernel of one contraction without a window, and of ops on single elements of its result.
 class ProductKernel {

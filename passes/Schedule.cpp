@@ -2,6 +2,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/Passes.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/kernel/Clusters.h"
@@ -73,9 +74,6 @@ private:
   ContractionOpInterface findContraction() {
     auto contractions = kernel.getBlock().getOps<ContractionOpInterface>();
     return contractions.empty() ? ContractionOpInterface() : *contractions.begin();
-  }
-  static ArrayRef<int64_t> shapeOf(Value v) {
-    return cast<RankedTensorType>(v.getType()).getShape();
   }
 
   /// Whether tile registers multiply the pairs of 16-bit numbers that the kernel reads.

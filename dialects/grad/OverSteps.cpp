@@ -4,13 +4,12 @@
 
 #include "dialects/grad/Contraction.h"
 #include "dialects/grad/Control.h"
+#include "dialects/grad/TensorTypes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 
 #include "dialects/grad/OverStepsInterface.cpp.inc"
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 static RankedTensorType stacked(Value value, int64_t steps) {
   return stackType(value.getType(), steps);

@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Build.h"
 #include "dialects/grad/EntryAttributes.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"
 #include "passes/training/Updates.h"
@@ -10,10 +11,6 @@
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 std::optional<Shard> gradc::reshapeShard(ArrayRef<int64_t> from, Shard shard, ArrayRef<int64_t> to,
                                          int64_t ranks) {

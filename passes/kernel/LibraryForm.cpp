@@ -3,6 +3,7 @@
 #include "passes/kernel/LibraryForm.h"
 
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -11,8 +12,6 @@ using exec::LibraryRole;
 
 namespace gradc {
 namespace {
-
-RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);

@@ -2,6 +2,7 @@
 #include "passes/layout/TurnedPanels.h"
 
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/OperandLayout.h"
@@ -9,8 +10,7 @@
 using namespace mlir;
 using grad::bytesOf;
 using grad::ContractionOpInterface;
-
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+using grad::typeOf;
 
 /// The product of a kernel that otherwise computes element by element.
 static ContractionOpInterface plainProduct(exec::KernelOp kernel) {

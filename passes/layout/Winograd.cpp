@@ -1,12 +1,12 @@
 // Checks the operands' layouts and the windows of convolutions.
 #include "passes/layout/Winograd.h"
 
+#include "dialects/grad/TensorTypes.h"
 #include "dialects/grad/Window.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 
-static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 static bool isF32(Value v) { return getElementTypeOrSelf(v).isF32(); }
 static bool isFloat(Value v) { return isa<FloatType>(getElementTypeOrSelf(v)); }
 

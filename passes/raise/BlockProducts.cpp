@@ -4,6 +4,7 @@
 #include "passes/raise/BlockProducts.h"
 
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -15,8 +16,6 @@ using namespace gradc;
 static constexpr int64_t fewRows = 8;
 /// A block of fewer codes takes fewer bytes than its scale and its sums do.
 static constexpr int64_t leastBlock = 16;
-
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 namespace {
 

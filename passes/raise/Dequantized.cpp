@@ -2,12 +2,11 @@
 #include "passes/raise/Dequantized.h"
 
 #include "dialects/grad/Control.h"
+#include "dialects/grad/TensorTypes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
-
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 /// What is repeated over a tensor of its shape.
 static Spread spreadOf(Value value) {

@@ -3,13 +3,12 @@
 #include "passes/schedule/CodeSize.h"
 
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
-
-static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
 bool gradc::movesByIndices(Operation *op) {
   auto movement = dyn_cast<MovementOpInterface>(op);

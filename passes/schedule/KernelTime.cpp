@@ -3,6 +3,7 @@
 #include "passes/schedule/KernelTime.h"
 
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/schedule/AttentionKernel.h"
@@ -30,8 +31,6 @@ public:
   }
 
 private:
-  static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
   /// Elements of whole vectors.
   double padded(RankedTensorType type) {
     if (type.getRank() == 0)

@@ -2,6 +2,7 @@
 #include "passes/schedule/LoopSchedule.h"
 
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/ScatterSums.h"
@@ -11,8 +12,6 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 using exec::PanelAttr;
-
-static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
 LoopSchedule::LoopSchedule(exec::KernelOp kernel, const exec::Level &level)
     : kernel(kernel), level(level), root(kernel.getRoot()),

@@ -1,11 +1,11 @@
 // Chooses blocks by the sizes of caches.
 #include "passes/schedule/WinogradSchedule.h"
 
+#include "dialects/grad/TensorTypes.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
-
-static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 
 static int64_t largestDivisor(int64_t n, int64_t limit) {
   int64_t divisor = std::min(n, limit);
