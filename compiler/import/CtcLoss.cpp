@@ -27,9 +27,7 @@ struct Alignment {
 /// `x` [rows, size] moved to the right, with `value` in the vacated places.
 static Expr moved(Expr x, int64_t by, double value) {
   OpBuilder &b = x.getBuilder();
-  int64_t rows = x.shape()[0], size = x.shape()[1];
-  Value head = b.createOrFold<SliceOp>(x.getLoc(), x, ArrayRef<int64_t>{0, 0},
-                                       ArrayRef<int64_t>{rows, size - by}, ArrayRef<int64_t>{1, 1});
+  Value head = x.slice(1, 0, x.shape()[1] - by);
   return x.with(PadOp::create(b, x.getLoc(), head, ArrayRef<int64_t>{0, by},
                               ArrayRef<int64_t>{0, 0}, ArrayRef<int64_t>{0, 0},
                               llvm::APFloat(value)));

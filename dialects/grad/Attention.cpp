@@ -254,14 +254,10 @@ Expr AttentionParts::scores() const {
 
 Expr AttentionParts::alongKeys(int64_t column) const {
   Expr statistic = logical(form.statistic);
-  SmallVector<int64_t> starts{0, 0, 0, column}, sizes(statistic.shape()), strides(4, 1);
-  sizes[3] = 1;
-  Expr rows =
-      statistic.with(builder.createOrFold<SliceOp>(location, statistic, starts, sizes, strides));
-  sizes.pop_back();
-  rows = rows.reshape(sizes);
-  sizes.push_back(this->sizes.keys);
-  return rows.broadcast(rows.type().clone(sizes), {0, 1, 2});
+  Expr rows = statistic.slice(3, column, 1).reshape(statistic.shape().drop_back());
+  SmallVector<int64_t> all(rows.shape());
+  all.push_back(sizes.keys);
+  return rows.broadcast(rows.type().clone(all), {0, 1, 2});
 }
 
 Expr AttentionParts::probabilities() const {

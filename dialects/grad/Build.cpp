@@ -77,6 +77,19 @@ Expr Expr::sum(ArrayRef<int64_t> dims) const {
   return with(builder->createOrFold<ReduceSumOp>(location, value, dims));
 }
 
+Expr Expr::slice(int64_t dim, int64_t start, int64_t size, int64_t stride) const {
+  SmallVector<int64_t> starts(shape().size(), 0), sizes(shape()), strides(shape().size(), 1);
+  starts[dim] = start;
+  sizes[dim] = size;
+  strides[dim] = stride;
+  return with(builder->createOrFold<SliceOp>(location, value, starts, sizes, strides));
+}
+
+Value grad::concatenate(OpBuilder &builder, Location location, ArrayRef<Value> parts, int64_t dim) {
+  return parts.size() == 1 ? parts.front()
+                           : builder.createOrFold<ConcatenateOp>(location, parts, dim);
+}
+
 Expr grad::sumOfSquares(Expr x) {
   int64_t rank = x.type().getRank();
   Expr squares = x * x;

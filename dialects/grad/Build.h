@@ -43,6 +43,8 @@ public:
   Expr reshape(ArrayRef<int64_t> shape) const;
   Expr transpose(ArrayRef<int64_t> permutation) const;
   Expr sum(ArrayRef<int64_t> dims) const;
+  /// `size` elements of `dim` from `start` on, `stride` apart.
+  Expr slice(int64_t dim, int64_t start, int64_t size, int64_t stride = 1) const;
 
 private:
   OpBuilder *builder;
@@ -67,6 +69,9 @@ Expr operator+(double a, Expr b);
 Expr operator-(double a, Expr b);
 Expr operator*(double a, Expr b);
 Expr operator/(double a, Expr b);
+
+/// The parts after each other along `dim`; a single part is the result itself.
+Value concatenate(OpBuilder &builder, Location location, ArrayRef<Value> parts, int64_t dim);
 
 /// Whether `dims` of `type` may hold the batch of the entry under construction.
 bool mayHoldBatch(OpBuilder &builder, RankedTensorType type, ArrayRef<int64_t> dims);

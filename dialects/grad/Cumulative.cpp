@@ -53,12 +53,9 @@ void CumulativeOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostT
 static Expr shift(Expr x, int64_t dim, int64_t distance, bool reverse, double value) {
   OpBuilder &b = x.getBuilder();
   int64_t rank = x.type().getRank();
-  SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), ones(rank, 1), low(rank, 0),
-      high(rank, 0), none(rank, 0);
-  sizes[dim] -= distance;
-  starts[dim] = reverse ? distance : 0;
+  SmallVector<int64_t> low(rank, 0), high(rank, 0), none(rank, 0);
   (reverse ? high : low)[dim] = distance;
-  Value kept = b.createOrFold<SliceOp>(x.getLoc(), x.get(), starts, sizes, ones);
+  Value kept = x.slice(dim, reverse ? distance : 0, x.shape()[dim] - distance);
   return x.with(b.createOrFold<PadOp>(x.getLoc(), kept, low, high, none, APFloat(value)));
 }
 

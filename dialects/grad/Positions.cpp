@@ -67,7 +67,7 @@ SmallVector<Value> PositionsOp::decompose(OpBuilder &b) {
       coordinate = coordinate.apply<RemOp>(coordinate.splat(double(size)));
     rows.push_back(coordinate.reshape({1, most}));
   }
-  return {rows.size() == 1 ? rows.front() : b.createOrFold<ConcatenateOp>(getLoc(), rows, 0)};
+  return {concatenate(b, getLoc(), rows, 0)};
 }
 
 LogicalResult PositionsOp::buildGradient(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) {

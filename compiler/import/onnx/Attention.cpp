@@ -240,16 +240,11 @@ static LogicalResult importRotaryEmbedding(Node &n) {
     return failure();
 
   OpBuilder &b = n.builder();
-  auto part = [&](int64_t start, int64_t size, int64_t stride) {
-    SmallVector<int64_t> starts{0, 0, 0, start}, sizes(shape), strides{1, 1, 1, stride};
-    sizes[3] = size;
-    return x.with(b.createOrFold<SliceOp>(n.loc(), x, starts, sizes, strides));
-  };
   auto join = [&](ArrayRef<Value> parts, int64_t dim) {
     return x.with(b.createOrFold<ConcatenateOp>(n.loc(), parts, dim));
   };
-  Expr first = part(0, half, interleaved ? 2 : 1);
-  Expr second = part(interleaved ? 1 : half, half, interleaved ? 2 : 1);
+  Expr first = x.slice(3, 0, half, interleaved ? 2 : 1);
+  Expr second = x.slice(3, interleaved ? 1 : half, half, interleaved ? 2 : 1);
   Expr c = cosine->broadcast(first.type(), {0, 2, 3}), s = sine->broadcast(first.type(), {0, 2, 3});
   Expr real = c * first - s * second, imaginary = s * first + c * second;
   SmallVector<int64_t> pairs{shape[0], shape[1], shape[2], half, 1};
@@ -257,7 +252,7 @@ static LogicalResult importRotaryEmbedding(Node &n) {
                                    .reshape({shape[0], shape[1], shape[2], width})
                              : join({real, imaginary}, 3);
   if (width < shape[3])
-    rotated = join({rotated, part(width, shape[3] - width, 1)}, 3);
+    rotated = join({rotated, x.slice(3, width, shape[3] - width)}, 3);
   return n.set(n.rank(0) == 3 ? mergeHeads(rotated) : rotated);
 }
 

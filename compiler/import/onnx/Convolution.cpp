@@ -265,7 +265,7 @@ static LogicalResult importCausalConvWithState(Node &n) {
   FailureOr<Value> bias = readBias(n, depthwise);
   if (failed(bias))
     return failure();
-  SmallVector<int64_t> past{rows, channels, before}, none{0, 0, 0}, ones{1, 1, 1};
+  SmallVector<int64_t> past{rows, channels, before}, none{0, 0, 0};
   if (n.operand(3) && n.shape(3) != ArrayRef(past))
     return n.error() << "expected a past state " << formatDims(past) << ", found "
                      << n.describeOperand(3);
@@ -276,8 +276,7 @@ static LogicalResult importCausalConvWithState(Node &n) {
                           : padAround(x, {0, 0, before}, none);
   auto window = WindowAttr::get(b.getContext(), {taps}, {1}, {0}, {0}, {1}, {1}, false);
   Expr y = convolve(n, all, n.expr(1u), *bias, depthwise, window);
-  SmallVector<int64_t> starts{0, 0, size};
-  (void)n.set(1, b.createOrFold<SliceOp>(n.loc(), all, starts, past, ones));
+  (void)n.set(1, all.slice(2, size, before));
   return n.set(activation == "none" ? y : y.apply<SiluOp>());
 }
 

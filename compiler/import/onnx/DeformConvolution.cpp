@@ -86,15 +86,9 @@ static HostTensor basePositions(const DeformConvolution &c, int64_t dim, Type el
 
 /// The pixels around each offset tap along `dim`.
 static PixelTaps movedTaps(Node &n, const DeformConvolution &c, int64_t dim, Type wide) {
-  OpBuilder &b = n.builder();
-  int64_t rank = c.window.rank();
-  SmallVector<int64_t> sizes{c.shape[0], c.offsetGroups, c.taps, rank, c.places};
-  SmallVector<int64_t> starts(5, 0), ones(5, 1);
-  Expr offsets = n.expr(2u).reshape(sizes);
-  starts[3] = dim;
-  sizes[3] = 1;
-  Expr offset = n.expr(b.createOrFold<SliceOp>(n.loc(), offsets, starts, sizes, ones));
-  offset = offset.reshape(c.shape).cast(wide);
+  Expr offsets =
+      n.expr(2u).reshape({c.shape[0], c.offsetGroups, c.taps, c.window.rank(), c.places});
+  Expr offset = offsets.slice(3, dim, 1).reshape(c.shape).cast(wide);
   Expr base = n.expr(n.constant(basePositions(c, dim, wide)));
   return linearTaps(offset + base.broadcast(offset.type(), {2, 3}));
 }
@@ -128,18 +122,12 @@ static Expr multiplyGroups(Expr columns, Expr filter) {
   int64_t each = filter.shape()[0] / groups;
   SmallVector<Value> products;
   for (int64_t g = 0; g < groups; ++g) {
-    Value part =
-        b.createOrFold<SliceOp>(columns.getLoc(), columns, ArrayRef<int64_t>{0, g, 0},
-                                ArrayRef<int64_t>{rows, 1, depth}, ArrayRef<int64_t>{1, 1, 1});
-    Value weights =
-        b.createOrFold<SliceOp>(columns.getLoc(), filter, ArrayRef<int64_t>{g * each, 0},
-                                ArrayRef<int64_t>{each, depth}, ArrayRef<int64_t>{1, 1});
-    products.push_back(b.createOrFold<MatmulOp>(columns.getLoc(),
-                                                columns.with(part).reshape({rows, depth}), weights,
-                                                UnitAttr(), b.getUnitAttr()));
+    Expr part = columns.slice(1, g, 1).reshape({rows, depth});
+    Expr weights = filter.slice(0, g * each, each);
+    products.push_back(
+        b.createOrFold<MatmulOp>(columns.getLoc(), part, weights, UnitAttr(), b.getUnitAttr()));
   }
-  return columns.with(groups == 1 ? products[0]
-                                  : b.createOrFold<ConcatenateOp>(columns.getLoc(), products, 1));
+  return columns.with(concatenate(b, columns.getLoc(), products, 1));
 }
 
 static LogicalResult importDeformConv(Node &n) {

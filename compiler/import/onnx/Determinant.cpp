@@ -19,10 +19,7 @@ static Expr lowerRight(Expr a, int64_t row, int64_t column) {
 
 static Expr firstColumn(Expr a) {
   ArrayRef<int64_t> s = a.shape();
-  Value column = a.getBuilder().createOrFold<SliceOp>(a.getLoc(), a, ArrayRef<int64_t>{0, 0, 0},
-                                                      ArrayRef<int64_t>{s[0], s[1], 1},
-                                                      ArrayRef<int64_t>{1, 1, 1});
-  return a.with(column).reshape({s[0], s[1]});
+  return a.slice(2, 0, 1).reshape({s[0], s[1]});
 }
 
 namespace {
@@ -41,10 +38,7 @@ static Elimination eliminate(Expr a) {
   Expr pivotRow = a.with(b.createOrFold<GatherOp>(
       a.getLoc(), a, chosen.get(), ArrayRef<int64_t>{0, -1, 1}, ArrayRef<int64_t>{0}));
   // The first row moves to the place of the chosen row.
-  Expr first =
-      a.with(b.createOrFold<SliceOp>(a.getLoc(), a, ArrayRef<int64_t>{0, 0, 0},
-                                     ArrayRef<int64_t>{batch, 1, size}, ArrayRef<int64_t>{1, 1, 1}))
-          .reshape({batch, size});
+  Expr first = a.slice(1, 0, 1).reshape({batch, size});
   auto numbers = a.type().clone(b.getI64Type());
   Expr isChosen = a.with(IotaOp::create(b, a.getLoc(), numbers, 1))
                       .compare(ComparePredicate::eq, chosen.broadcast(numbers, {0}));

@@ -96,12 +96,9 @@ static LogicalResult takeDiagonals(Node &n, Named &x, unsigned operand) {
     labels.push_back(x.labels[j]);
     order.append({int64_t(i), int64_t(j)});
     Expr last = x.value.transpose(order);
-    SmallVector<int64_t> shape(last.shape().drop_back(2)), starts(rank - 1, 0), ones(rank - 1, 1);
+    SmallVector<int64_t> shape(last.shape().drop_back(2));
     shape.push_back(size * size);
-    last = last.reshape(shape);
-    shape.back() = size;
-    ones.back() = size + 1;
-    x = {last.with(n.builder().createOrFold<SliceOp>(n.loc(), last, starts, shape, ones)), labels};
+    x = {last.reshape(shape).slice(rank - 2, 0, size, size + 1), labels};
     j = 0; // positions have changed
   }
   return success();

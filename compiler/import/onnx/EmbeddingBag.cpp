@@ -28,9 +28,7 @@ public:
     Value data = n.getEntry().value(table);
     auto type = cast<RankedTensorType>(data.getType());
     Expr flat = n.expr(n.getEntry().value(indices));
-    Value range = b.createOrFold<SliceOp>(n.loc(), flat.get(), ArrayRef<int64_t>{first},
-                                          ArrayRef<int64_t>{trips * width}, ArrayRef<int64_t>{1});
-    Value bags = n.expr(range).reshape({trips, width});
+    Value bags = flat.slice(0, first, trips * width).reshape({trips, width});
     if (failed(expectInRange(n, bags, type.getDimSize(0), "dim 0 of \"" + table + "\"")))
       return failure();
     Value rows = b.createOrFold<GatherOp>(n.loc(), data, bags, ArrayRef<int64_t>{-1, 2},

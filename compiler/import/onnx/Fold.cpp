@@ -52,14 +52,12 @@ static Expr splitIntoBlocks(Expr x, const Columns &columns) {
 /// A block's gradient is a slice, and the slices of all blocks are joined into one tensor.
 static Expr overlapAdd(Expr blocks, const Columns &columns) {
   int64_t rank = columns.window.rank(), block = 0;
-  SmallVector<int64_t> counts, starts(2 * rank + 2, 0), ones(2 * rank + 2, 1);
-  SmallVector<int64_t> sizes(blocks.shape());
+  SmallVector<int64_t> counts;
   for (int64_t d = 0; d < rank; ++d)
     counts.push_back(columns.blocks(d));
   std::optional<Expr> sum;
-  sizes[0] = 1;
   forEachIndex(counts, [&](ArrayRef<int64_t> index) {
-    starts[0] = block++;
+    int64_t own = block++;
     SmallVector<int64_t> low(2 * rank + 1, 0), high(low);
     for (int64_t d = 0; d < rank; ++d) {
       if (!columns.hasTap(d, index[d]))
@@ -67,9 +65,8 @@ static Expr overlapAdd(Expr blocks, const Columns &columns) {
       low[rank + 1 + d] = index[d];
       high[rank + 1 + d] = counts[d] - 1 - index[d];
     }
-    Expr one = blocks.with(
-        blocks.getBuilder().createOrFold<SliceOp>(blocks.getLoc(), blocks, starts, sizes, ones));
-    one = padAround(one.reshape(ArrayRef(sizes).drop_front()), low, high);
+    Expr one = blocks.slice(0, own, 1).reshape(blocks.shape().drop_front());
+    one = padAround(one, low, high);
     sum = sum ? *sum + one : one;
   });
   return *sum;
@@ -83,20 +80,17 @@ static Expr addTaps(Expr x, const Columns &columns) {
   SmallVector<int64_t> shape{columns.images, llvm::product_of(w.kernel)};
   llvm::append_range(shape, columns.positions);
   x = x.reshape(shape);
-  SmallVector<int64_t> starts(rank + 2, 0), ones(rank + 2, 1), sizes(shape), united{columns.images};
-  sizes[1] = 1;
+  SmallVector<int64_t> united{columns.images};
   for (int64_t d = 0; d < rank; ++d)
     united.push_back(columns.positions[d] + w.extent(d) - 1);
   std::optional<Expr> sum;
   forEachIndex(w.kernel, [&](ArrayRef<int64_t> index) {
-    starts[1] = tap++;
     SmallVector<int64_t> low(rank + 2, 0), high(low);
     for (int64_t d = 0; d < rank; ++d) {
       low[d + 2] = index[d] * w.dilations[d];
       high[d + 2] = w.extent(d) - 1 - low[d + 2];
     }
-    Expr one = x.with(x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, ones));
-    one = padAround(one, low, high);
+    Expr one = padAround(x.slice(1, tap++, 1), low, high);
     if (shape[1] > 1)
       one = one.wide();
     sum = sum ? *sum + one : one;

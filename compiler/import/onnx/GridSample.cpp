@@ -105,12 +105,7 @@ static bool areList(ArrayRef<int64_t> grid) { return grid.size() > 3 && *(grid.e
 
 /// Coordinate `i` of each position of a grid [N, d..., coordinates].
 static Expr coordinate(Expr grid, int64_t i) {
-  int64_t rank = grid.type().getRank();
-  SmallVector<int64_t> starts(rank, 0), sizes(grid.shape()), ones(rank, 1);
-  starts.back() = i;
-  sizes.back() = 1;
-  Value one = grid.getBuilder().createOrFold<SliceOp>(grid.getLoc(), grid, starts, sizes, ones);
-  return grid.with(one).reshape(grid.shape().drop_back());
+  return grid.slice(grid.type().getRank() - 1, i, 1).reshape(grid.shape().drop_back());
 }
 
 static LogicalResult importGridSample(Node &n) {

@@ -151,9 +151,7 @@ static LogicalResult importOneHot(Node &n) {
   Expr wide = indices.broadcast(index, otherDims(index.getRank(), {*dim}));
   Expr hot = n.expr(IotaOp::create(b, n.loc(), index, *dim)).compare(ComparePredicate::eq, wide);
   auto value = [&](int64_t i) -> Value {
-    Value one = b.createOrFold<SliceOp>(n.loc(), n.operand(2), ArrayRef<int64_t>{i},
-                                        ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
-    return n.broadcast(n.expr(one).reshape({}), shape);
+    return n.broadcast(n.expr(2u).slice(0, i, 1).reshape({}), shape);
   };
   return n.set(hot.select(value(1), value(0)));
 }

@@ -59,13 +59,9 @@ FailureOr<IndexTuples> gradc::expectTuples(Node &n, int64_t batchDims) {
     return n.error() << "expected " << batchDims << " equal batch dims, found "
                      << n.describeOperand(0) << " and " << n.describeOperand(1);
   IndexTuples tuples;
-  SmallVector<int64_t> starts(n.rank(1), 0), sizes(n.shape(1)), ones(n.rank(1), 1);
-  sizes.back() = 1;
-  Value given = n.neutralBehindExtent(1, n.expr(1), allDims(n.rank(1)), 0);
+  Expr given = n.neutralBehindExtent(1, n.expr(1), allDims(n.rank(1)), 0);
   for (int64_t k = 0; k < places; ++k) {
-    starts.back() = k;
-    Value one = n.builder().createOrFold<SliceOp>(n.loc(), given, starts, sizes, ones);
-    one = n.expr(one).reshape(n.shape(1).drop_back());
+    Value one = given.slice(n.rank(1) - 1, k, 1).reshape(n.shape(1).drop_back());
     FailureOr<Value> indices = expectIndices(n, one, batchDims + k);
     if (failed(indices))
       return failure();

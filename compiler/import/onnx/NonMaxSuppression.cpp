@@ -60,10 +60,7 @@ Expr Suppression::scalar(unsigned i, Type element, double otherwise) {
 
 Boxes Suppression::readBoxes() {
   auto coordinate = [&](int64_t k) {
-    Value one = n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), ArrayRef<int64_t>{0, 0, k},
-                                                  ArrayRef<int64_t>{images, count, 1},
-                                                  ArrayRef<int64_t>{1, 1, 1});
-    return n.expr(one).reshape({images, count}).wide();
+    return n.expr(0u).slice(2, k, 1).reshape({images, count}).wide();
   };
   Expr a = coordinate(0), b = coordinate(1), c = coordinate(2), d = coordinate(3);
   if (n.integer("center_point_box", 0)) { // x, y, width, height

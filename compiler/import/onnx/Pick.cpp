@@ -42,27 +42,18 @@ static int64_t findPeriod(ArrayRef<int64_t> indices) {
 
 /// `count` elements from `start` on, `stride` apart; a stride of 0 repeats one element.
 static Expr strided(Expr x, int64_t dim, int64_t start, int64_t count, int64_t stride) {
-  int64_t rank = x.type().getRank();
-  SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), strides(rank, 1);
-  starts[dim] = start;
-  sizes[dim] = stride ? count : 1;
-  strides[dim] = stride ? stride : 1;
-  OpBuilder &b = x.getBuilder();
-  if (sizes != x.shape() || stride < 0)
-    x = x.with(b.createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, strides));
+  if (int64_t size = stride ? count : 1; size != x.shape()[dim] || stride < 0)
+    x = x.slice(dim, start, size, stride ? stride : 1);
   if (stride || count == 1)
     return x;
-  SmallVector<int64_t> without(sizes), wide(sizes);
+  SmallVector<int64_t> without(x.shape()), wide(x.shape());
   without.erase(without.begin() + dim);
   wide[dim] = count;
-  return x.reshape(without).broadcast(x.type().clone(wide), otherDims(rank, {dim}));
+  return x.reshape(without).broadcast(x.type().clone(wide), otherDims(int64_t(wide.size()), {dim}));
 }
 
 static Expr concatenate(ArrayRef<Value> pieces, Expr like, int64_t dim) {
-  if (pieces.size() == 1)
-    return like.with(pieces.front());
-  return like.with(
-      like.getBuilder().createOrFold<ConcatenateOp>(like.getLoc(), ValueRange(pieces), dim));
+  return like.with(grad::concatenate(like.getBuilder(), like.getLoc(), pieces, dim));
 }
 
 /// Each piece is strided; the pieces interleave when joined along a new dim.

@@ -182,14 +182,8 @@ static SmallVector<WindowAttr> windowsOf(Node &n, const Pool &pool) {
 template <typename Op>
 static std::optional<Expr> combine(std::optional<Expr> result, Expr x, int64_t dim,
                                    const Slices &slices) {
-  int64_t rank = x.type().getRank();
-  SmallVector<int64_t> starts(rank, 0), sizes(x.shape()), strides(rank, 1);
-  sizes[dim] = slices.size;
-  strides[dim] = slices.stride;
   for (int64_t i = 0; i < slices.count; ++i) {
-    starts[dim] = slices.start + i * slices.step;
-    Expr slice =
-        x.with(x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x, starts, sizes, strides));
+    Expr slice = x.slice(dim, slices.start + i * slices.step, slices.size, slices.stride);
     result = result ? result->apply<Op>(slice) : slice;
   }
   return result;

@@ -165,8 +165,7 @@ static LogicalResult importConcat(Node &n) {
   }
   if (failed(n.expectSensible(result)))
     return failure();
-  Value joined = parts.size() == 1 ? parts.front()
-                                   : n.builder().createOrFold<ConcatenateOp>(n.loc(), parts, *dim);
+  Value joined = concatenate(n.builder(), n.loc(), parts, *dim);
   return setQuantized(n, n.expr(joined), 0, first);
 }
 

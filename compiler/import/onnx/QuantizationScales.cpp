@@ -58,11 +58,7 @@ static Expr isEmpty(const ZeroRange &range) {
 }
 
 static ZeroRange rangeIn(Node &n, Expr state) {
-  auto end = [&](int64_t i) {
-    Value one = n.builder().createOrFold<SliceOp>(n.loc(), state, ArrayRef<int64_t>{i},
-                                                  ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
-    return state.with(one).reshape({});
-  };
+  auto end = [&](int64_t i) { return state.slice(0, i, 1).reshape({}); };
   return {end(0), end(1)};
 }
 

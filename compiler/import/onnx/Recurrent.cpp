@@ -14,12 +14,7 @@ namespace {
 enum class CellKind { rnn, gru, lstm };
 
 /// The columns of gate `gate` in `x` [rows, gates * size].
-Expr gateOf(Expr x, int64_t gate, int64_t size) {
-  int64_t rows = x.shape()[0];
-  return x.with(
-      x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x, ArrayRef<int64_t>{0, gate * size},
-                                           ArrayRef<int64_t>{rows, size}, ArrayRef<int64_t>{1, 1}));
-}
+Expr gateOf(Expr x, int64_t gate, int64_t size) { return x.slice(1, gate * size, size); }
 
 Expr timesTransposed(Expr x, Value weight) {
   return x.with(MatmulOp::create(x.getBuilder(), x.getLoc(), x, weight, /*transpose_lhs=*/false,
@@ -141,13 +136,11 @@ private:
   /// Direction `d` of an operand, with dim `dim` removed.
   Expr part(unsigned operand, int64_t d, int64_t dim = 0) {
     Expr x = n.expr(operand);
-    SmallVector<int64_t> starts(x.type().getRank(), 0), sizes(x.shape()), ones(sizes.size(), 1);
-    starts[dim] = d;
-    sizes[dim] = 1;
     if (directions > 1)
-      x = x.with(n.builder().createOrFold<SliceOp>(n.loc(), x, starts, sizes, ones));
-    sizes.erase(sizes.begin() + dim);
-    return x.reshape(sizes);
+      x = x.slice(dim, d, 1);
+    SmallVector<int64_t> without(x.shape());
+    without.erase(without.begin() + dim);
+    return x.reshape(without);
   }
 
   Value initialState(unsigned operand, int64_t d) {
@@ -178,22 +171,13 @@ private:
   /// The half of the bias that belongs to the input or to the state.
   Expr half(int64_t d, int64_t which) {
     int64_t size = gates * hidden;
-    Expr bias = part(3, d);
-    return bias.with(
-        n.builder().createOrFold<SliceOp>(n.loc(), bias, ArrayRef<int64_t>{which * size},
-                                          ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1}));
-  }
-
-  Expr slice(Expr vector, int64_t begin, int64_t size) {
-    return vector.with(
-        vector.getBuilder().createOrFold<SliceOp>(vector.getLoc(), vector, ArrayRef<int64_t>{begin},
-                                                  ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1}));
+    return part(3, d).slice(0, which * size, size);
   }
 
   /// `vector` with zeros after its first `count` elements.
   Expr onlyFirst(Expr vector, int64_t count) {
     int64_t rest = vector.shape()[0] - count;
-    return vector.with(PadOp::create(n.builder(), n.loc(), slice(vector, 0, count),
+    return vector.with(PadOp::create(n.builder(), n.loc(), vector.slice(0, 0, count),
                                      ArrayRef<int64_t>{0}, ArrayRef<int64_t>{rest},
                                      ArrayRef<int64_t>{0}, llvm::APFloat(0.0)));
   }
@@ -204,10 +188,10 @@ private:
     if (kind == CellKind::lstm)
       operands.initial.push_back(initialState(6, d));
     if (resetsAfter && n.operand(3))
-      operands.invariants.push_back(slice(half(d, 1), 2 * hidden, hidden));
+      operands.invariants.push_back(half(d, 1).slice(0, 2 * hidden, hidden));
     if (kind == CellKind::lstm && n.operand(7))
       for (int64_t i = 0; i < 3; ++i) // for gates i, o, and f
-        operands.invariants.push_back(slice(part(7, d), i * hidden, hidden));
+        operands.invariants.push_back(part(7, d).slice(0, i * hidden, hidden));
     if (n.operand(4))
       operands.stacks.push_back(isWithinLength());
     auto functions =
@@ -273,9 +257,7 @@ private:
                          ArrayRef<RecurrentActivation> functions) {
     Expr h = share.with(state), weight = share.with(invariants[0]);
     auto rowsOf = [&](int64_t begin, int64_t count) {
-      return share.with(share.getBuilder().createOrFold<SliceOp>(
-          n.loc(), weight, ArrayRef<int64_t>{begin * hidden, 0},
-          ArrayRef<int64_t>{count * hidden, hidden}, ArrayRef<int64_t>{1, 1}));
+      return weight.slice(0, begin * hidden, count * hidden);
     };
     auto gate = [&](Expr x, int64_t i) { return gateOf(x, i, hidden); };
     Expr recurrent = timesTransposed(h, resetsAfter ? weight : rowsOf(0, 2));

@@ -122,12 +122,8 @@ template <bool minimum> LogicalResult arg(Node &n) {
   if (minimum) // ~x is -1 - x, or the largest number - x if unsigned, and never overflows
     x = isa<FloatType>(n.element(0)) ? -x : x.apply<NotOp>();
   OpBuilder &b = n.builder();
-  if (last) {
-    SmallVector<int64_t> starts(n.rank(0), 0), strides(n.rank(0), 1);
-    starts[*dim] = size - 1;
-    strides[*dim] = -1;
-    x = x.with(b.createOrFold<SliceOp>(n.loc(), x, starts, n.shape(0), strides));
-  }
+  if (last)
+    x = x.slice(*dim, size - 1, size, -1);
   Expr index = x.with(b.createOrFold<ArgmaxOp>(n.loc(), x, b.getI64IntegerAttr(*dim)));
   if (last)
     index = double(size - 1) - index;

@@ -44,10 +44,7 @@ static Expr pointsAlong(const RoiAlign &r, Expr rois, RoiAlign::Dim dim) {
   OpBuilder &b = rois.getBuilder();
   int64_t count = rois.shape()[0];
   auto column = [&](int64_t i) {
-    Expr one =
-        rois.with(b.createOrFold<SliceOp>(rois.getLoc(), rois, ArrayRef<int64_t>{0, i},
-                                          ArrayRef<int64_t>{count, 1}, ArrayRef<int64_t>{1, 1}));
-    return one.reshape({count}) * r.scale - (r.halfPixel ? 0.5 : 0.0);
+    return rois.slice(1, i, 1).reshape({count}) * r.scale - (r.halfPixel ? 0.5 : 0.0);
   };
   Expr begin = column(dim.coordinate), length = column(dim.coordinate + 2) - begin;
   if (!r.halfPixel) // regions are at least one pixel wide

@@ -57,10 +57,7 @@ LogicalResult Node::set(unsigned i, Value value, RunExtent extent) {
     entry.setExtent(value, extent);
     return set(i, value);
   }
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> starts(type.getRank(), 0), sizes(type.getShape()), ones(type.getRank(), 1);
-  sizes[extent.dim] = HostTensor(known).getInt(0);
-  return set(i, builder().createOrFold<SliceOp>(location, value, starts, sizes, ones));
+  return set(i, expr(value).slice(extent.dim, 0, HostTensor(known).getInt(0)));
 }
 
 LogicalResult Node::setLike(unsigned operand, Value value, int64_t dim) {

@@ -152,15 +152,14 @@ static LogicalResult importSplitToSequence(Node &n) {
                        << formatDims(sizes);
   if (total != size)
     return n.error() << "expected parts that add up to " << size << ", found " << formatDims(sizes);
-  SmallVector<int64_t> from(n.rank(0), 0), shape(n.shape(0)), ones(n.rank(0), 1), squeezed(shape);
+  SmallVector<int64_t> squeezed(n.shape(0));
   squeezed.erase(squeezed.begin() + *dim);
   SmallVector<Value> parts;
+  int64_t from = 0;
   for (int64_t part : sizes) {
-    shape[*dim] = part;
-    Expr slice =
-        n.expr(n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from, shape, ones));
+    Expr slice = n.expr(0u).slice(*dim, from, part);
     parts.push_back(keep ? slice : slice.reshape(squeezed));
-    from[*dim] += part;
+    from += part;
   }
   return n.setSequence(parts);
 }

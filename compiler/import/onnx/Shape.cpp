@@ -232,13 +232,11 @@ static LogicalResult importSplit(Node &n) {
   if (total != size || sizes.size() != n.resultCount())
     return n.error() << "expected " << n.resultCount() << " parts that add up to " << size
                      << ", found " << sizes.size() << " that add up to " << total;
-  SmallVector<int64_t> from(n.rank(0), 0), shape(n.shape(0)), ones(n.rank(0), 1);
+  int64_t from = 0;
   for (auto [i, part] : llvm::enumerate(sizes)) {
-    shape[*dim] = part;
-    if (n.wants(i) && failed(n.set(i, n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from,
-                                                                        shape, ones))))
+    if (n.wants(i) && failed(n.set(i, n.expr(0u).slice(*dim, from, part))))
       return failure();
-    from[*dim] += part;
+    from += part;
   }
   return success();
 }

@@ -24,10 +24,8 @@ static Expr moved(Expr x, int64_t by) {
   int64_t bytes = x.shape()[1], left = bytes - std::abs(by);
   if (left <= 0)
     return x.splat(0);
-  Value part = x.getBuilder().createOrFold<SliceOp>(
-      x.getLoc(), x, ArrayRef<int64_t>{0, std::max<int64_t>(by, 0)},
-      ArrayRef<int64_t>{x.shape()[0], left}, ArrayRef<int64_t>{1, 1});
-  return padAround(x.with(part), {0, std::max<int64_t>(-by, 0)}, {0, std::max<int64_t>(by, 0)});
+  int64_t front = std::max<int64_t>(by, 0), back = std::max<int64_t>(-by, 0);
+  return padAround(x.slice(1, front, left), {0, back}, {0, front});
 }
 
 static Expr lowBits(Expr x) { return x.apply<RemOp>(x.splat(64)) + 0x80; }

@@ -75,12 +75,9 @@ static Expr countGrams(Expr x, const Pool &pool, int64_t length, int64_t skipped
     HostTensor wanted(x.type().clone({grams}));
     for (int64_t g = 0; g < grams; ++g)
       wanted.setInt(g, pool.numbers[pool.begin(length) + g * length + k]);
-    Value found =
-        b.createOrFold<SliceOp>(x.getLoc(), x, ArrayRef<int64_t>{0, k * (skipped + 1)},
-                                ArrayRef<int64_t>{rows, windows}, ArrayRef<int64_t>{1, 1});
+    Expr found = x.slice(1, k * (skipped + 1), windows);
     Expr own = x.with(constant(b, x.getLoc(), wanted)).broadcast(type, {2});
-    all =
-        all.apply<AndOp>(x.with(found).broadcast(type, {0, 1}).compare(ComparePredicate::eq, own));
+    all = all.apply<AndOp>(found.broadcast(type, {0, 1}).compare(ComparePredicate::eq, own));
   }
   return all.cast(b.getF32Type()).sum({1});
 }
@@ -132,8 +129,7 @@ static LogicalResult importTfIdfVectorizer(Node &n) {
         counts = counts + countGrams(x, *pool, length, skipped);
     parts.push_back(counts);
   }
-  Value counts =
-      parts.size() == 1 ? parts.front() : b.createOrFold<ConcatenateOp>(n.loc(), parts, 1);
+  Value counts = concatenate(b, n.loc(), parts, 1);
   auto type = RankedTensorType::get({rows, pool->width}, b.getF32Type());
   Value columns = b.createOrFold<ScatterOp>(
       n.loc(), type, splat(b, n.loc(), type, 0), n.constantInts(pool->columns), counts,

@@ -108,12 +108,8 @@ static Expr scatter(Expr places, Value updates, ScatterReduction how = ScatterRe
 static SmallVector<Expr> columnsOf(Expr x) {
   int64_t rows = x.shape()[0];
   SmallVector<Expr> columns;
-  for (int64_t column = 0; column < x.shape()[1]; ++column) {
-    Value one =
-        x.getBuilder().createOrFold<SliceOp>(x.getLoc(), x.get(), ArrayRef<int64_t>{0, column},
-                                             ArrayRef<int64_t>{rows, 1}, ArrayRef<int64_t>{1, 1});
-    columns.push_back(x.with(one).reshape({rows}));
-  }
+  for (int64_t column = 0; column < x.shape()[1]; ++column)
+    columns.push_back(x.slice(1, column, 1).reshape({rows}));
   return columns;
 }
 
@@ -131,10 +127,7 @@ static Expr orderOf(ArrayRef<Expr> columns) {
 
 /// For each element but the first of a list, whether it differs from the one before it.
 static Expr differFromBefore(Expr list) {
-  Value butLast = list.getBuilder().createOrFold<SliceOp>(
-      list.getLoc(), list.get(), ArrayRef<int64_t>{0}, ArrayRef<int64_t>{list.shape()[0] - 1},
-      ArrayRef<int64_t>{1});
-  return differ(list, padAround(list.with(butLast), {1}, {0}));
+  return differ(list, padAround(list.slice(0, 0, list.shape()[0] - 1), {1}, {0}));
 }
 
 /// The places of rows in order if groups of equal ones are in order of their first positions.
