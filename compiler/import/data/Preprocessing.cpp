@@ -62,17 +62,17 @@ private:
 } // namespace
 
 /// The numbers as elements of one of the types that maps compute in.
-static std::string bytesOf(int32_t dtype, ArrayRef<double> values) {
+static std::string rawData(int32_t dtype, ArrayRef<double> values) {
   switch (dtype) {
   case GRADC_F64:
-    return bytesOf<double>(values);
+    return rawData<double>(values);
   case GRADC_I32:
-    return bytesOf<int32_t>(values);
+    return rawData<int32_t>(values);
   case GRADC_I64:
-    return bytesOf<int64_t>(values);
+    return rawData<int64_t>(values);
   default:
     assert(dtype == GRADC_F32 && "maps compute in f32, f64, i32 and i64");
-    return bytesOf<float>(values);
+    return rawData<float>(values);
   }
 }
 
@@ -100,7 +100,7 @@ static std::vector<int64_t> alongAxis(const Batched &value, int64_t axis, int64_
 
 std::string Prelude::numbers(const Batched &value, int64_t axis, ArrayRef<double> numbers) {
   return constant(
-      tensorOf(value.dtype, alongAxis(value, axis, numbers.size()), bytesOf(value.dtype, numbers)));
+      tensorOf(value.dtype, alongAxis(value, axis, numbers.size()), rawData(value.dtype, numbers)));
 }
 
 void Prelude::cast(int32_t dtype, Batched &value) {
@@ -160,7 +160,7 @@ void Prelude::weigh(const FieldStep &step, Batched &value) {
   if (behind.size() != 1)
     node("Reshape", {value.name, integers(shape)}, value.name);
   std::string weights =
-      constant(tensorOf(GRADC_F32, {step.count, from}, bytesOf<float>(ArrayRef(step.weights))));
+      constant(tensorOf(GRADC_F32, {step.count, from}, rawData<float>(ArrayRef(step.weights))));
   node("MatMul", {weights, value.name}, value.name);
   value.row[step.axis] = step.count;
   if (behind.size() == 1)

@@ -16,11 +16,11 @@ onnx::TensorProto gradc::tensorOf(int32_t type, ArrayRef<int64_t> shape, std::st
 }
 
 onnx::TensorProto gradc::integersOf(ArrayRef<int64_t> values) {
-  return tensorOf(data_type::INT64, {int64_t(values.size())}, bytesOf<int64_t>(values));
+  return tensorOf(data_type::INT64, {int64_t(values.size())}, rawData<int64_t>(values));
 }
 
 onnx::TensorProto gradc::scalarOf(float value) {
-  return tensorOf(data_type::FLOAT, {}, bytesOf<float>(ArrayRef(value)));
+  return tensorOf(data_type::FLOAT, {}, rawData<float>(ArrayRef(value)));
 }
 
 NodeBuilder &NodeBuilder::in(StringRef domain) {

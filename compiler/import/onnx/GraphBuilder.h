@@ -13,8 +13,8 @@
 
 namespace gradc {
 
-/// The bytes of a tensor's elements, which are of type `T`.
-template <typename T, typename From> std::string bytesOf(llvm::ArrayRef<From> values) {
+/// The elements of a tensor of `T` as the file has them.
+template <typename T, typename From> std::string rawData(llvm::ArrayRef<From> values) {
   std::vector<T> converted(values.begin(), values.end());
   return {reinterpret_cast<const char *>(converted.data()), converted.size() * sizeof(T)};
 }

@@ -23,7 +23,7 @@ static void addInitializer(GraphBuilder &builder, const std::string &name,
   if (deviation > 0)
     for (float &value : values)
       value = normal(random);
-  builder.addInitializer(name, tensorOf(GRADC_F32, shape, bytesOf<float>(llvm::ArrayRef(values))));
+  builder.addInitializer(name, tensorOf(GRADC_F32, shape, rawData<float>(llvm::ArrayRef(values))));
 }
 
 /// Describes a graph input or output [`rows`, `columns`]; 0 rows: any number, N.

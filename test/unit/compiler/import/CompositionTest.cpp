@@ -201,7 +201,7 @@ TEST_F(CompositionTest, SequencesAreKnown) {
     if (position) {
       inputs.push_back("position");
       builder.addInitializer("position",
-                             tensorOf(INT64, {}, bytesOf<int64_t>(ArrayRef(*position))));
+                             tensorOf(INT64, {}, rawData<int64_t>(ArrayRef(*position))));
     }
     builder.add(op, inputs, {"y0"});
     return one;

@@ -76,7 +76,7 @@ TEST(GraphBuilder, WritesTensorsAsBytes) {
   EXPECT_EQ(one.data_type(), data_type::FLOAT);
   EXPECT_EQ(one.dims_size(), 0);
   EXPECT_EQ(one.raw_data(), std::string("\0\0\x80\x3f", 4));
-  EXPECT_EQ(bytesOf<uint8_t>(ArrayRef<int64_t>({1, 255})), "\1\xff"); // converted
+  EXPECT_EQ(rawData<uint8_t>(ArrayRef<int64_t>({1, 255})), "\1\xff"); // converted
 }
 
 TEST(GraphBuilder, MovesNodesToTheFront) {
