@@ -13,8 +13,6 @@ using namespace gradc::cpu::attention;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-bool Tensor::hasOne(int64_t dim) const { return type.getDimSize(grad::storedDim(order, dim)) == 1; }
-
 Point Tensor::at(const LinearExpr &batch, const LinearExpr &head, const LinearExpr &position,
                  const LinearExpr &element, int64_t valid) const {
   LinearExpr logical[] = {batch, head, position, element};

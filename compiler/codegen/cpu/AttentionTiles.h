@@ -21,7 +21,6 @@ public:
   tile::Point at(const tile::LinearExpr &batch, const tile::LinearExpr &head,
                  const tile::LinearExpr &position, const tile::LinearExpr &element,
                  int64_t valid = 0) const;
-  bool hasOne(int64_t dim) const;
 
   tile::Memory memory;
 

@@ -46,14 +46,6 @@ Status decodePicture(std::span<const std::byte> file, const DecodeOptions &optio
   return (format == Format::jpeg ? decoders->decodeJpeg : decoders->decodePng)(file, options, out);
 }
 
-Result<PictureSize> readPictureSize(std::span<const std::byte> file) {
-  const PictureDecoders *decoders = findDecoders();
-  Format format = formatOf(file);
-  if (!decoders || format == Format::unknown)
-    return cannotDecode(file);
-  return (format == Format::jpeg ? decoders->jpegSize : decoders->pngSize)(file);
-}
-
 Status checkPictureSize(const PictureSize &size, const DecodeOptions &options) {
   if (size.height < 1 || size.width < 1)
     return Status::error(text("has ", size.width, " x ", size.height, " pixels"));

@@ -18,7 +18,7 @@ struct DecodeOptions {
   int64_t scaledHeight = 0, scaledWidth = 0;
 };
 
-/// The size and channels of a picture, known without decoding.
+/// The size and channels of a picture, from the header of its file.
 struct PictureSize {
   int64_t height = 0, width = 0, channels = 0;
 };
@@ -36,8 +36,6 @@ struct PictureSize {
 /// becomes gray as (19595 R + 38470 G + 7471 B) / 65536; gamma is ignored.
 Status decodePicture(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
 
-Result<PictureSize> readPictureSize(std::span<const std::byte> file);
-
 inline constexpr char withoutDecoders[] =
     "this program was built without image decoders (libjpeg, libpng)";
 /// Whether this program has decoders.
@@ -47,8 +45,6 @@ bool canDecodePictures();
 struct PictureDecoders {
   Status (*decodeJpeg)(std::span<const std::byte>, const DecodeOptions &, PixelRoom &);
   Status (*decodePng)(std::span<const std::byte>, const DecodeOptions &, PixelRoom &);
-  Result<PictureSize> (*jpegSize)(std::span<const std::byte>);
-  Result<PictureSize> (*pngSize)(std::span<const std::byte>);
 };
 
 /// For use by decoders: refuses absurd sizes.

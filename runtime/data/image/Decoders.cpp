@@ -3,8 +3,7 @@
 
 extern "C" const gradc::runtime::PictureDecoders *gradc_picture_decoders();
 const gradc::runtime::PictureDecoders *gradc_picture_decoders() {
-  static constexpr gradc::runtime::PictureDecoders decoders = {
-      gradc::runtime::decodeJpeg, gradc::runtime::decodePng, gradc::runtime::readJpegSize,
-      gradc::runtime::readPngSize};
+  static constexpr gradc::runtime::PictureDecoders decoders = {gradc::runtime::decodeJpeg,
+                                                               gradc::runtime::decodePng};
   return &decoders;
 }

@@ -7,10 +7,7 @@
 namespace gradc::runtime {
 
 Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
-Result<PictureSize> readJpegSize(std::span<const std::byte> file);
-
 Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out);
-Result<PictureSize> readPngSize(std::span<const std::byte> file);
 
 } // namespace gradc::runtime
 

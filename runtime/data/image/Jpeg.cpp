@@ -135,16 +135,6 @@ private:
 
 } // namespace
 
-Result<PictureSize> readJpegSize(std::span<const std::byte> file) {
-  JpegReader reader;
-  std::memset(&reader.jpeg, 0, sizeof reader.jpeg);
-  Closing closing(reader);
-  if (setjmp(reader.leave))
-    return damaged(reader);
-  begin(reader, file);
-  return sizeOf(reader);
-}
-
 Status decodeJpeg(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out) {
   JpegReader reader;
   std::memset(&reader.jpeg, 0, sizeof reader.jpeg);

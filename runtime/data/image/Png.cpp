@@ -107,14 +107,6 @@ void readRows(PngReader &reader, unsigned char *out, size_t rowBytes, int64_t he
 
 } // namespace
 
-Result<PictureSize> readPngSize(std::span<const std::byte> file) {
-  PngReader reader;
-  if (!create(reader) || setjmp(reader.leave))
-    return damaged(reader);
-  readHeader(reader, file);
-  return sizeOf(reader);
-}
-
 Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, PixelRoom &out) {
   PngReader reader;
   if (!create(reader) || setjmp(reader.leave))
