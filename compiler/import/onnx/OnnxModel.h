@@ -96,6 +96,9 @@ private:
   mlir::LogicalResult checkNames();
   mlir::LogicalResult loadTensors();
 
+  /// Protobuf's limit is 2 GiB, and an export adds nodes.
+  static constexpr size_t mostBytes = INT32_MAX - (size_t(64) << 20);
+
   mlir::MLIRContext &context;
   std::string path;
   mlir::Location location;
