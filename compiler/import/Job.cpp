@@ -13,6 +13,7 @@
 #include "compiler/import/TrainEntries.h"
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/data/Preprocessing.h"
+#include "compiler/import/support/ErrorNote.h"
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/FakeQuantization.h"
 #include "compiler/import/transfer/Transfer.h"
@@ -300,12 +301,7 @@ LogicalResult JobImport::importSteps(StringRef name, const StepSpec &step, spec:
   if (!rest)
     return success();
   std::string tail = (name + GRADC_TAIL_SUFFIX).str();
-  ScopedDiagnosticHandler explain(import.module->getContext(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      diagnostic.attachNote() << "for the last batch, which has " << rest << " of " << batch
-                              << " rows; batch { drop_remainder: true } leaves it out";
-    return failure();
-  });
+  ErrorNote explain(import.module->getContext(), ofLastBatch(rest, batch));
   if (training)
     parts = countMicroBatches(spec, batch, rest);
   return importStep(tail, step, set, rest / parts, training, parts);

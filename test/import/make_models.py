@@ -142,6 +142,7 @@ def good():
     yield "pictures", pictures()
     yield "mlp", mlp()
     yield "mlp-fixed", mlp(batch=1)
+    yield "mlp-of-4", mlp(batch=4)
     yield "softmax", mlp(last="Softmax")
     yield "softmax-11", mlp(opset=11, last="Softmax")
     yield "sigmoid", mlp(last="Sigmoid", classes=1)

@@ -4,6 +4,7 @@
 
 #include "compiler/import/data/MapModels.h"
 #include "compiler/import/spec/SpecChecker.h"
+#include "compiler/import/support/ErrorNote.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "runtime/include/gradc/entries.h"
@@ -315,12 +316,7 @@ LogicalResult MapModels::importEntries(const Stage &stage, Entry &entry, int64_t
   if (failed(importEntry(stage, whole, entry.name, batch, isBatched)))
     return failure();
   if (rest) {
-    ScopedDiagnosticHandler explain(symbols.getOp()->getContext(), [&](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-        diagnostic.attachNote() << "for the last batch, which has " << rest << " of " << batch
-                                << " rows; batch { drop_remainder: true } leaves it out";
-      return failure();
-    });
+    ErrorNote explain(symbols.getOp()->getContext(), ofLastBatch(rest, batch));
     if (failed(importEntry(stage, tail, entry.name + GRADC_TAIL_SUFFIX, rest, isBatched)))
       return failure();
   }

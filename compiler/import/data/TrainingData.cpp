@@ -31,6 +31,11 @@ DataSet DataSet::ofLength(const gradc_data_bucket &bucket) const {
   return set;
 }
 
+std::string gradc::ofLastBatch(int64_t rows, int64_t batch) {
+  return "for the last batch, which has " + std::to_string(rows) + " of " + std::to_string(batch) +
+         " rows; batch { drop_remainder: true } leaves it out";
+}
+
 gradc_dtype gradc::dtypeOf(Type element) {
   int number = GRADC_F32;
   while (number < GRADC_BF16 && elementType(*element.getContext(), number) != element)

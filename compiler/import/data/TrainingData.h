@@ -66,6 +66,9 @@ struct DataSet {
 /// The element type's number in artifacts and in the runtime, which is ONNX's number.
 gradc_dtype dtypeOf(mlir::Type element);
 
+/// The note of errors that only the last batch causes.
+std::string ofLastBatch(int64_t rows, int64_t batch);
+
 class MapModels;
 class OnnxModel;
 

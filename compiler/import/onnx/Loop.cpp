@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/EmbeddingBag.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Subgraph.h"
+#include "compiler/import/support/ErrorNote.h"
 #include "dialects/grad/Control.h"
 
 using namespace mlir;
@@ -373,12 +374,8 @@ private:
 
   /// The results of no iteration. What a first one would stack tells the types of the stacks.
   LogicalResult stackNothing(Value proceed, SmallVector<GraphValue> carried) {
-    ScopedDiagnosticHandler explain(n.loc().getContext(), [](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-        diagnostic.attachNote() << "no iteration runs, but a first one would tell the shapes of "
-                                   "what the loop stacks";
-      return failure();
-    });
+    ErrorNote explain(n.loc().getContext(), "no iteration runs, but a first one would tell the "
+                                            "shapes of what the loop stacks");
     auto results = n.getEntry().importUnused(graph, inputsOf(0, proceed, carried));
     if (failed(results))
       return failure();

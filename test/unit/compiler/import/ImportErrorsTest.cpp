@@ -66,6 +66,19 @@ TEST_F(ImportErrorsTest, SuggestsMicroBatchesForAModelOfOneBatchSize) {
   EXPECT_EQ(everything().find("micro_batches"), std::string::npos) << everything();
 }
 
+TEST_F(ImportErrorsTest, NotesThatOnlyTheLastBatchIsWrong) {
+  Parts parts; // of 10 rows, 4 a batch
+  parts.model = "model: \"mlp-of-4.onnx\"";
+  EXPECT_TRUE(failed(training(parts)));
+  const char *const expected =
+      "first dim of 2, the batch, found f32 [4, 4]; export the model with a dynamic batch, or set "
+      "batch.size\n  note: for the last batch, which has 2 of 4 rows; batch { drop_remainder: true "
+      "} leaves it out";
+  EXPECT_NE(everything().find(expected), std::string::npos) << everything();
+  parts.batch = "stage { batch { size: 4 drop_remainder: true } }";
+  EXPECT_TRUE(succeeded(training(parts))) << everything();
+}
+
 struct BadJob {
   const char *name;
   void (*change)(Parts &);
