@@ -181,6 +181,14 @@ std::string gradc::runtime::test::buildError(std::string_view data, const DataCo
   return dataset ? "built" : dataset.status().message();
 }
 
+std::string gradc::runtime::test::batchError(std::string_view data, const DataContext &context) {
+  auto dataset = build(data, context);
+  if (!dataset)
+    return dataset.status().message();
+  Batch batch = (*dataset)->allocate();
+  return (*dataset)->iterate()->next(batch).message();
+}
+
 std::vector<float> gradc::runtime::test::firstPixels(const Batch &batch) {
   std::vector<float> pixels(static_cast<size_t>(batch.rows));
   for (size_t i = 0; i < pixels.size(); ++i)

@@ -69,6 +69,23 @@ Result<std::shared_ptr<const Dataset>> build(std::string_view data, const DataCo
 /// The message of a data set that cannot be built.
 std::string buildError(std::string_view data, const DataContext &context);
 
+/// The message of a data set whose first batch cannot be filled.
+std::string batchError(std::string_view data, const DataContext &context);
+
+/// A field of all rows of a data set's first batch.
+template <typename T>
+std::vector<T> firstBatch(std::string_view data, const DataContext &context, size_t field = 0) {
+  auto dataset = build(data, context);
+  EXPECT_TRUE(dataset.ok()) << dataset.status().message();
+  if (!dataset)
+    return {};
+  Batch batch = (*dataset)->allocate();
+  Status status = (*dataset)->iterate()->next(batch);
+  EXPECT_TRUE(status.ok()) << status.message();
+  auto *values = reinterpret_cast<const T *>(batch.field(field));
+  return {values, values + (*dataset)->fields()[field].elements() * size_t(batch.rows)};
+}
+
 /// Identifies a batch without labels: the first pixels of its rows, and the position after it.
 std::vector<float> firstPixels(const Batch &batch);
 

@@ -32,15 +32,7 @@ protected:
 
   /// A field of all rows of the first batch.
   template <typename T> std::vector<T> field(std::string_view data, size_t index) {
-    auto dataset = build(data, context);
-    EXPECT_TRUE(dataset.ok()) << dataset.status().message();
-    if (!dataset)
-      return {};
-    Batch batch = (*dataset)->allocate();
-    Status status = (*dataset)->iterate()->next(batch);
-    EXPECT_TRUE(status.ok()) << status.message();
-    auto *values = reinterpret_cast<const T *>(batch.field(index));
-    return {values, values + (*dataset)->fields()[index].elements() * size_t(batch.rows)};
+    return firstBatch<T>(data, context, index);
   }
 
   TemporaryFolder folder;
@@ -92,10 +84,7 @@ TEST_F(RaggedTest, RowsThatAreNotPaddedOrDoNotFit) {
   EXPECT_EQ(buildError(data(""), context),
             "field 'tokens' of " + file +
                 " has rows of shape [?], but model input 't' expects [2]");
-  auto dataset = build(data("map { field: \"tokens\" pad { shape: 2 } } "), context);
-  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
-  Batch batch = (*dataset)->allocate();
-  EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
+  EXPECT_EQ(batchError(data("map { field: \"tokens\" pad { shape: 2 } } "), context),
             "row 0 (from 0) of " + file +
                 ": field 'tokens' has shape [3], expected at most [2] (pad { truncate: true } "
                 "cuts it off)");

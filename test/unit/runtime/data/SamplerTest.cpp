@@ -138,13 +138,8 @@ TEST_F(SamplerTest, RandomMapsBehindItSeeEachDrawAsARow) {
   std::string sampler = "sampler { weight: \"w\" rows: 400 } ",
               crop = "map { field: \"p\" random_crop { height: 1 width: 1 } } ";
   auto pixels = [&](const std::string &stages) {
-    auto dataset =
-        build(source + stages + "map { field: \"p\" cast: F32 } batch { size: 400 }", context);
-    EXPECT_TRUE(dataset.ok()) << dataset.status().message();
-    Batch batch = (*dataset)->allocate();
-    EXPECT_TRUE((*dataset)->iterate()->next(batch).ok());
-    auto *values = reinterpret_cast<const float *>(batch.field(0));
-    return std::vector<float>(values, values + batch.rows);
+    return firstBatch<float>(source + stages + "map { field: \"p\" cast: F32 } batch { size: 400 }",
+                             context);
   };
   std::vector<float> drawn = pixels(sampler + crop);
   for (float pixel : {0, 1, 2, 3})

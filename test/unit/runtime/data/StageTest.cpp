@@ -62,18 +62,8 @@ protected:
         context);
   }
 
-  /// One row of a float field in the data set's first batch.
-  std::vector<float> firstRow(std::string_view data, size_t field = 0) {
-    auto dataset = build(data, context);
-    EXPECT_TRUE(dataset.ok()) << dataset.status().message();
-    if (!dataset)
-      return {};
-    Batch batch = (*dataset)->allocate();
-    Status status = (*dataset)->iterate()->next(batch);
-    EXPECT_TRUE(status.ok()) << status.message();
-    auto *values = reinterpret_cast<const float *>(batch.field(field));
-    return {values, values + (*dataset)->fields()[field].elements()};
-  }
+  /// The float field of data whose batches have one row.
+  std::vector<float> firstRow(std::string_view data) { return firstBatch<float>(data, context); }
 
   TemporaryFolder folder;
   DataContext context;
@@ -351,11 +341,8 @@ TEST_F(StageTest, OneHot) {
   EXPECT_EQ(
       firstRow(spec(skip + "map { field: \"labels\" one_hot { classes: 5 } } batch { size: 1 }")),
       (std::vector<float>{0, 0, 0, 1, 0}));
-  auto dataset =
-      build(spec("map { field: \"labels\" one_hot { classes: 5 } } batch { size: 6 }"), context);
-  ASSERT_TRUE(dataset.ok());
-  Batch batch = (*dataset)->allocate();
-  EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
+  EXPECT_EQ(batchError(spec("map { field: \"labels\" one_hot { classes: 5 } } batch { size: 6 }"),
+                       context),
             "row 5 (from 0) of '" + (folder / "digits.npz") +
                 "': field 'labels' is label 5, expected 0 to 4 for one_hot");
 }
@@ -390,10 +377,7 @@ TEST_F(StageTest, Pad) {
   context.demands[0].shape = {1, 3};
   EXPECT_EQ(firstRow(source + "shape: 1 shape: 3 truncate: true } } batch { size: 1 }"),
             (std::vector<float>{1, 2, 0}));
-  auto dataset = build(source + "shape: 1 shape: 3 } } batch { size: 1 }", context);
-  ASSERT_TRUE(dataset.ok());
-  Batch batch = (*dataset)->allocate();
-  EXPECT_EQ((*dataset)->iterate()->next(batch).message(),
+  EXPECT_EQ(batchError(source + "shape: 1 shape: 3 } } batch { size: 1 }", context),
             "row 0 (from 0) of '" + (folder / "small.npz") +
                 "': field 's' has shape [2, 2], expected at most [1, 3] (pad { truncate: true } "
                 "cuts it off)");
