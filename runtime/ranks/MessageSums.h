@@ -3,7 +3,7 @@
 #define RUNTIME_RANKS_MESSAGESUMS_H
 
 #include "runtime/ranks/Communicator.h"
-#include "runtime/ranks/Division.h"
+#include "runtime/ranks/DivideCuts.h"
 #include "runtime/ranks/Messages.h"
 #include "runtime/ranks/Transfers.h"
 

@@ -3,7 +3,7 @@
 #define TEST_UNIT_RUNTIME_THREADRANKS_H
 
 #include "runtime/ranks/Communicator.h"
-#include "runtime/ranks/Division.h"
+#include "runtime/ranks/DivideCuts.h"
 
 #include <condition_variable>
 #include <cstring>

@@ -3,7 +3,7 @@
 #define TOOLS_GRADC_PLAN_LONERANK_H
 
 #include "runtime/ranks/Communicator.h"
-#include "runtime/ranks/Division.h"
+#include "runtime/ranks/DivideCuts.h"
 
 namespace gradc {
 

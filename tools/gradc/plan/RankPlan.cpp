@@ -5,7 +5,7 @@
 #include "runtime/core/Config.h"
 #include "runtime/core/PlacedSlice.h"
 #include "runtime/data/Dataset.h"
-#include "runtime/ranks/Division.h"
+#include "runtime/ranks/DivideCuts.h"
 #include "runtime/train/Job.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The owners of states that ranks divide.
-#include "runtime/ranks/Division.h"
+#include "runtime/ranks/DivideCuts.h"
 
 #include <gtest/gtest.h>
 
@@ -9,31 +9,31 @@ using Begins = std::vector<int64_t>;
 
 namespace {
 
-TEST(Division, DividesEvenlyByWholePieces) {
+TEST(DivideCuts, DividesEvenlyByWholePieces) {
   EXPECT_EQ(divideCuts(Cuts{{1000, 32}}, 1), (Begins{0, 1000}));
   EXPECT_EQ(divideCuts(Cuts{{1000, 32}}, 2), (Begins{0, 512, 1000}));
   EXPECT_EQ(divideCuts(Cuts{{96, 32}}, 3), (Begins{0, 32, 64, 96}));
 }
 
 /// For cuts with an odd number of pieces, the rank with one more piece alternates.
-TEST(Division, OddPiecesGoRound) {
+TEST(DivideCuts, OddPiecesGoRound) {
   EXPECT_EQ(divideCuts(Cuts{{96, 32}, {96, 32}}, 2), (Begins{0, 32, 96, 0, 64, 96}));
 }
 
 /// The largest cut first, each to the rank that owns the least.
-TEST(Division, CutsOfFewPiecesBelongToOne) {
+TEST(DivideCuts, CutsOfFewPiecesBelongToOne) {
   EXPECT_EQ(divideCuts(Cuts{{10, 10}, {100, 100}, {60, 60}, {20, 20}}, 2),
             (Begins{0, 0, 10, 0, 100, 100, 0, 0, 60, 0, 0, 20}));
   EXPECT_EQ(divideCuts(Cuts{{64, 32}}, 3), (Begins{0, 64, 64, 64}));
 }
 
-TEST(Division, OwnersAreTheLastOnes) {
+TEST(DivideCuts, OwnersAreTheLastOnes) {
   EXPECT_EQ(divideCuts(Cuts{{64, 32}, {8, 8}}, 4, 2), (Begins{0, 0, 0, 32, 64, 0, 0, 0, 8, 8}));
   EXPECT_EQ(divideCuts(Cuts{{64, 32}, {8, 8}}, 3, 2), (Begins{0, 0, 0, 64, 0, 0, 0, 8}));
 }
 
 /// Every element has one owner, and owners have similar amounts.
-TEST(Division, IsBalanced) {
+TEST(DivideCuts, IsBalanced) {
   Cuts cuts;
   for (uint64_t i = 1; i <= 60; ++i)
     cuts.push_back({37 * i * i, i % 3 ? 32 : 37 * i * i});

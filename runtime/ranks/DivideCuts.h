@@ -1,6 +1,6 @@
 // How the states that ranks divide are assigned to ranks.
-#ifndef RUNTIME_RANKS_DIVISION_H
-#define RUNTIME_RANKS_DIVISION_H
+#ifndef RUNTIME_RANKS_DIVIDECUTS_H
+#define RUNTIME_RANKS_DIVIDECUTS_H
 
 #include "runtime/include/gradc/artifact.h"
 
