@@ -7,6 +7,8 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/EmbeddingBag.h"
+
+#include "compiler/import/onnx/Attributes.h"
 #include "compiler/import/onnx/Indices.h"
 
 using namespace mlir;
@@ -61,20 +63,11 @@ private:
            n.getEntry().value(name);
   }
 
-  static const onnx::AttributeProto *attribute(const onnx::NodeProto &node, StringRef name) {
-    auto found = llvm::find_if(node.attribute(), [&](auto &a) { return a.name() == name; });
-    return found == node.attribute().end() ? nullptr : &*found;
-  }
-  static int64_t integer(const onnx::NodeProto &node, StringRef name, int64_t otherwise) {
-    const onnx::AttributeProto *found = attribute(node, name);
-    return found ? found->i() : otherwise;
-  }
-
   std::optional<HostTensor> known(StringRef name) const {
     if (isAround(name))
       return n.getEntry().known(n.getEntry().value(name));
     const onnx::NodeProto *constant = producer(name, "Constant", 0);
-    const onnx::AttributeProto *value = constant ? attribute(*constant, "value") : nullptr;
+    const onnx::AttributeProto *value = constant ? findAttribute(*constant, "value") : nullptr;
     if (!value || !value->has_t())
       return std::nullopt;
     FailureOr<ElementsAttr> held = n.getEntry().getModel().value(value->t(), n.loc());
@@ -102,17 +95,18 @@ private:
 
   bool matchBag() {
     const onnx::NodeProto *reduce = producer(body.output(1).name());
-    if (!reduce || reduce->input_size() < 1 || integer(*reduce, "keepdims", 1))
+    if (!reduce || reduce->input_size() < 1 || integerAttribute(*reduce, "keepdims", 1))
       return false;
     reduction = reduce->op_type();
     if (!llvm::is_contained({"ReduceSum", "ReduceMean", "ReduceMax"}, reduction))
       return false;
-    const onnx::AttributeProto *axes = attribute(*reduce, "axes");
+    const onnx::AttributeProto *axes = findAttribute(*reduce, "axes");
     bool overFirst = reduce->input_size() == 2
                          ? isFirstDim(reduce->input(1), 2)
                          : axes && axes->ints_size() == 1 && axes->ints(0) == 0;
     const onnx::NodeProto *gather = producer(reduce->input(0), "Gather", 2);
-    if (!overFirst || !gather || integer(*gather, "axis", 0) || !isAround(gather->input(0)))
+    if (!overFirst || !gather || integerAttribute(*gather, "axis", 0) ||
+        !isAround(gather->input(0)))
       return false;
     table = gather->input(0);
     slice = producer(gather->input(1), "Slice", 4);
@@ -129,7 +123,7 @@ private:
            node->input_size() > 0)
       node = producer(node->input(0));
     if (!node || node->op_type() != "Gather" || node->input_size() != 2 ||
-        integer(*node, "axis", 0) || node->input(1) != body.input(0).name() ||
+        integerAttribute(*node, "axis", 0) || node->input(1) != body.input(0).name() ||
         !isAround(node->input(0)))
       return std::nullopt;
     return known(node->input(0));

@@ -47,18 +47,6 @@ std::optional<SmallVector<int64_t>> GraphUses::integers(StringRef value) const {
   return numbers;
 }
 
-const onnx::AttributeProto *gradc::findAttribute(const onnx::NodeProto &node, StringRef name) {
-  for (const onnx::AttributeProto &attribute : node.attribute())
-    if (attribute.name() == name)
-      return &attribute;
-  return nullptr;
-}
-
-int64_t gradc::integerAttribute(const onnx::NodeProto &node, StringRef name, int64_t otherwise) {
-  const onnx::AttributeProto *attribute = findAttribute(node, name);
-  return attribute ? attribute->i() : otherwise;
-}
-
 bool gradc::isMatrixTranspose(const onnx::NodeProto &node) {
   if (node.op_type() != "Transpose")
     return false;

@@ -2,6 +2,7 @@
 #ifndef COMPILER_IMPORT_TRANSFER_GRAPHUSES_H
 #define COMPILER_IMPORT_TRANSFER_GRAPHUSES_H
 
+#include "compiler/import/onnx/Attributes.h"
 #include "compiler/import/onnx/OnnxModel.h"
 
 namespace gradc {
@@ -35,10 +36,6 @@ private:
   llvm::StringMap<const onnx::TensorProto *> initializers;
   llvm::StringMap<bool> outputs;
 };
-
-/// The attribute of that name, or null.
-const onnx::AttributeProto *findAttribute(const onnx::NodeProto &node, llvm::StringRef name);
-int64_t integerAttribute(const onnx::NodeProto &node, llvm::StringRef name, int64_t otherwise);
 
 /// Whether the node only transposes a matrix.
 bool isMatrixTranspose(const onnx::NodeProto &node);
