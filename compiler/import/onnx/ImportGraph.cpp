@@ -250,7 +250,7 @@ LogicalResult EntryImport::importNodes(ArrayRef<std::string> outputs, BindInput 
 
 LogicalResult EntryImport::importNode(unsigned index) {
   const onnx::NodeProto &proto = scope->graph.node(int(index));
-  SmallVector<Value> operands, noResults;
+  SmallVector<Value> operands;
   bool poisoned = false;
   for (const std::string &name : proto.input()) {
     Value operand = name.empty() ? Value() : value(name);
