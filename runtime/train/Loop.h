@@ -13,7 +13,6 @@
 #include "runtime/train/PhaseWalk.h"
 #include "runtime/train/Progress.h"
 #include "runtime/train/StopVote.h"
-#include "runtime/train/Sweep.h"
 #include "runtime/train/Trace.h"
 #include "runtime/train/Turns.h"
 

@@ -3,6 +3,8 @@
 #include "runtime/train/Loop.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/train/CommandLine.h"
+#include "runtime/train/Sweep.h"
 
 #include <climits>
 #include <cstdio>
