@@ -222,8 +222,8 @@ private:
     return how.windowed && movesLanes(op) && !isSmall(group);
   }
 
-  /// A reduction of rows reads vectors along them, and what is computed from it reads them again. If
-  /// a transpose put their elements side by side, each pass would gather them.
+  /// A reduction of rows reads vectors along them, and what is computed from it reads them again.
+  /// If a transpose put their elements side by side, each pass would gather them.
   bool gathersRows(Operation *op, Group *group, Access how) const {
     return how.inner && group->hasReduction && movesLanes(op) && !isSmall(group);
   }
