@@ -2,7 +2,6 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Control.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/distribution/StageGraph.h"
 #include "passes/entry/Functions.h"

@@ -1,6 +1,5 @@
 // Argsort. Its decomposition counts, for each element, the elements before it in order.
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Movement.h"
 #include "dialects/grad/Permute.h"
 
 using namespace mlir;

@@ -2,7 +2,6 @@
 #include "dialects/grad/Attention.h"
 
 #include "dialects/grad/Backward.h"
-#include "dialects/grad/Permute.h"
 #include "dialects/grad/Random.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 

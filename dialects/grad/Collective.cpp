@@ -1,6 +1,5 @@
 // Ops that ranks compute together. A single process evaluates them as one rank.
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Permute.h"
 
 using namespace mlir;
 using namespace mlir::grad;

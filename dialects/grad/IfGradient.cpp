@@ -1,5 +1,4 @@
 // The gradient of an if: an if whose regions recompute their forward pass.
-#include "dialects/grad/Control.h"
 #include "dialects/grad/RegionGradient.h"
 
 using namespace mlir;

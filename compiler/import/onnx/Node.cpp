@@ -4,7 +4,6 @@
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
-#include "compiler/import/onnx/Text.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -1,7 +1,6 @@
 // Checks the `train` blocks of a spec, and what they inherit from it.
 #include "dialects/Pch.h"
 
-#include "compiler/import/spec/OptimizerSpec.h"
 #include "compiler/import/spec/SpecChecker.h"
 #include "runtime/include/gradc/entries.h"
 #include "llvm/ADT/StringSet.h"
