@@ -236,6 +236,12 @@ static const std::vector<Sample> table = {
     unary("grad.cumulative sum %0 dim 0 exclusive reverse : tensor<2x5xT>", floats),
     unary("grad.cumulative prod %0 dim 1 exclusive : tensor<2x5xT>", numbers),
     unary("grad.cumulative prod %0 dim 1 reverse : tensor<2x5xT>", {"f64"}, Domain::zero),
+    {"grad.fourier %0 : tensor<2x6x2xT> -> tensor<2x6x2xT>", {{"tensor<2x6x2xT>"}}, floats},
+    {"grad.fourier %0 inverse : tensor<2x75x2xT> -> tensor<2x75x2xT>",
+     {{"tensor<2x75x2xT>"}},
+     {"f64"}},
+    {"grad.fourier %0 : tensor<2x6x1xT> -> tensor<2x4x2xT>", {{"tensor<2x6x1xT>"}}, floats},
+    {"grad.fourier %0 inverse : tensor<2x4x2xT> -> tensor<2x6x1xT>", {{"tensor<2x4x2xT>"}}, floats},
     unary("grad.argmax %0 dim 0 : tensor<2x5xT>", numbers),
     unary("grad.argmax %0 dim 1 : tensor<2x5xT>", numbers),
 
