@@ -5,6 +5,7 @@
 #include "passes/entry/ModuleLevel.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/CumulativeKernel.h"
+#include "passes/schedule/FourierKernel.h"
 #include "passes/schedule/PositionsKernel.h"
 #include "passes/schedule/SortKernel.h"
 #include "passes/schedule/SuppressionKernel.h"
@@ -36,10 +37,10 @@ struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeCompo
     const exec::KernelLimits &limits = exec::kernelLimits(/*isCuda=*/false);
     auto isKept = [&](Operation *op) {
       return (keepForLibraries && isOfLibrary(op)) ||
-             (forCpu &&
-              (grad::writesRows(op) || gradc::isAttentionKernel(op, limits) ||
-               gradc::isSortKernel(op, limits) || gradc::isSuppressionKernel(op) ||
-               gradc::isCumulativeKernel(op, limits) || gradc::isPositionsKernel(op, limits)));
+             (forCpu && (grad::writesRows(op) || gradc::isAttentionKernel(op, limits) ||
+                         gradc::isSortKernel(op, limits) || gradc::isSuppressionKernel(op) ||
+                         gradc::isCumulativeKernel(op, limits) ||
+                         gradc::isPositionsKernel(op, limits) || gradc::isFourierKernel(op)));
     };
     auto collect = [&] {
       composites.clear();

@@ -19,8 +19,8 @@ def DecomposeComposites : Pass<"gradc-decompose", "::mlir::ModuleOp"> {
     gradient. The pass runs again after libraries are chosen.
 
     `keep-for-kernels` keeps an attention, or its gradient, if a CPU kernel computes it whole, that is if it has at least as many
-    queries and keys as the kernel limits require, an argsort, a cumulative sum or product, or the positions of enough elements, a suppression of boxes, and ops
-    that write rows of a table. It keeps nothing in a module of a GPU level.
+    queries and keys as the kernel limits require, an argsort, a cumulative sum or product, or the positions of enough elements, a suppression of boxes, a Fourier transform
+    of f32 or f64 whose length has small factors, and ops that write rows of a table. It keeps nothing in a module of a GPU level.
   }];
   let options = [Option<"keepForLibraries", "keep-for-libraries", "bool", "false", "leave what a library takes whole">,
                  Option<"keepForKernels", "keep-for-kernels", "bool", "false", "leave what a CPU's kernel computes whole">];

@@ -13,6 +13,7 @@
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/CumulativeKernel.h"
+#include "passes/schedule/FourierKernel.h"
 #include "passes/schedule/PositionsKernel.h"
 #include "passes/schedule/RowKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
@@ -43,6 +44,8 @@ public:
       return scheduleRows(kernel, root.getRank() - 1, exec::Algorithm::suppression, lanes, level);
     if (std::optional<CumulativePlan> cumulative = CumulativePlan::of(kernel))
       return scheduleCumulative(kernel, *cumulative, lanes, level);
+    if (FourierPlan::of(kernel))
+      return scheduleFourier(kernel, lanes, level);
     if (isPositionsKernel(kernel))
       return schedulePositions(kernel, lanes, level);
     if (root.getRank() > 0) {

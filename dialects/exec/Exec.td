@@ -37,7 +37,7 @@ def Exec_AlgorithmEnum : I32EnumAttr<"Algorithm", "how a kernel is computed", [
     I32EnumAttrCase<"direct", 0>, I32EnumAttrCase<"winograd2x2", 1>, I32EnumAttrCase<"winograd4x4", 2>,
     I32EnumAttrCase<"attention", 3>, I32EnumAttrCase<"lane_sums", 4>, I32EnumAttrCase<"scatter", 5>,
     I32EnumAttrCase<"sort", 6>, I32EnumAttrCase<"suppression", 7>, I32EnumAttrCase<"cumulative", 8>,
-    I32EnumAttrCase<"positions", 9>]> {
+    I32EnumAttrCase<"positions", 9>, I32EnumAttrCase<"fourier", 10>]> {
   let cppNamespace = "::mlir::exec";
 }
 
@@ -108,7 +108,8 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     all dims, the last dim in `order` fastest. `lane_sums` computes a product whose factors have the sum along their rows: each
     result of a tile has vectors of partial sums, whose lanes are added up at the end. `scatter` adds the updates of a scatter, in order of
     their positions, to its targets in scratch memory, for `block` units at a time, then computes their tiles. `sort` computes an argsort, `suppression` a suppression of boxes,
-    `cumulative` a cumulative sum or product, `positions` the coordinates of true elements, in one tile; their units are the tiles of rows along the last dim in `order`, the one before it fastest. `spacing`: how far apart the
+    `cumulative` a cumulative sum or product, `positions` the coordinates of true elements, in one tile; their units are the tiles of rows along the last dim in `order`, the one before it fastest. `fourier` computes a Fourier transform,
+    with a vector of rows as a unit. `spacing`: how far apart the
     elements of a tile are along each dim; empty: next to each other. A convolution whose picture is dilated has tiles of
     positions that see the same taps. The outermost dim and dims of rows of a run have none.
   }];
@@ -137,7 +138,8 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     bool isSuppression() const { return getAlgorithm() == Algorithm::suppression; }
     bool isCumulative() const { return getAlgorithm() == Algorithm::cumulative; }
     bool isPositions() const { return getAlgorithm() == Algorithm::positions; }
-    bool walksRows() const { return isSort() || isSuppression() || isCumulative() || isPositions(); }
+    bool isFourier() const { return getAlgorithm() == Algorithm::fourier; }
+    bool walksRows() const { return isSort() || isSuppression() || isCumulative() || isPositions() || isFourier(); }
     /// Whether the kernel is one op with the trait `OwnKernel`. Its units are the tiles of all dims.
     bool isOfOneOp() const { return isAttention() || walksRows(); }
     /// The number of outermost loops whose iterations are units.

@@ -8,6 +8,7 @@
 #include "passes/layout/FactorPanels.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/CumulativeKernel.h"
+#include "passes/schedule/FourierKernel.h"
 #include "passes/schedule/PositionsKernel.h"
 #include "passes/schedule/SortKernel.h"
 #include "passes/schedule/SuppressionKernel.h"
@@ -63,6 +64,8 @@ private:
       return gradc::suppressionSeconds(kernel);
     if (schedule.isCumulative())
       return gradc::cumulativeSeconds(kernel);
+    if (schedule.isFourier())
+      return gradc::fourierSeconds(kernel);
     if (schedule.isPositions())
       return gradc::positionsSeconds(kernel);
     switch (gradc::loopKind(op)) {

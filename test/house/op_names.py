@@ -50,6 +50,7 @@ REASONS = {
     "passes/schedule/SortKernel.cpp": "the one op whose kernel sorts",
     "passes/schedule/SuppressionKernel.cpp": "the one op whose kernel suppresses boxes",
     "passes/schedule/CumulativeKernel.cpp": "the one op whose kernel accumulates",
+    "passes/schedule/FourierKernel.cpp": "the one op whose kernel transforms",
     "passes/schedule/PositionsKernel.cpp": "the one op whose kernel finds what is true",
     "passes/SplitRows.cpp": "a matrix product is the form in which rows come merged",
     "passes/kernel/MergedDims.cpp": "a broadcast repeats along dims, and bits are drawn by position",

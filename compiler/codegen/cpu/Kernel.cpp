@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/BlockWalk.h"
 #include "compiler/codegen/cpu/Cumulative.h"
+#include "compiler/codegen/cpu/Fourier.h"
 #include "compiler/codegen/cpu/Patch.h"
 #include "compiler/codegen/cpu/Positions.h"
 #include "compiler/codegen/cpu/ScatterSums.h"
@@ -61,6 +62,8 @@ LogicalResult emitOneOp(exec::KernelOp kernel, LoopNest &nest, ModuleOp module,
   TileEmitter tiles(nest, module);
   if (failed(takeRows(kernel, nest, tiles, rows)))
     return failure();
+  if (kernel.getScheduleAttr().isFourier())
+    return emitFourier(kernel, nest, module, slices.front(), slices.back(), begin, end, scratch);
   return emitSort(kernel, nest, tiles, slices.front(), slices.back(), begin, end, scratch);
 }
 

@@ -179,6 +179,18 @@ SmallVector<Value> gradc::tile::transposeRegisters(LoopNest &nest, SmallVector<V
   return rows;
 }
 
+Memory gradc::tile::constantMemory(LoopNest &nest, ModuleOp module, const grad::HostTensor &value) {
+  OpBuilder atModule = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(atModule.getI8Type(), value.bytes().size());
+  auto global = LLVM::GlobalOp::create(
+      atModule, nest.location, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+      ("constant." + Twine(llvm::range_size(*module.getBody()))).str(),
+      atModule.getStringAttr(StringRef(value.bytes().data(), value.bytes().size())),
+      /*alignment=*/64);
+  Value address = LLVM::AddressOfOp::create(nest.builder, nest.location, global);
+  return {address, value.getType(), /*panel=*/{}};
+}
+
 std::optional<SmallVector<Value>> Memory::loadTransposed(LoopNest &nest,
                                                          ArrayRef<Point> points) const {
   auto offsets = transposable(nest, points);

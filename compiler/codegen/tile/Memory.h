@@ -97,6 +97,10 @@ private:
   bool isConstant = false;              ///< never written while the kernel runs
 };
 
+/// A constant that becomes part of the module. The insertion point is in the function's entry
+/// block.
+Memory constantMemory(LoopNest &nest, mlir::ModuleOp module, const mlir::grad::HostTensor &value);
+
 } // namespace gradc::tile
 
 #endif

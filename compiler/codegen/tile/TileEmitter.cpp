@@ -82,18 +82,7 @@ Value TileEmitter::computeConstant(arith::ConstantOp op, const Point &point) {
   auto elements = cast<ElementsAttr>(op.getValue());
   if (auto splat = dyn_cast<SplatElementsAttr>(elements))
     return arith::ConstantOp::create(nest.builder, op.getLoc(), splat.getSplatValue<TypedAttr>());
-  nest.atDepth(0, [&] {
-    grad::HostTensor host(elements);
-    OpBuilder atModule = OpBuilder::atBlockBegin(module.getBody());
-    auto type = LLVM::LLVMArrayType::get(atModule.getI8Type(), host.bytes().size());
-    auto global = LLVM::GlobalOp::create(
-        atModule, op.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal,
-        ("constant." + Twine(llvm::range_size(*module.getBody()))).str(),
-        atModule.getStringAttr(StringRef(host.bytes().data(), host.bytes().size())),
-        /*alignment=*/64);
-    Value address = LLVM::AddressOfOp::create(nest.builder, op.getLoc(), global);
-    bind(op, Memory(address, cast<RankedTensorType>(op.getType()), {}));
-  });
+  nest.atDepth(0, [&] { bind(op, constantMemory(nest, module, grad::HostTensor(elements))); });
   return memories[op].load(nest, point);
 }
 

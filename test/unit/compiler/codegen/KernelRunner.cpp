@@ -60,7 +60,8 @@ int64_t KernelRunner::units(int64_t rows) {
     return exec::kernelUnits(op);
   int64_t dim = op.getScheduleAttr().getOrder().front(), each = op.getRowsOf(dim);
   if (each && op.getScheduleAttr().isOfOneOp())
-    return exec::kernelUnits(op) / op.getRoot().getDimSize(dim) * each * rows;
+    return exec::kernelUnits(op) / exec::tilesAlong(op, dim) *
+           llvm::divideCeil(each * rows, op.getScheduleAttr().getTile()[dim]);
   return each ? std::max<int64_t>(
                     llvm::divideCeil(each * rows, op.getScheduleAttr().getTile()[dim]), 1)
               : exec::kernelUnits(op);

@@ -461,4 +461,17 @@ TEST(Rows, CumulativeSums) {
              ", extents = [array<i64: 0, 3>], rows = array<i64: 0, 3>", 5, {1, 2, 5}, 0);
 }
 
+// The last vector of rows has some that the run lacks.
+TEST(Rows, FourierTransforms) {
+  for (auto [from, to, how, numbers] :
+       {std::tuple("@3@x6x2", "@3@x6x2", "", "6, 2"), std::tuple("@3@x12x1", "@3@x7x2", "", "7, 2"),
+        std::tuple("@3@x7x2", "@3@x12x1", "inverse", "12, 1")})
+    expectRows(llvm::formatv(R"(exec.kernel @k(%x: tensor<{0}xf32>) attributes {{
+        schedule = #exec.schedule<lanes = 8, tile = [8, {3}], order = [0, 1, 2], grain = 1, fourier> @rows@} {{
+        %y = grad.fourier %x {2} : tensor<{0}xf32> -> tensor<{1}xf32>
+        exec.yield %y : tensor<{1}xf32> })",
+                             from, to, how, numbers),
+               ", extents = [array<i64: 3, 0, 0>], rows = array<i64: 3, 0, 0>", 5, {1, 2, 5});
+}
+
 } // namespace
