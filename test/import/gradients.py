@@ -56,6 +56,10 @@ def composed():
     b.op("Einsum", [3, 3, 4], -1.0, 1.0, b.numbers("einsum.other", [4, 3], -1.0, 1.0), equation="iij,jk->ki")
     b.op("DFT", [2, 6, 1], -1.0, 1.0, onesided=1)
     b.op("STFT", [1, 9, 1], -1.0, 1.0, b.ints("step", [2], dims=[]), b.numbers("stft.window", [4], 0.2, 1.0))
+    for name, dims, how in [("real", [2, 48, 1], {"onesided": 1}), ("inverse", [2, 24, 2], {"inverse": 1}),
+                            ("half", [1, 25, 2], {"onesided": 1, "inverse": 1}), ("prime", [1, 73, 2], {}), ("long", [1, 288, 2], {})]:
+        name = "fourier." + name
+        b.end(b.node("DFT", [b.numbers(name + ".x", dims, -1.0, 1.0)], name, **how), name + ".end")
     b.op("AffineGrid", [2, 2, 3], -1.0, 1.0, b.ints("grid.size", [2, 1, 2, 3]))
     b.op("Col2Im", [1, 4, 6], -1.0, 1.0, b.ints("picture", [3, 4]), b.ints("block", [2, 2]))
     columns = [b.numbers("fold.weight", [1, 12, 10], -1.0, 1.0), b.ints("fold.picture", [5, 6]), b.ints("fold.block", [3, 2])]

@@ -1,7 +1,7 @@
-// Fourier transforms, windows, and the mel scale. A transform multiplies by constant matrices: one
-// product per factor of its length.
+// Fourier transforms of signals and of their frames, windows, and the mel scale.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/FourierTransform.h"
 #include "compiler/import/onnx/Node.h"
 #include "compiler/import/onnx/Pick.h"
 
@@ -10,85 +10,6 @@
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
-
-/// The most multiplications for each row with which one product takes less time than two products
-/// with transposes between them: those of 64 complex numbers, or of one side of 128 real ones.
-static constexpr int64_t maxDirect = 10'000;
-/// Longer prime factors would require matrices of gigabytes.
-static constexpr int64_t maxFactor = 1 << 12;
-
-namespace {
-/// Rows of complex numbers, [rows, length] each; a missing imaginary part is 0.
-struct Complex {
-  Expr real;
-  std::optional<Expr> imaginary;
-};
-} // namespace
-
-/// cos (or sin) of 2 pi i k / period for i < rows and k < columns.
-static Expr waves(Node &n, Type element, int64_t rows, int64_t columns, int64_t period, bool sine) {
-  HostTensor table(RankedTensorType::get({rows, columns}, element));
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t k = 0; k < columns; ++k) {
-      double angle = 2 * std::numbers::pi * double(i * k % period) / double(period);
-      table.setFloat(i * columns + k, sine ? std::sin(angle) : std::cos(angle));
-    }
-  return n.expr(n.constant(table));
-}
-
-/// x (cos + sign i sin); `multiply` forms the product of a part of x and a table.
-template <typename Multiply>
-static Complex rotate(const Complex &x, Expr cosine, Expr sine, double sign, Multiply multiply) {
-  Expr real = multiply(x.real, cosine), imaginary = multiply(x.real, sine) * sign;
-  if (!x.imaginary)
-    return {real, imaginary};
-  return {real - multiply(*x.imaginary, sine) * sign, imaginary + multiply(*x.imaginary, cosine)};
-}
-
-static Complex map(const Complex &x, llvm::function_ref<Expr(Expr)> move) {
-  return {move(x.real), x.imaginary ? std::optional(move(*x.imaginary)) : std::nullopt};
-}
-
-/// The first `wanted` sums over k of x[k] e^(sign 2 pi i j k / length), one per j.
-static FailureOr<Complex> transform(Node &n, const Complex &x, double sign, int64_t wanted) {
-  int64_t rows = x.real.shape()[0], length = x.real.shape()[1];
-  Type element = x.real.element();
-  int64_t factor = 1;
-  if (length * wanted * (x.imaginary ? 2 : 1) > maxDirect)
-    for (int64_t d = 2; d * d <= length; ++d)
-      factor = length % d == 0 ? d : factor;
-  if (factor == 1) {
-    if (length > maxFactor)
-      return n.error() << "of a length with the prime factor " << length
-                       << " is not supported: expected at most " << maxFactor;
-    return rotate(x, waves(n, element, length, wanted, length, false),
-                  waves(n, element, length, wanted, length, true), sign, [](Expr a, Expr table) {
-                    return a.with(a.getBuilder().createOrFold<MatmulOp>(a.getLoc(), a, table));
-                  });
-  }
-  // k = rest k1 + k2 and j = j1 + factor j2: sums over k1 first, then rotates, then sums over k2.
-  int64_t rest = length / factor;
-  auto split = [&](Expr a) {
-    return a.reshape({rows, factor, rest}).transpose({0, 2, 1}).reshape({rows * rest, factor});
-  };
-  FailureOr<Complex> inner = transform(n, map(x, split), sign, factor);
-  if (failed(inner))
-    return failure();
-  auto unite = [&](Expr a) { return a.reshape({rows, rest, factor}); };
-  Complex turned = rotate(map(*inner, unite), waves(n, element, rest, factor, length, false),
-                          waves(n, element, rest, factor, length, true), sign,
-                          [](Expr a, Expr table) { return a * table.broadcast(a.type(), {1, 2}); });
-  auto turn = [&](Expr a) { return a.transpose({0, 2, 1}).reshape({rows * factor, rest}); };
-  FailureOr<Complex> outer = transform(n, map(turned, turn), sign, rest);
-  if (failed(outer))
-    return failure();
-  return map(*outer, [&](Expr a) {
-    Expr all = a.reshape({rows, factor, rest}).transpose({0, 2, 1}).reshape({rows, length});
-    return a.with(n.builder().createOrFold<SliceOp>(n.loc(), all, ArrayRef<int64_t>{0, 0},
-                                                    ArrayRef<int64_t>{rows, wanted},
-                                                    ArrayRef<int64_t>{1, 1}));
-  });
-}
 
 /// Part of the last dim: `count` elements from `start` on, `stride` apart.
 static Expr sliceLast(Expr x, int64_t start, int64_t count, int64_t stride = 1) {
@@ -116,20 +37,8 @@ static Expr concatenate(Node &n, ArrayRef<Value> parts, int64_t dim) {
   return n.expr(n.builder().createOrFold<ConcatenateOp>(n.loc(), parts, dim));
 }
 
-/// The full spectrum of a real signal of `length` from its first half.
-static Complex fromHalf(Node &n, const Complex &x, int64_t length) {
-  int64_t missing = length - length / 2 - 1;
-  auto mirrored = [&](Expr a, double sign) {
-    if (missing == 0)
-      return a;
-    return concatenate(n, {a, sliceLast(a, missing, missing, -1) * sign}, 1);
-  };
-  return {mirrored(x.real, 1),
-          x.imaginary ? std::optional(mirrored(*x.imaginary, -1)) : std::nullopt};
-}
-
 /// Operand `i`, [..., 1] of real or [..., 2] of complex numbers, in at least 32 bits.
-static FailureOr<Complex> readComplex(Node &n, unsigned i) {
+static FailureOr<Expr> readNumbers(Node &n, unsigned i) {
   if (failed(n.expect(i, Kind::Float)))
     return failure();
   int64_t parts = n.rank(i) < 2 ? 0 : n.shape(i).back();
@@ -137,18 +46,8 @@ static FailureOr<Complex> readComplex(Node &n, unsigned i) {
     return n.error() << "expected a last dim of 1 (real) or 2 (complex), found "
                      << n.describeOperand(i);
   Expr x = n.expr(i);
-  if (n.element(i).getIntOrFloatBitWidth() < 32)
-    x = x.cast(n.builder().getF32Type());
-  auto part = [&](int64_t k) { return sliceLast(x, k, 1).reshape(n.shape(i).drop_back()); };
-  return Complex{part(0), parts == 2 ? std::optional(part(1)) : std::nullopt};
-}
-
-/// Joins both parts in a new last dim.
-static Expr unite(Node &n, const Complex &x) {
-  SmallVector<int64_t> shape(x.real.shape());
-  shape.push_back(1);
-  Expr imaginary = x.imaginary ? *x.imaginary : x.real.splat(0);
-  return concatenate(n, {x.real.reshape(shape), imaginary.reshape(shape)}, shape.size() - 1);
+  bool isNarrow = n.element(i).getIntOrFloatBitWidth() < 32;
+  return isNarrow ? x.cast(n.builder().getF32Type()) : x;
 }
 
 static FailureOr<int64_t> knownInteger(Node &n, unsigned i, StringRef what) {
@@ -177,7 +76,7 @@ static FailureOr<int64_t> readAxis(Node &n) {
 
 static LogicalResult importDft(Node &n) {
   bool inverse = n.integer("inverse", 0), onesided = n.integer("onesided", 0);
-  FailureOr<Complex> x = readComplex(n, 0);
+  FailureOr<Expr> x = readNumbers(n, 0);
   FailureOr<int64_t> dim = readAxis(n);
   if (failed(x) || failed(dim))
     return failure();
@@ -190,7 +89,8 @@ static LogicalResult importDft(Node &n) {
   if (*length < 1 || !fits({*length, *length}) || size < 1)
     return n.error() << "expected a length of at least 1 and elements, found " << *length << " and "
                      << n.describeOperand(0);
-  if (onesided && !inverse && x->imaginary)
+  int64_t parts = n.shape(0).back();
+  if (onesided && !inverse && parts == 2)
     return n.error() << "expected real numbers with onesided, found " << n.describeOperand(0);
 
   int64_t rank = n.rank(0) - 1, half = *length / 2 + 1;
@@ -199,29 +99,21 @@ static LogicalResult importDft(Node &n) {
   int64_t rows = 1;
   for (auto [i, d] : llvm::enumerate(order)) {
     back[d] = i;
-    outer.push_back(x->real.shape()[d]);
+    outer.push_back(x->shape()[d]);
     rows *= int64_t(i) + 1 < rank ? outer.back() : 1;
   }
-  bool fromOneSide = inverse && onesided;
-  Complex signal = map(*x, [&](Expr a) {
-    return fitLast(a.transpose(order).reshape({rows, size}), fromOneSide ? half : *length);
-  });
-  if (fromOneSide)
-    signal = fromHalf(n, signal, *length);
-  int64_t wanted = onesided && !inverse ? half : *length;
-  FailureOr<Complex> y = transform(n, signal, inverse ? 1 : -1, wanted);
-  if (failed(y))
-    return failure();
-  outer.back() = wanted;
-  Complex result = map(*y, [&](Expr a) {
-    Expr scaled = inverse ? a * (1 / double(*length)) : a;
-    return scaled.reshape(outer).transpose(back);
-  });
-  if (!fromOneSide)
-    return n.set(unite(n, result).cast(n.element(0)));
-  SmallVector<int64_t> shape(result.real.shape());
-  shape.push_back(1);
-  return n.set(result.real.reshape(shape).cast(n.element(0)));
+  order.push_back(rank); // the parts of a number stay together
+  back.push_back(rank);
+  bool isFromHalf = inverse && onesided;
+  Expr signal =
+      fitNumbers(x->transpose(order).reshape({rows, size, parts}), isFromHalf ? half : *length);
+  Expr y = isFromHalf ? fourierOfHalf(signal, *length)
+                      : fourierTransform(signal, onesided ? half : *length, inverse);
+  if (inverse)
+    y = y * (1 / double(*length));
+  outer.back() = y.shape()[1];
+  outer.push_back(y.shape()[2]);
+  return n.set(y.reshape(outer).transpose(back).cast(n.element(0)));
 }
 
 /// [batch, length] as [batch, frames, width], with frames `step` apart. The parts of width `step`
@@ -240,9 +132,9 @@ static Expr takeFrames(Node &n, Expr x, int64_t frames, int64_t width, int64_t s
 
 static LogicalResult importStft(Node &n) {
   bool onesided = n.integer("onesided", 1);
-  FailureOr<Complex> x = failure();
+  FailureOr<Expr> x = failure();
   if (succeeded(n.expectRank(0, 3)))
-    x = readComplex(n, 0);
+    x = readNumbers(n, 0);
   FailureOr<int64_t> step = knownInteger(n, 1, "the step");
   if (failed(x) || failed(step))
     return failure();
@@ -254,26 +146,25 @@ static LogicalResult importStft(Node &n) {
     width = n.shape(2)[0];
   if (failed(width))
     return failure();
-  if (*step < 1 || *width < 1 || *width > size)
+  if (*step < 1 || *width < 1 || *width > size || !fits({*width, *width}))
     return n.error() << "expected a step of at least 1 and frames that fit " << n.describeOperand(0)
-                     << ", found " << *step << " and " << *width;
+                     << ", of at most 2^20 numbers, found " << *step << " and " << *width;
   if (n.operand(2) && (n.element(2) != n.element(0) || n.rank(2) != 1 || n.shape(2)[0] != *width))
     return n.error() << "expected a window of " << *width << " elements, found "
                      << n.describeOperand(2);
-  if (onesided && x->imaginary)
+  int64_t parts = n.shape(0)[2];
+  if (onesided && parts == 2)
     return n.error() << "expected real numbers with onesided, found " << n.describeOperand(0);
   int64_t frames = (size - *width) / *step + 1, wanted = onesided ? *width / 2 + 1 : *width;
-  Complex windowed = map(*x, [&](Expr a) {
-    Expr taken = takeFrames(n, a, frames, *width, *step);
-    if (n.operand(2))
-      taken = taken * n.expr(2).cast(taken.element()).broadcast(taken.type(), {2});
-    return taken.reshape({batch * frames, *width});
-  });
-  FailureOr<Complex> y = transform(n, windowed, -1, wanted);
-  if (failed(y))
-    return failure();
-  Complex result = map(*y, [&](Expr a) { return a.reshape({batch, frames, wanted}); });
-  return n.set(unite(n, result).cast(n.element(0)));
+  // The parts of a number stay together, so that frames are pieces of rows of parts.
+  Expr taken =
+      takeFrames(n, x->reshape({batch, size * parts}), frames, *width * parts, *step * parts)
+          .reshape({batch, frames, *width, parts});
+  if (n.operand(2))
+    taken = taken * n.expr(2).cast(taken.element()).broadcast(taken.type(), {2});
+  Expr y = fourierTransform(taken.reshape({batch * frames, *width, parts}), wanted,
+                            /*inverse=*/false);
+  return n.set(y.reshape({batch, frames, wanted, 2}).cast(n.element(0)));
 }
 
 /// Sets the result to the tensor of `values` in the element type given by output_datatype.
