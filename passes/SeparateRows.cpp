@@ -7,6 +7,7 @@
 #include "passes/entry/PlannedEntry.h"
 #include "passes/entry/Ports.h"
 #include "passes/kernel/CostModel.h"
+#include "passes/schedule/FourierKernel.h"
 #include "runtime/include/gradc/entries.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -90,6 +91,7 @@ private:
       return;
     }
     lost += trips * std::max(reading - seconds, 0.0);
+    lost += trips * fourierSecondsAlone(kernel, rows, level);
     if (values <= level.sharedCacheBytes() && values * rows > level.sharedCacheBytes())
       saved += trips * costs.floor(0, passedOn);
   }

@@ -37,6 +37,10 @@ mlir::exec::ScheduleAttr scheduleFourier(mlir::exec::KernelOp kernel, int64_t la
 int64_t fourierScratchBytes(mlir::exec::KernelOp kernel);
 /// The seconds that the kernel takes on one core.
 double fourierSeconds(mlir::exec::KernelOp kernel);
+/// The seconds by which each of `rows` rows of the batch takes longer alone, in vectors that are
+/// not full; 0 for other kernels.
+double fourierSecondsAlone(mlir::exec::KernelOp kernel, int64_t rows,
+                           const mlir::exec::Level &level);
 
 } // namespace gradc
 

@@ -187,3 +187,29 @@ func.func @shares.rows.1(%x: tensor<1x64xi32> {grad.role = "data"})
   %1 = exec.launch @abs_of_row(%0) : (tensor<1x64x4096xf32>) -> tensor<1x64x4096xf32>
   return %1 : tensor<1x64x4096xf32>
 }
+
+// -----
+
+// Rows are the lanes of a vector, which one row would not fill.
+
+// CHECK: func.func @lanes(
+exec.kernel @fourier(%x: tensor<256x8192x2xf32>) attributes {flops = 272629760 : i64} {
+  %0 = grad.fourier %x : tensor<256x8192x2xf32> -> tensor<256x8192x2xf32>
+  exec.yield %0 : tensor<256x8192x2xf32>
+}
+exec.kernel @fourier_of_row(%x: tensor<1x8192x2xf32>) attributes {flops = 1064960 : i64} {
+  %0 = grad.fourier %x : tensor<1x8192x2xf32> -> tensor<1x8192x2xf32>
+  exec.yield %0 : tensor<1x8192x2xf32>
+}
+func.func @lanes(%x: tensor<256x8192x2xf32> {grad.batched, grad.role = "data"})
+    -> (tensor<256x8192x2xf32> {grad.role = "output"}) attributes {grad.batch = 256 : i64, grad.rows} {
+  %0 = exec.launch @fourier(%x) : (tensor<256x8192x2xf32>) -> tensor<256x8192x2xf32>
+  %1 = exec.launch @fourier(%0) : (tensor<256x8192x2xf32>) -> tensor<256x8192x2xf32>
+  return %1 : tensor<256x8192x2xf32>
+}
+func.func @lanes.rows.1(%x: tensor<1x8192x2xf32> {grad.role = "data"})
+    -> (tensor<1x8192x2xf32> {grad.role = "output"}) attributes {grad.batch = 1 : i64} {
+  %0 = exec.launch @fourier_of_row(%x) : (tensor<1x8192x2xf32>) -> tensor<1x8192x2xf32>
+  %1 = exec.launch @fourier_of_row(%0) : (tensor<1x8192x2xf32>) -> tensor<1x8192x2xf32>
+  return %1 : tensor<1x8192x2xf32>
+}
