@@ -5,6 +5,7 @@
 #include "runtime/include/gradc/artifact.h"
 
 #include <cstdint>
+#include <span>
 
 namespace gradc::runtime {
 
@@ -29,6 +30,15 @@ inline const DataType *findDataType(uint32_t dtype) {
   };
   static_assert(sizeof(types) / sizeof(*types) == GRADC_I2 + 1);
   return dtype <= GRADC_I2 && types[dtype].name ? &types[dtype] : nullptr;
+}
+
+/// Whether a tensor of this type and shape occupies exactly `bytes` bytes.
+inline bool hasBytes(uint32_t dtype, std::span<const int64_t> shape, uint64_t bytes) {
+  uint64_t expected = findDataType(dtype)->bytes;
+  for (int64_t dim : shape)
+    if (dim < 0 || __builtin_mul_overflow(expected, uint64_t(dim), &expected))
+      return false;
+  return expected == bytes;
 }
 
 } // namespace gradc::runtime

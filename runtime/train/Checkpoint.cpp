@@ -49,15 +49,6 @@ bool isCastable(gradc_dtype from, gradc_dtype to) {
          (isShortFloat(from) && to == GRADC_F32);
 }
 
-/// Whether a tensor of this type and shape occupies exactly `bytes` bytes.
-bool hasBytes(uint32_t dtype, std::span<const int64_t> shape, uint64_t bytes) {
-  uint64_t expected = findDataType(dtype)->bytes;
-  for (int64_t dim : shape)
-    if (dim < 0 || __builtin_mul_overflow(expected, uint64_t(dim), &expected))
-      return false;
-  return expected == bytes;
-}
-
 constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 /// Whether a checkpoint contains the state: everything that training changes, and the model's other

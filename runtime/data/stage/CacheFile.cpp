@@ -7,6 +7,7 @@
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/include/gradc/hash.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -45,6 +46,14 @@ uint64_t identityOf(const Table &table) {
   return gradc_hash(all.data(), all.size());
 }
 
+/// Whether the field has values of this shape and size. Later stages go by both.
+bool hasValuesOf(const Field &field, std::span<const int64_t> shape, uint64_t bytes) {
+  auto isDim = [](int64_t dim, int64_t ofField) {
+    return dim == ofField || ofField == Field::varying;
+  };
+  return std::ranges::equal(shape, field.shape, isDim) && hasBytes(field.dtype, shape, bytes);
+}
+
 class CacheFile final : public TableStage {
 public:
   CacheFile(std::shared_ptr<const Table> input, std::shared_ptr<const MappedFile> file,
@@ -73,9 +82,11 @@ public:
     uint64_t left = end - offset - sizeof *header;
     if (header->rank > 16 || header->rank * 8 > left || header->bytes > left - header->rank * 8)
       return damaged();
-    return Value{reinterpret_cast<const std::byte *>(shape + header->rank),
-                 {shape, header->rank},
-                 header->bytes};
+    Value value = {reinterpret_cast<const std::byte *>(shape + header->rank),
+                   {shape, header->rank},
+                   header->bytes};
+    return hasValuesOf(fields()[field], value.shape, value.bytes) ? Result<Value>(value)
+                                                                  : damaged();
   }
   Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
     return Table::read(field, rows, scratch, out);

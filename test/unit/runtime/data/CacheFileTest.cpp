@@ -1,8 +1,9 @@
-// The file of a cache stage, where it cannot be written.
+// The file of a cache stage, where it cannot be written or is damaged.
 #include "runtime/data/stage/CacheFile.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <csignal>
+#include <cstring>
 #include <numeric>
 #include <unistd.h>
 
@@ -11,9 +12,11 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-/// Large rows of zeros. Counts those that are made.
-class LargeRows final : public Table {
+/// 100 rows of zeros. Counts those that are made.
+class Zeros final : public Table {
 public:
+  explicit Zeros(int64_t bytes) : zeros(size_t(bytes)), field{"x", GRADC_U8, {bytes}} {}
+
   std::span<const Field> fields() const override { return {&field, 1}; }
   int64_t rows() const override { return 100; }
   void order(uint64_t, std::vector<int64_t> &rows) const override {
@@ -29,8 +32,8 @@ public:
   mutable int made = 0;
 
 private:
-  Bytes zeros = Bytes(1 << 18);
-  Field field = {"x", GRADC_U8, {1 << 18}};
+  Bytes zeros;
+  Field field;
 };
 
 // Rows may take long to make, so the first bytes that do not fit end the work.
@@ -38,7 +41,7 @@ TEST(CacheFileTest, AFullDiskEndsItAtOnce) {
   TemporaryFolder folder;
   DataContext context;
   context.folders = {folder.path};
-  auto table = std::make_shared<LargeRows>();
+  auto table = std::make_shared<Zeros>(1 << 18);
   auto ignored = std::signal(SIGXFSZ, SIG_IGN);
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
@@ -52,6 +55,34 @@ TEST(CacheFileTest, AFullDiskEndsItAtOnce) {
   EXPECT_LE(table->made, 6);
   EXPECT_NE(access((folder / "rows.cache").c_str(), F_OK), 0);
   EXPECT_NE(access((folder / "rows.cache.tmp").c_str(), F_OK), 0);
+}
+
+// Its values lie outside of the checksum, which is of their places.
+TEST(CacheFileTest, AValueThatIsNoneOfItsFieldIsDamage) {
+  TemporaryFolder folder;
+  DataContext context;
+  context.folders = {folder.path};
+  auto table = std::make_shared<Zeros>(64);
+  std::string path = folder / "rows.cache";
+  ASSERT_TRUE(openCacheFile(table, "rows.cache", context).ok());
+  const Bytes whole = readFile(path);
+  auto viewed = [&](size_t at, int64_t number) {
+    Bytes bytes = whole;
+    std::memcpy(bytes.data() + at, &number, sizeof number);
+    writeFile(path, bytes);
+    auto cache = openCacheFile(table, "rows.cache", context);
+    EXPECT_TRUE(cache.ok()) << cache.status().message();
+    Scratch scratch;
+    return (*cache)->view(0, {0, 0}, scratch).status().message();
+  };
+  const std::string damage = "cache '" + path + "' is damaged at byte 0";
+  constexpr size_t bytes = 0, rank = 8, dim = 16; // of the first value
+  EXPECT_EQ(viewed(bytes, 64), "");
+  EXPECT_EQ(viewed(bytes, 32), damage);
+  EXPECT_EQ(viewed(rank, 0), damage);
+  EXPECT_EQ(viewed(rank, 2), damage);
+  EXPECT_EQ(viewed(dim, 32), damage);
+  EXPECT_EQ(viewed(dim, -1), damage);
 }
 
 } // namespace
