@@ -64,8 +64,8 @@ Status Loop::step() {
   // 1. A batch.
   Clock::time_point begin = Clock::now();
   Status status = walk->fetch();
-  if (std::string file = MappedFile::cutOff(); !file.empty())
-    return stopForCutOff(file);
+  if (Status whole = MappedFile::expectWhole(); !whole.ok())
+    return stopForCutOff(whole);
   if (!status.ok())
     return status;
   Clock::time_point fetched = Clock::now();
@@ -266,8 +266,8 @@ Status Loop::evaluateNow() {
   // Ranks agree on a signal during a step only.
   auto result = evaluate(*evaluation, job.seed, dividesEvaluation ? options.ranks : nullptr,
                          options.ranks ? nullptr : options.interrupt);
-  if (std::string file = MappedFile::cutOff(); !file.empty())
-    return stopForCutOff(file);
+  if (Status whole = MappedFile::expectWhole(); !whole.ok())
+    return stopForCutOff(whole);
   if (!result)
     return result.status();
   if (result->empty())
@@ -330,9 +330,9 @@ Status Loop::checkpointNow() {
   return logged;
 }
 
-/// Rows read since the file was cut off may be wrong, but the states of completed steps are right.
-Status Loop::stopForCutOff(const std::string &file) {
-  std::string message = text("data file '", file, "' became shorter while it was read");
+/// Rows read since a file was cut off may be wrong, but the states of completed steps are right.
+Status Loop::stopForCutOff(const Status &failure) {
+  std::string message = failure.message();
   // Other ranks may have the complete file and do not reach this point.
   bool isAlone = isFirst(options) && !session.dividesStates();
   if (job.keepsCheckpoints && isAlone && done > 0 && checkpointedAt != done)

@@ -99,7 +99,7 @@ private:
   Status watchParameters(size_t turn, const StepScalars &scalars);
   Status skipStep(EntryCall &call);
   Status stopForNonFinite(EntryCall &call);
-  Status stopForCutOff(const std::string &file);
+  Status stopForCutOff(const Status &failure);
   /// The number of epochs is known in advance; the number of steps may not be.
   bool isLast(int64_t steps, Position position) const {
     return steps >= lastStep || int64_t(position.epoch) >= job.epochs;

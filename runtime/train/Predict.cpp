@@ -90,8 +90,8 @@ public:
     do {
       if (Status status = iterator->next(batch); !status.ok())
         return status;
-      if (std::string file = MappedFile::cutOff(); !file.empty())
-        return Status::error(text("data file '", file, "' became shorter while it was read"));
+      if (Status whole = MappedFile::expectWhole(); !whole.ok())
+        return whole;
       if (Status status = runBatch(dataset, batch); !status.ok())
         return status;
       if (!table.isFinite(batch.rows))
@@ -294,6 +294,8 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
   if (!phase)
     return phase.status();
   auto metrics = evaluate(*phase, job->seed, nullptr, line.options.interrupt);
+  if (Status whole = MappedFile::expectWhole(); !whole.ok())
+    return whole;
   if (!metrics)
     return metrics.status();
   if (metrics->empty())

@@ -67,13 +67,14 @@ bool MappedFile::outliveFault(const void *address) {
   return false;
 }
 
-std::string MappedFile::cutOff() {
+Status MappedFile::expectWhole() {
   if (!Mapping::anyCut.load(std::memory_order_acquire))
     return {};
   std::lock_guard lock(Mapping::mutex);
   for (Mapping *mapping = Mapping::all.load(); mapping; mapping = mapping->next)
     if (mapping->cut.load())
-      return mapping->path;
+      return Status::error(
+          text("data file '", mapping->path, "' became shorter while it was read"));
   return {};
 }
 

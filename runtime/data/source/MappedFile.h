@@ -24,8 +24,9 @@ public:
   /// Called by a signal handler: if a mapped file has bytes at that address, they read as zeros
   /// from now on.
   static bool outliveFault(const void *address);
-  /// The file for which that happened; "" if there is none. The check costs one load.
-  static std::string cutOff();
+  /// Fails if that has happened to a file, since what was read may be such zeros. The check costs
+  /// one load.
+  static Status expectWhole();
   ~MappedFile();
   MappedFile(const MappedFile &) = delete;
 

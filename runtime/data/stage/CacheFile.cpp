@@ -194,6 +194,9 @@ Status makeFile(const Table &table, const std::string &path, const DataContext &
       put(value->shape.data(), value->shape.size_bytes());
       put(value->data, value->bytes);
     }
+    // Later runs would read the zeros from the cache, even if the file is whole again.
+    if (Status whole = MappedFile::expectWhole(); !whole.ok())
+      return whole;
   }
   footer.index = at;
   footer.indexHash = gradc_hash(index.data(), index.size() * sizeof(uint64_t));

@@ -1,8 +1,10 @@
 // The file of a cache stage, where it cannot be written or is damaged.
 #include "runtime/data/stage/CacheFile.h"
+#include "runtime/data/source/MappedFile.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <numeric>
 #include <unistd.h>
@@ -13,7 +15,7 @@ using namespace gradc::runtime::test;
 namespace {
 
 /// 100 rows of zeros. Counts those that are made.
-class Zeros final : public Table {
+class Zeros : public Table {
 public:
   explicit Zeros(int64_t bytes) : zeros(size_t(bytes)), field{"x", GRADC_U8, {bytes}} {}
 
@@ -53,6 +55,41 @@ TEST(CacheFileTest, AFullDiskEndsItAtOnce) {
   EXPECT_EQ(cache.status().message(),
             "cannot write '" + folder / "rows.cache" + "': File too large");
   EXPECT_LE(table->made, 6);
+  EXPECT_NE(access((folder / "rows.cache").c_str(), F_OK), 0);
+  EXPECT_NE(access((folder / "rows.cache.tmp").c_str(), F_OK), 0);
+}
+
+/// Reads zeros from a file, as if another program truncated it after some rows.
+class CutOff final : public Zeros {
+public:
+  explicit CutOff(const std::string &path) : Zeros(64), file(*MappedFile::open(path)) {}
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    if (row.row == 50)
+      EXPECT_TRUE(MappedFile::outliveFault(file->bytes().data()));
+    return Zeros::view(field, row, scratch);
+  }
+
+private:
+  std::shared_ptr<const MappedFile> file;
+};
+
+/// Makes a cache of such rows. Ends the process, for which the file stays cut off, with the
+/// message.
+[[noreturn]] void cacheCutOff(const TemporaryFolder &folder) {
+  DataContext context;
+  context.folders = {folder.path};
+  auto cache = openCacheFile(std::make_shared<CutOff>(folder / "rows.bin"), "rows.cache", context);
+  std::fputs(cache.status().message().c_str(), stderr);
+  _exit(cache.ok());
+}
+
+// A later run would go on with them although the file is whole again.
+TEST(CacheFileTest, ZerosOfAFileThatWasCutOffAreNotKept) {
+  TemporaryFolder folder;
+  writeFile(folder / "rows.bin", Bytes(6400));
+  EXPECT_EXIT(cacheCutOff(folder), testing::ExitedWithCode(0),
+              "data file '.*/rows.bin' became shorter while it was read");
   EXPECT_NE(access((folder / "rows.cache").c_str(), F_OK), 0);
   EXPECT_NE(access((folder / "rows.cache.tmp").c_str(), F_OK), 0);
 }

@@ -171,6 +171,18 @@ TEST_F(TrainerFilesTest, ALogThatMayNotGrowKeepsItsWholeLines) {
   EXPECT_GT(readFile(log).size(), most - 500);
 }
 
+/// Metrics over the zeros in the place of the file's end would be wrong.
+TEST_F(TrainerFilesTest, AnEvaluationOfAFileThatWasCutOffFails) {
+  testing::internal::CaptureStderr();
+  pid_t process = start({"evaluate", "--threads=1"}, [&] {
+    static auto file = *MappedFile::open(folder / "digits.npz");
+    (void)MappedFile::outliveFault(file->bytes().data());
+  });
+  EXPECT_EQ(wait(process), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "error: data file '" + (folder / "digits.npz") +
+                                                        "' became shorter while it was read\n");
+}
+
 TEST_F(TrainerFilesTest, AFullDiskUnderTheLog) {
   TrainOptions options;
   options.log = "/dev/full";
