@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
@@ -53,11 +54,17 @@ static std::string beginning(std::string_view name, std::string_view category, i
               ",\"ph\":\"X\",\"pid\":1,\"tid\":", thread + 1);
 }
 
+/// Nanoseconds as microseconds. Not by printf, whose point is a comma in the locale of some
+/// programs that train through the C interface: no JSON then.
+static std::string microseconds(int64_t nanoseconds) {
+  std::string thousandths = text(std::abs(nanoseconds % 1000));
+  return text(nanoseconds < 0 ? "-" : "", std::abs(nanoseconds / 1000), '.',
+              std::string(3 - thousandths.size(), '0'), thousandths);
+}
+
 void Trace::end(int64_t begin, int64_t end) {
-  char times[80];
-  std::snprintf(times, sizeof times, ",\"ts\":%.3f,\"dur\":%.3f}", double(begin - origin) / 1e3,
-                double(end - begin) / 1e3);
-  buffer += times;
+  appendText(buffer, ",\"ts\":", microseconds(begin - origin),
+             ",\"dur\":", microseconds(end - begin), '}');
   if (buffer.size() >= blockBytes)
     flush();
 }
