@@ -157,9 +157,11 @@ void CheckpointFolder::prune(int64_t newest, int64_t keep) const {
     if (step < begin || step >= end)
       unlink(file(*step).c_str());
   for (const std::string &name : namesIn(path)) {
-    std::string_view whole = name;
-    if (whole.ends_with(AtomicFile::suffix) &&
-        stepOf(whole.substr(0, whole.size() - AtomicFile::suffix.size())) >= 0)
+    std::string_view finished = name;
+    if (!finished.ends_with(AtomicFile::suffix))
+      continue;
+    finished.remove_suffix(AtomicFile::suffix.size());
+    if (stepOf(finished) >= 0 || text(path, '/', finished) == best())
       unlink(text(path, '/', name).c_str());
   }
 }

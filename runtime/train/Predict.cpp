@@ -179,7 +179,7 @@ static Status write(const std::string &lines, const std::string &output,
                     std::optional<AtomicFile> &file) {
   if (file) {
     file->write(std::as_bytes(std::span(lines)));
-    return {};
+    return file->status(); // the other rows may take hours
   }
   if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size() || std::fflush(stdout))
     return Status::error(text("cannot write to standard output: ", std::strerror(errno)));

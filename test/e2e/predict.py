@@ -141,6 +141,10 @@ epochs: 30  checkpoint {{ directory: "{name}.run" }}  {export}
         file.write("width,height\n0,100000\n0,inf\n")
     refused(1, "cannot predict: row 1 (from 0) of 'bad.csv', field 'size', has inf, expected a finite number",
             trainer, "predict", "--data", "bad.csv", "-o", path("refused.csv"))
+    # A full disk ends it before the other rows, of which the last one cannot be predicted.
+    with open(path("long.csv"), "w") as file:
+        file.write("width,height\n" + "0,100000\n" * 40000 + "0,inf\n")
+    refused(1, "File too large", "sh", "-c", 'ulimit -f 64; exec "$@"', "sh", trainer, "predict", "--data", "long.csv", "-o", path("refused.csv"))
     refused(3, "the spec has no evaluation block", trainer, "evaluate")
     shutil.copy(path("new.csv"), path("mine.csv"))
     for output, reason in ("mine.csv", "the run reads it"), ("train.csv", "which the run reads"), (trainer, "it is this program"):

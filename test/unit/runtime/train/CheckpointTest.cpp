@@ -359,8 +359,9 @@ TEST_F(CheckpointTest, AKillAtAnyMomentLeavesWholeCheckpoints) {
 TEST_F(CheckpointTest, FolderIgnoresOtherFilesAndRemovesLeftovers) {
   CheckpointFolder checkpoints(folder / "run");
   ASSERT_TRUE(checkpoints.create().ok());
-  for (const char *name : {"step-3.ckpt", "step-20.ckpt", "step-100.ckpt", "step-7.ckpt.tmp",
-                           "step-x.ckpt", "step-.ckpt", "notes.tmp", "step-9.txt"})
+  for (const char *name :
+       {"step-3.ckpt", "step-20.ckpt", "step-100.ckpt", "step-7.ckpt.tmp", "best.ckpt",
+        "best.ckpt.tmp", "step-x.ckpt", "step-.ckpt", "notes.tmp", "step-9.txt"})
     writeFile(folder / ("run/" + std::string(name)), {});
   EXPECT_EQ(checkpoints.steps(), (std::vector<int64_t>{3, 20, 100}));
   EXPECT_EQ(*checkpoints.latest(), checkpoints.file(100));
@@ -369,7 +370,8 @@ TEST_F(CheckpointTest, FolderIgnoresOtherFilesAndRemovesLeftovers) {
   checkpoints.prune(20, 2);
   EXPECT_EQ(checkpoints.steps(), (std::vector<int64_t>{20}));
   EXPECT_FALSE(exists(folder / "run/step-7.ckpt.tmp"));
-  for (const char *name : {"step-x.ckpt", "step-.ckpt", "notes.tmp", "step-9.txt"})
+  EXPECT_FALSE(exists(folder / "run/best.ckpt.tmp"));
+  for (const char *name : {"best.ckpt", "step-x.ckpt", "step-.ckpt", "notes.tmp", "step-9.txt"})
     EXPECT_TRUE(exists(folder / ("run/" + std::string(name)))) << name;
 }
 
