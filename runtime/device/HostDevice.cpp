@@ -250,7 +250,7 @@ Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
     profile->times.front() = begin;
   }
   if (splits)
-    choice.ran(&schedule, now() - begin);
+    choice.ran(schedule, now() - begin);
   return status;
 }
 

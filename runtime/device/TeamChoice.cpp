@@ -9,13 +9,14 @@ using namespace gradc::runtime;
 /// A switch needs a clear gain, so that equal choices do not alternate.
 static bool isGain(int64_t mean, int64_t former) { return mean < former - former / 16; }
 
-void TeamChoice::ran(const void *schedule, int64_t runTime) {
-  if (schedule != watched) {
+void TeamChoice::ran(const Schedule &schedule, int64_t runTime) {
+  const Step *steps = schedule.steps.data(); // of the entry; a schedule is made for each run
+  if (steps != watched) {
     othersTime += runTime;
     ++othersRuns;
     if (watched && (othersTime < 8 * window || othersRuns < 2 * minRuns))
       return;
-    watched = schedule;
+    watched = steps;
     if (phase == Phase::trial)
       isTogether = !isTogether;
     phase = Phase::settled;

@@ -3,6 +3,8 @@
 #ifndef RUNTIME_DEVICE_TEAMCHOICE_H
 #define RUNTIME_DEVICE_TEAMCHOICE_H
 
+#include "runtime/device/Schedule.h"
+
 #include <cstdint>
 
 namespace gradc::runtime {
@@ -28,7 +30,7 @@ public:
   bool together() const { return isTogether; }
   /// Reports a run of a schedule, as chosen, in nanoseconds. The schedule that runs most often
   /// decides for all.
-  void ran(const void *schedule, int64_t time);
+  void ran(const Schedule &schedule, int64_t time);
 
 private:
   /// A window of the settled choice, of the other one, and of the settled one after it.
@@ -47,7 +49,7 @@ private:
   int64_t (*preemptions)();
   bool isTogether = true;
   Phase phase = Phase::settled;
-  const void *watched = nullptr; ///< the schedule that is timed
+  const Step *watched = nullptr; ///< steps of the schedule that is timed, which outlive it
   int64_t time = 0, runs = 0;    ///< of the watched schedule in this window
   int64_t othersTime = 0;        ///< of other schedules since it ran last
   int64_t othersRuns = 0;

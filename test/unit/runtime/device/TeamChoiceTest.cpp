@@ -4,11 +4,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
+
 using namespace gradc::runtime;
 
 namespace {
 
 int64_t counted = 0;
+
+/// The steps of two entries.
+std::array<Step, 1> training, evaluation;
 
 /// A machine on which a run takes the given nanoseconds on the team and on one thread.
 struct Machine {
@@ -17,12 +23,14 @@ struct Machine {
   TeamChoice choice{[] { return counted; }};
   int64_t timeAlone = 0, timeOnTeam = 0;
 
-  void run(int64_t nanoseconds, const void *schedule = "schedule") {
+  void run(int64_t nanoseconds, std::span<const Step> steps = training) {
     for (int64_t end = timeAlone + timeOnTeam + nanoseconds; timeAlone + timeOnTeam < end;) {
       bool together = choice.together();
       int64_t time = together ? onTeam : alone;
       (together ? timeOnTeam : timeAlone) += time;
       counted += isBusy;
+      // As in a session, every run has a schedule of its own, and all of them the same address.
+      Schedule schedule{.steps = steps, .launches = {}, .slices = {}, .moving = {}};
       choice.ran(schedule, time);
     }
   }
@@ -121,8 +129,8 @@ TEST(TeamChoice, AnotherScheduleKeepsTheChoiceAndThePause) {
   for (bool isTeamFaster : {true, false}) {
     Machine machine{300 * millisecond, (isTeamFaster ? 600 : 150) * millisecond, true};
     for (int epoch = 0; epoch < 30; ++epoch) {
-      machine.run(6 * second, "training");
-      machine.run(3 * second, "evaluation");
+      machine.run(6 * second, training);
+      machine.run(3 * second, evaluation);
     }
     EXPECT_EQ(machine.choice.together(), isTeamFaster);
     EXPECT_LT(isTeamFaster ? machine.timeAlone : machine.timeOnTeam, 270 * second / 20);
@@ -132,10 +140,22 @@ TEST(TeamChoice, AnotherScheduleKeepsTheChoiceAndThePause) {
 TEST(TeamChoice, OneOfTwoSchedulesInTurnIsWatched) {
   Machine machine{300 * millisecond, 150 * millisecond, true};
   for (int i = 0; i < 100; ++i) {
-    machine.run(1, "one");
-    machine.run(1, "other");
+    machine.run(1, training);
+    machine.run(1, evaluation);
   }
   EXPECT_FALSE(machine.choice.together());
+}
+
+// Short runs of another entry on one thread are no gain over long ones on the team.
+TEST(TeamChoice, RunsOfTwoEntriesAreNotCompared) {
+  Machine machine{0, 0, true};
+  for (int i = 0; i < 3000; ++i) {
+    bool isLong = i % 9 < 4;
+    machine.onTeam = (isLong ? 60 : 10) * millisecond;
+    machine.alone = machine.onTeam / 2 * 3;
+    machine.run(1, isLong ? training : evaluation);
+  }
+  EXPECT_LT(machine.timeAlone, machine.timeOnTeam / 20);
 }
 
 TEST(TeamChoice, EqualTimesDoNotSwitch) {
@@ -147,10 +167,10 @@ TEST(TeamChoice, EqualTimesDoNotSwitch) {
 
 TEST(TeamChoice, AnotherScheduleIsWatchedWhenTheFirstRunsNoMore) {
   Machine machine{2 * millisecond, millisecond, true};
-  machine.run(second, "training");
+  machine.run(second, training);
   ASSERT_FALSE(machine.choice.together());
   machine.onTeam = millisecond / 2;
-  machine.run(5 * second, "evaluation");
+  machine.run(5 * second, evaluation);
   EXPECT_TRUE(machine.choice.together());
 }
 
