@@ -104,6 +104,11 @@ private:
   Status chooseMap(size_t index, const Session *models) {
     Config map = stages[index];
     if (!map.child("model")) {
+      if (Config pad = map.child("pad"))
+        if (std::erase_if(sourceFields, [&](std::string_view field) {
+              return field == pad.string("mask") || field == pad.string("length");
+            }))
+          need(map.string("field"));
       isKept[index] = contains(sourceFields, map.string("field")) && !map.child("flip") &&
                       !map.child("color_jitter");
       return {};

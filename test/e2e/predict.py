@@ -367,6 +367,37 @@ def integers():
     assert [row["value"] for row in rows] == [str(value + 1) for value in values], rows
 
 
+def padded():
+    """A mask and a length that `pad` makes are in no file: whatever else is the input may be one array, or a table of any columns."""
+    model = Model("padded", opset=17)
+    mask, length, x = model.input("mask", FLOAT, ["N", 4]), model.input("length", INT64, ["N"]), model.input("x", FLOAT, ["N", 4])
+    counted = model.node("Unsqueeze", [model.node("Cast", [length], ["count"], "cast", to=FLOAT), model.initializer("axes", INT64, [1], [1])], ["column"], "column")
+    shifted = model.node("Add", [model.node("Mul", [x, mask], ["masked"], "mul"), counted], ["shifted"], "shift")
+    model.node("Mul", [shifted, model.initializer("w", FLOAT, [1], [1.0])], ["y"], "scale")
+    model.output("y", FLOAT, ["N", 4])
+    model.save(path("padded.onnx"))
+    values = array.array("f", range(6))
+    for name in ("x", "t"):
+        write_npy(path(f"{name}.npy"), values, (2, 3))
+    with zipfile.ZipFile(path("padded.npz"), "w") as archive:
+        for name in ("x", "t"):
+            archive.write(path(f"{name}.npy"), f"{name}.npy")
+    os.makedirs(path("arrays_of_rows"))
+    shutil.copy(path("x.npy"), path("arrays_of_rows"))
+    with open(path("padded.csv"), "w") as file:
+        file.write("a,b,c,d\n0,1,2,7\n3,4,5,7\n")
+    with open(path("padded.textproto"), "w") as file:
+        file.write('model: "padded.onnx"  loss { mean_squared_error { predictions: "y"  targets: "t" } }  optimizer { sgd { learning_rate: 1e-9 } }\n'
+                   'data { source { npz { path: "padded.npz" } } stage { map { field: "x"  pad { shape: 4  value: 9  mask: "mask"  length: "length" } } }\n'
+                   'stage { map { field: "t"  pad { shape: 4 } } } stage { batch { size: 2 } } }\n')
+    trainer = compile_spec(path("padded.textproto"), folder)
+    run(trainer, "--checkpoint", "padded-run", cwd=folder)
+    short, whole = [[3, 4, 5, 3], [6, 7, 8, 3]], [[4, 5, 6, 11], [7, 8, 9, 11]]
+    for data, wanted in ("padded.npz", short), ("x.npy", short), ("arrays_of_rows", short), ("padded.csv", whole):
+        rows = predictions(trainer, data, "--checkpoint", "padded-run")
+        assert [[round(float(row[f"value_{i}"]), 4) for i in range(4)] for row in rows] == wanted, (data, rows)
+
+
 accuracy = classes()
 elsewhere()
 values()
@@ -377,4 +408,5 @@ fixed_batches()
 share = pictures()
 model_alone()
 integers()
+padded()
 print(f"predict: digits {accuracy:.3f}, pictures {share:.3f}")
