@@ -2,6 +2,7 @@
 #include "runtime/train/CommandLine.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/base/ThreadTeam.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <algorithm>
@@ -110,8 +111,9 @@ constexpr Option options[] = {
      "threads; the same bits for any number (default: one a CPU)",
      [](CommandLine &line, std::string_view value) -> std::string_view {
        auto threads = integer(value, 1);
-       if (!threads || *threads > 4096)
-         return "a number from 1 to 4096";
+       static const std::string expected = text("a number from 1 to ", ThreadTeam::maxThreads);
+       if (!threads || *threads > ThreadTeam::maxThreads)
+         return expected;
        line.options.threads = int(*threads);
        return "";
      }},

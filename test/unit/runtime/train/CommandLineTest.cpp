@@ -76,8 +76,8 @@ TEST(CommandLineTest, Errors) {
             "option '--steps' is '5x', expected a number, 1 or more");
   EXPECT_EQ(parseError({"--epochs="}), "option '--epochs' is '', expected a number, 1 or more");
   EXPECT_EQ(parseError({"--seed", "-1"}), "option '--seed' is '-1', expected a number, 0 or more");
-  EXPECT_EQ(parseError({"--threads", "5000"}),
-            "option '--threads' is '5000', expected a number from 1 to 4096");
+  EXPECT_EQ(parseError({"--threads", "1025"}),
+            "option '--threads' is '1025', expected a number from 1 to 1024");
   EXPECT_EQ(parseError({"--log="}), "option '--log' is '', expected a name");
   EXPECT_EQ(parseError({"--quiet=yes"}), "option '--quiet' takes no value");
 }
