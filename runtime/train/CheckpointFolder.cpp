@@ -139,14 +139,12 @@ bool CheckpointFolder::holds(const std::string &file) const {
 }
 
 Status CheckpointFolder::expectNone() const {
-  auto found = steps();
-  if (found.empty())
+  if (!holdsAny())
     return {};
-  return Status::error(text("folder '", path,
-                            "' holds checkpoints of an earlier training, the newest '",
-                            file(found.back()),
-                            "', which a new one would replace: go on from it with --resume, or "
-                            "name another folder with --checkpoint or remove this one"));
+  return Status::error(text(
+      "folder '", path, "' holds checkpoints of an earlier training, the newest '", latestOrBest(),
+      "', which a new one would replace: go on from it with --resume, or "
+      "name another folder with --checkpoint or remove this one"));
 }
 
 void CheckpointFolder::prune(int64_t newest, int64_t keep) const {

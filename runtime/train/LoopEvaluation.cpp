@@ -75,10 +75,13 @@ Status Loop::keepBest() {
     return joinCheckpoint(session);
   // It is often replaced soon, so only the one that a step's checkpoint refers to is worth waiting
   // for the disk: see syncBest.
-  return traced("best checkpoint", [&] {
+  Status written = traced("best checkpoint", [&] {
     return withLastWhole(
         writeCheckpoint(checkpoints.best(), session, position(), /*isDurable=*/false));
   });
+  if (written.ok() && options.ranks && lastCheckpoint.empty())
+    options.ranks->atCheckpoint(checkpoints.best()); // better than to begin again
+  return written;
 }
 
 /// A run resumed from the next checkpoint finds the best states so far, even after a crash of the

@@ -10,8 +10,8 @@
 
 namespace gradc::runtime {
 
-/// The checkpoint that `resume` refers to: a file, or the newest one in a folder. `run`: the folder
-/// that "latest" stands for.
+/// The checkpoint that `resume` refers to: a file, or the newest one in a folder, or that of the
+/// best evaluation if there is no other. `run`: the folder that "latest" stands for.
 static Result<Checkpoint> findCheckpoint(const std::string &resume, const std::string &run) {
   struct stat status;
   std::string folder;
@@ -24,10 +24,10 @@ static Result<Checkpoint> findCheckpoint(const std::string &resume, const std::s
   if (folder.empty())
     return Status(Code::usage, "nothing to resume from: the spec has no checkpoint folder, name "
                                "one with --checkpoint");
-  auto latest = CheckpointFolder(folder).latest();
-  if (!latest)
-    return latest.status();
-  auto checkpoint = Checkpoint::open(*latest);
+  // A training that was killed before its first checkpoint may have left its best states.
+  if (!CheckpointFolder(folder).holdsAny())
+    return CheckpointFolder(folder).latest().status();
+  auto checkpoint = Checkpoint::open(CheckpointFolder(folder).latestOrBest());
   auto steps = CheckpointFolder(folder).steps();
   if (!checkpoint.ok() && steps.size() > 1)
     return Status::error(text(checkpoint.status().message(), "; the one before it is '",

@@ -206,6 +206,28 @@ def fewer_go_on():
         "option '--elastic' goes with '--ranks', which starts ranks again; mpirun does not")
 
 
+def the_best_is_gone_on_from():
+    """With --elastic: ranks are lost before the first checkpoint, but after an evaluation."""
+    job = path("best")
+    os.mkdir(job)
+    rare = digits_trainer(job, f"stall_seconds: {STALL}", more="checkpoint { every_epochs: 1000000000 }\n")
+    best = os.path.join(job, "run", "best.ckpt")
+    training = start([rare, "--ranks", "2", "--elastic", *endless, "--log", "log.jsonl"], job)
+    deadline = time.monotonic() + 60
+    while not (os.path.exists(best) and len(ranks := ranks_of(training.pid)) == 2):
+        assert training.poll() is None and time.monotonic() < deadline, "no best states"
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(ranks[1], signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while b'"event":"resume"' not in content("best", "log.jsonl"):
+        assert training.poll() is None and time.monotonic() < deadline, "a rank does not go on"
+        time.sleep(0.1)
+    os.kill(training.pid, signal.SIGTERM)
+    end(training, 128 + signal.SIGTERM, "going on from the last checkpoint with 1 rank\n", "going on from 'run/best.ckpt'", "stopped after step")
+    assert events(os.path.join(job, "log.jsonl"), "resume")[0]["step"] > 0
+
+
 def a_rank_is_lost_before_it_joins():
     """Replaces mpirun by a script that starts one of the ranks as a process that is killed immediately."""
     for victim in (0, 1):
@@ -394,7 +416,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, by_blocks, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, a_rank_is_lost_before_it_joins, later_ranks_are_lost_before_they_meet, all_ranks_are_lost, a_signal_stops_all,
+for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, by_blocks, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, the_best_is_gone_on_from, a_rank_is_lost_before_it_joins, later_ranks_are_lost_before_they_meet, all_ranks_are_lost, a_signal_stops_all,
               a_rank_fails, a_file_is_cut_off, a_row_is_not_finite, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, output_is_plain, by_gradc):
     check()
     print(check.__name__)

@@ -151,6 +151,46 @@ TEST_F(EvaluationTest, AResumeKeepsTheBest) {
   EXPECT_NE(train(options).status().message().find("best.ckpt'"), std::string::npos);
 }
 
+/// A run that is killed before its first checkpoint leaves its best states.
+TEST_F(EvaluationTest, TheBestAloneIsNotReplacedAndARunGoesOnFromIt) {
+  makeWith("every_steps: 2", "checkpoint { every_steps: 6 }");
+  TrainOptions options;
+  options.checkpoint = folder / "whole";
+  CheckpointFolder whole(options.checkpoint), killed(folder / "killed");
+  options.onStep = [&](const StepReport &report) {
+    if (report.step == 5) {
+      std::filesystem::create_directory(std::string(folder / "killed"));
+      std::filesystem::copy_file(whole.best(), killed.best());
+      EXPECT_EQ(whole.steps(), std::vector<int64_t>{});
+    }
+    return true;
+  };
+  ASSERT_TRUE(train(options).ok());
+  Bytes before = readFile(killed.best());
+  auto best = Checkpoint::open(killed.best());
+  ASSERT_TRUE(best.ok()) << best.status().message();
+
+  options.checkpoint = folder / "killed";
+  options.onStep = nullptr;
+  auto refused = train(options);
+  EXPECT_EQ(refused.status().message().find("folder '" + options.checkpoint +
+                                            "' holds checkpoints of an earlier training, the "
+                                            "newest '" +
+                                            killed.best() + "', which a new one would replace"),
+            0u)
+      << refused.status().message();
+  EXPECT_EQ(readFile(killed.best()), before);
+
+  options.resume = "latest";
+  options.log = folder / "log.jsonl";
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_EQ(logged(options.log, "resume", "step"),
+            std::vector<std::string>{std::to_string(best->position().step)});
+  int64_t last = whole.steps().back();
+  EXPECT_EQ(readFile(killed.file(last)), readFile(whole.file(last)));
+  EXPECT_EQ(readFile(killed.best()), readFile(whole.best()));
+}
+
 /// A run that a signal ends after any step makes the evaluation that is due there when it goes on:
 /// rates, best states, and the end are those of a run that was left alone.
 TEST_F(EvaluationTest, AResumeMakesTheEvaluationThatASignalPrevented) {
