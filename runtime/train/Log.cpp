@@ -133,10 +133,15 @@ Status Log::open(const std::string &file, bool append) {
                               "' belongs to a training under way: wait for its end, or name "
                               "another file with --log"));
   // A run that was killed, or whose disk was full, may have left a part of a line.
-  auto kept = append ? wholeLines(path) : Result<off_t>(0);
-  if (!kept)
-    return kept.status();
-  return ftruncate(descriptor, *kept) == 0 ? Status() : failed(errno);
+  auto whole = append ? wholeLines(path) : Result<off_t>(0);
+  if (!whole)
+    return whole.status();
+  kept = *whole;
+  return {};
+}
+
+Status Log::begin() {
+  return kept < 0 || ftruncate(descriptor, kept) == 0 ? Status() : failed(errno);
 }
 
 void Log::step(const StepReport &report) {

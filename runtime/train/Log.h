@@ -44,8 +44,11 @@ public:
   ~Log();
   Log(const Log &) = delete;
 
-  /// `append`: goes on after the last whole line of an existing file.
+  /// Opens the file, which keeps its content until `begin`. `append`: goes on after the last whole
+  /// line of an existing file.
   Status open(const std::string &path, bool append);
+  /// Removes the lines of an earlier run, or only a torn one that it has left.
+  Status begin();
   bool isOpen() const { return descriptor >= 0; }
 
   void step(const StepReport &report);
@@ -62,6 +65,7 @@ private:
 
   std::string path;
   int descriptor = -1;
+  int64_t kept = -1; ///< bytes of an earlier run; -1: it is no regular file
   std::string buffer;
   double waiting = 0; // milliseconds of the steps in the buffer
 };

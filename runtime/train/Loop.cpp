@@ -25,6 +25,8 @@ void Loop::sayPlacement() {
 }
 
 Result<TrainSummary> Loop::run() {
+  if (Status begun = log.begin(); !begun.ok())
+    return begun;
   log.line(done ? "resume" : "start")
       .integer("step", done)
       .integer("steps", lastStep)

@@ -119,6 +119,15 @@ TEST_F(TrainerFilesTest, FilesThatCannotBeWrittenStopItBeforeTheFirstStep) {
   options.checkpoint = folder / "digits.npz/run";
   EXPECT_EQ(train(options).status().message(),
             "cannot make folder '" + options.checkpoint + "': Not a directory");
+  // The log of an earlier run is still there.
+  options.checkpoint.clear();
+  options.log = folder / "log.jsonl";
+  options.trace = folder / "absent/trace.json";
+  Bytes earlier(100, std::byte('x'));
+  writeFile(options.log, earlier);
+  EXPECT_EQ(train(options).status().message(),
+            "cannot write trace '" + options.trace + "': No such file or directory");
+  EXPECT_EQ(readFile(options.log), earlier);
 }
 
 /// Whether all lines of a log are whole, as a report expects.
