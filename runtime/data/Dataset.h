@@ -236,6 +236,8 @@ public:
   virtual int64_t batchesPerEpoch() const = 0;
   /// The number of batches of its epoch that precede a position.
   virtual int64_t batchesBefore(Position position) const = 0;
+  /// The number of batches of its epoch from a position on, or fewer if bad rows are skipped.
+  virtual int64_t batchesLeft(Position position) const = 0;
   /// The number of rows per epoch that are left out because they do not fill a batch.
   virtual int64_t droppedRows() const = 0;
   /// The number of values of a field in a row of the batch.

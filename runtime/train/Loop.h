@@ -39,17 +39,20 @@ private:
   using Clock = Progress::Clock;
   /// The name of a checkpoint's run state if `owesEvaluation`: the step.
   static constexpr const char *owed = "evaluation due";
+  /// The name of the run state that says how many rows of an epoch fill no batch; absent: none.
+  static constexpr const char *leftOut = "rows left out";
 
   Loop(Session &session, const Job &job, const TrainOptions &options, CheckpointFolder checkpoints)
       : session(session), job(job), options(options), vote(options),
         checkpoints(std::move(checkpoints)) {}
 
   static bool owesEvaluationAt(const TrainPosition &position);
+  static Status expectRows(const TrainPosition &position, const Dataset &dataset);
   Status prepare(const Checkpoint *resume);
   Status prepareTraining(const Checkpoint *resume);
-  int64_t findEnd();
+  bool findEnd();
   Status prepareOutputs(const Checkpoint *resume);
-  void sayWhatDiffers(int64_t behind, uint64_t wantedSeed);
+  void sayWhatDiffers(bool stepsAreBatches, uint64_t wantedSeed);
   void sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data);
   Status trainSteps();
   Status step();

@@ -40,7 +40,7 @@ Status Loop::prepare(const Checkpoint *resume) {
   uint64_t wantedSeed = job.seed;
   if (Status status = prepareTraining(resume); !status.ok())
     return status;
-  int64_t behind = findEnd();
+  bool stepsAreBatches = findEnd();
   watch.emplace(job, rates.plateau());
   lossScale = job.lossScale;
   if (resume) {
@@ -67,13 +67,28 @@ Status Loop::prepare(const Checkpoint *resume) {
   if (resume)
     progress->print(text("going on from '", resume->file(), '\''));
   if (resume)
-    sayWhatDiffers(behind, wantedSeed);
+    sayWhatDiffers(stepsAreBatches, wantedSeed);
   if (resume && resume->lacksAverages(session.artifact()))
     progress->print("the checkpoint has no averages of weights: they begin at its weights");
   sayWhatIsLeftOut("training", *training.dataset, job.data);
   if (evaluation)
     sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);
   return {};
+}
+
+/// Fails if the training data have another number of rows than those of the checkpoint. The rows
+/// that fill no batch count, because how many they are depends on the size of the batches.
+Status Loop::expectRows(const TrainPosition &position, const Dataset &dataset) {
+  auto found = position.runState.find(leftOut);
+  bool isKnown = found != position.runState.end() && found->second.size() == 1 &&
+                 found->second[0] > 0 && found->second[0] < 0x1p53;
+  uint64_t before = position.rows + (isKnown ? uint64_t(found->second[0]) : 0);
+  uint64_t rows = uint64_t(dataset.rows()), now = rows + uint64_t(dataset.droppedRows());
+  // Earlier versions did not say how many rows were left out.
+  if (before == now || (!isKnown && before == rows))
+    return {};
+  return Status::error(text("cannot resume: the checkpoint was written with ", before,
+                            " training rows, the data now gives ", now));
 }
 
 /// The training data, and the position to begin at.
@@ -111,9 +126,8 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
     if (position.rows == 0)
       return Status::error("cannot resume: the checkpoint has no position in training data: it is "
                            "of a session's steps, not of a training");
-    if (position.rows != uint64_t(dataset.rows()))
-      return Status::error(text("cannot resume: the checkpoint was written with ", position.rows,
-                                " training rows, the data now gives ", dataset.rows()));
+    if (Status same = expectRows(position, dataset); !same.ok())
+      return same;
     if (Status status = resume->restore(session); !status.ok())
       return status;
     if (Status status = walk->restore(position.data); !status.ok())
@@ -127,20 +141,29 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
 }
 
 /// Sets the last step: that of the last epoch, unless the number of steps is reached first. Returns
-/// the number of batches before the current position, which is the number of steps unless the batch
-/// size has changed.
-int64_t Loop::findEnd() {
-  lastStep = job.steps;
+/// whether the steps so far are the batches before the current position, as they are unless the
+/// batch size has changed.
+bool Loop::findEnd() {
   const Dataset &dataset = *training.dataset;
-  int64_t perEpoch = dataset.batchesPerEpoch();
   Position at = walk->position();
-  int64_t behind = int64_t(at.epoch) * perEpoch + dataset.batchesBefore(at);
-  if (job.epochs <= job.steps / perEpoch)
-    lastStep = std::min(job.steps, std::max(done, done + job.epochs * perEpoch - behind));
-  int64_t batches = behind + lastStep - done; // at the end
-  rates = RateSchedule(job.schedule, job.learningRate,
-                       {lastStep, batches / perEpoch + (batches % perEpoch != 0)});
-  return behind;
+  auto epoch = int64_t(at.epoch);
+  int64_t perEpoch = dataset.batchesPerEpoch(), left = dataset.batchesLeft(at);
+  auto epochsOf = [&](int64_t batches) { return batches / perEpoch + (batches % perEpoch != 0); };
+  // Skipped rows count in the position but are in no batch. How many batches they cost is not known
+  // before the end, so a resumed run takes for its length what the whole run takes.
+  bool skips = job.data.string("on_error") == "SKIP";
+  lastStep = job.steps;
+  if (job.epochs <= job.steps / perEpoch) {
+    int64_t more = epoch < job.epochs ? left + (job.epochs - epoch - 1) * perEpoch : 0;
+    more = std::min(more, Job::unlimited - done);
+    lastStep = std::min(job.steps, std::max(done + more, skips ? job.epochs * perEpoch : 0));
+  }
+  int64_t steps = lastStep - done, begun = epoch + (steps > 0 || at.row > 0);
+  int64_t epochs =
+      skips ? epochsOf(lastStep) : begun + epochsOf(std::max(steps - left, int64_t(0)));
+  rates = RateSchedule(job.schedule, job.learningRate, {lastStep, epochs});
+  int64_t before = dataset.batchesBefore(at);
+  return skips || (done == epoch * perEpoch + before && before + left == perEpoch);
 }
 
 /// Everything else that may fail is tried before the first step.
@@ -190,11 +213,10 @@ Status Loop::prepareOutputs(const Checkpoint *resume) {
 }
 
 /// Reports settings in which the checkpoint differs from the job, and which of the two is used.
-/// `behind`: the result of `findEnd`.
-void Loop::sayWhatDiffers(int64_t behind, uint64_t wantedSeed) {
-  // Skipped rows count in the position but are in no batch. Steps of a session (gradc_train_step)
-  // are no batches of the data.
-  if (behind != done && job.data.string("on_error") != "SKIP")
+/// `stepsAreBatches`: the result of `findEnd`. Steps of a session (gradc_train_step) are no batches
+/// of the data.
+void Loop::sayWhatDiffers(bool stepsAreBatches, uint64_t wantedSeed) {
+  if (!stepsAreBatches)
     progress->print(text("the checkpoint was trained with batches of another size than ",
                          training.dataset->batchSize(), " or by single steps: steps count on from ",
                          done, ", and the epochs end at step ", lastStep));

@@ -7,8 +7,8 @@ import os
 from case import expect, folder, path
 from bar import DIGITS, compile_spec, events, run
 
-BATCHES = {"whole": 32, "half": 32, "rest": 64}  # rows of each run's batches
-LENGTH = {32: 44, 64: 22}  # batches of an epoch
+BATCHES = {"whole": 32, "half": 32, "rest": 64, "one": 32, "others": 50}  # rows of each run's batches
+LENGTH = {32: 44, 50: 28, 64: 22}  # batches of an epoch
 
 
 def trainer(size):
@@ -41,3 +41,10 @@ for epoch in 0, 1:
     found, expected = rest[epoch * LENGTH[64]], whole[(2 + epoch) * LENGTH[32]]
     expect(f"epoch {epoch + 2} has a rate of {found}, not {expected}", found == expected)
 print("a schedule by epochs keeps its length")
+
+# Batches of 50 leave out other rows of the 1,437 than those of 32. Behind row 32, as many of them are left as in a whole epoch.
+rates("one", "--checkpoint", path("odd"), "--steps", 1)
+others = rates("others", "--checkpoint", path("odd"), "--resume")
+expect(f"4 epochs but for a batch of 32 have {len(others)} steps", len(others) == 4 * LENGTH[50])
+expect("the last epoch is whole", events(path("others.jsonl"), "done")[0]["epochs"] == 4)
+print("a resumed run ends with its last epoch")

@@ -61,6 +61,12 @@ public:
     std::vector<size_t> ends = orderOf(*table, rule, position.epoch, order);
     return std::ranges::upper_bound(ends, position.row) - ends.begin();
   }
+  int64_t batchesLeft(Position position) const override {
+    if (rule.buckets)
+      return batchesPerEpoch() - batchesBefore(position);
+    int64_t left = table->rows() - int64_t(position.row);
+    return left / rule.size + (!rule.dropsRest() && left % rule.size != 0);
+  }
   int64_t droppedRows() const override {
     if (!rule.dropsRest())
       return 0;
