@@ -210,7 +210,7 @@ def the_best_is_gone_on_from():
     """With --elastic: ranks are lost before the first checkpoint, but after an evaluation."""
     job = path("best")
     os.mkdir(job)
-    rare = digits_trainer(job, f"stall_seconds: {STALL}", more="checkpoint { every_epochs: 1000000000 }\n")
+    rare = digits_trainer(job, f"stall_seconds: {STALL}", more="checkpoint { directory: \"run\"  every_epochs: 1000000000 }\n")
     best = os.path.join(job, "run", "best.ckpt")
     training = start([rare, "--ranks", "2", "--elastic", *endless, "--log", "log.jsonl"], job)
     deadline = time.monotonic() + 60
