@@ -20,8 +20,12 @@ gradc_range gradc::appendJob(Blob &blob, const Imported &imported, llvm::StringR
   }
   for (const std::string &file : imported.externalFiles)
     tree.addString("external_data", file);
-  if (imported.lastPruning)
-    tree.addInteger("last_pruning", imported.lastPruning);
+  for (const auto &[counter, step] : imported.pruningEnds) {
+    uint32_t group = tree.addGroup("pruning");
+    if (!counter.empty())
+      tree.addString("counter", counter, group);
+    tree.addInteger("end_step", step, group);
+  }
   for (const Prediction &prediction : imported.predictions) {
     uint32_t group = tree.addGroup("prediction");
     tree.addString("output", prediction.output, group);

@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -58,8 +59,9 @@ struct Imported {
   /// symbols of their states.
   std::vector<FittedNumbers> fitted = {};
   std::vector<Prediction> predictions = {};
-  /// The step of the run after which no mask of a pruned parameter changes; 0: there is none.
-  int64_t lastPruning = 0;
+  /// The last steps that renew masks of pruned parameters, by the symbol of the state that counts
+  /// them; "": steps of the run.
+  std::map<std::string, int64_t> pruningEnds = {};
   /// If `modelBytes` is a model in two files: the number of bytes of the graph (the rest are the
   /// weights), and the positions in it that name the weights file. 0 for one file.
   uint64_t graphBytes = 0;

@@ -33,7 +33,8 @@ private:
   const Groups &groups;
   const DimsOfWeights &weights;
   llvm::StringSet<> taken;           ///< symbols: tied initializers are one parameter
-  std::optional<Location> lastPlace; ///< of the block that prunes last
+  int64_t lastPruning = 0;           ///< the step of the run that prunes last, as far as is known
+  std::optional<Location> lastPlace; ///< of the block that does so
 };
 } // namespace
 
@@ -126,18 +127,23 @@ LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Locat
   }
   Builder b(state.getContext());
   state->setAttr(pruneName, rule.toAttribute(b));
+  int64_t last = stepOfRun(parameter, rule.endStep);
   for (Verdict &verdict : imported.verdicts)
     if (verdict.initializer == parameter)
       verdict.pruned = inWords(rule, type);
-  if (int64_t last = stepOfRun(parameter, rule.endStep); last > imported.lastPruning) {
-    imported.lastPruning = last;
+  auto counter = state->getAttrOfType<FlatSymbolRefAttr>(stepsName);
+  int64_t &end = imported.pruningEnds[counter ? counter.getValue().str() : ""];
+  end = std::max(end, rule.endStep);
+  if (last > lastPruning) {
+    lastPruning = last;
     lastPlace = where;
   }
   return success();
 }
 
 /// The step of the run in which a parameter trains for the `step`-th time: `train` blocks take
-/// turns, and groups are frozen at first.
+/// turns, and groups are frozen at first. An estimate: a run may skip steps, or begin with a
+/// checkpoint of other turns.
 int64_t Pruner::stepOfRun(StringRef parameter, int64_t step) const {
   auto symbol = FlatSymbolRefAttr::get(imported.module->getContext(), states.symbol(parameter));
   SmallVector<std::pair<int64_t, bool>> turns; // steps in a row, and whether they train it
@@ -171,12 +177,11 @@ int64_t Pruner::stepOfRun(StringRef parameter, int64_t step) const {
 /// Says that the run ends too early, if its steps are known.
 void Pruner::warnOfEnd() const {
   RunLength run(spec.get(), imported.data.front().rows);
-  if (!run.steps || *run.steps >= imported.lastPruning)
+  if (!run.steps || *run.steps >= lastPruning)
     return;
-  auto warning = emitWarning(*lastPlace)
-                 << "prune: the last pruning is at step " << imported.lastPruning
-                 << ", but the run ends at step " << *run.steps
-                 << ": parameters do not reach their sparsity";
+  auto warning = emitWarning(*lastPlace) << "prune: the last pruning is at step " << lastPruning
+                                         << ", but the run ends at step " << *run.steps
+                                         << ": parameters do not reach their sparsity";
   if (spec.get().has_evaluation())
     warning << ", no evaluation is the best one, and an export holds the last states";
 }
@@ -193,7 +198,7 @@ LogicalResult Pruner::run() {
           if (taken.insert(states.symbol(name)).second)
             ok &= succeeded(prune(name, block, where));
     }
-  if (ok && imported.lastPruning)
+  if (ok && lastPruning)
     warnOfEnd();
   return success(ok);
 }

@@ -12,8 +12,8 @@ using DimsOfWeights = llvm::StringMap<WeightDims>;
 /// puts nodes between weights and their layers.
 DimsOfWeights dimsOfWeights(const SpecFile &spec, const OnnxModel &model);
 
-/// Writes the rules of `prune` to the states of their parameters, and says in which step of the run
-/// masks become final; warns if the run ends before. Called after it is decided which parameters
+/// Writes the rules of `prune` to the states of their parameters, and says which steps make masks
+/// final; warns if the run ends before. Called after it is decided which parameters
 /// train, in which steps, and how groups train them. Fails if a pattern takes no parameter that
 /// trains, or if a parameter cannot be pruned as its block says.
 mlir::LogicalResult addPruning(Imported &imported, const States &states, const SpecFile &spec,

@@ -107,6 +107,13 @@ std::span<const gradc_artifact_state> Artifact::states() const {
   return elements<gradc_artifact_state>(header().states);
 }
 
+std::optional<uint32_t> Artifact::findState(std::string_view name) const {
+  for (uint32_t i = 0; i < states().size(); ++i)
+    if (string(states()[i].tensor.name) == name)
+      return i;
+  return std::nullopt;
+}
+
 std::span<const gradc_artifact_level> Artifact::levels() const {
   return elements<gradc_artifact_level>(header().levels);
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ public:
   std::span<const std::byte> bytes() const { return {base, size}; }
   std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
   std::span<const gradc_artifact_state> states() const;
+  /// The number of the state of that name, if there is one.
+  std::optional<uint32_t> findState(std::string_view name) const;
   std::span<const gradc_artifact_level> levels() const;
   SharedStates &sharedStates() const { return shared; }
 

@@ -262,13 +262,11 @@ uint32_t gradc_state_count(const gradc_session *session) {
 
 gradc_status gradc_state_find(const gradc_session *session, const char *name, uint32_t *state) {
   return cCall([&]() -> Status {
-    auto states = session->artifact->states();
-    for (uint32_t i = 0; i < states.size(); ++i)
-      if (session->artifact->string(states[i].tensor.name) == orEmpty(name)) {
-        *state = i;
-        return {};
-      }
-    return usage(text("no state '", orEmpty(name), "'"));
+    std::optional<uint32_t> found = session->artifact->findState(orEmpty(name));
+    if (!found)
+      return usage(text("no state '", orEmpty(name), "'"));
+    *state = *found;
+    return {};
   });
 }
 

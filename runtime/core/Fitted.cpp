@@ -9,11 +9,8 @@
 namespace gradc::runtime {
 
 std::optional<uint32_t> findNumbers(const Artifact &artifact, std::string_view name) {
-  for (uint32_t i = 0; i < artifact.states().size(); ++i)
-    if (const gradc_artifact_tensor &tensor = artifact.states()[i].tensor;
-        artifact.string(tensor.name) == name && tensor.dtype == GRADC_F64)
-      return i;
-  return std::nullopt;
+  std::optional<uint32_t> found = artifact.findState(name);
+  return found && artifact.states()[*found].tensor.dtype == GRADC_F64 ? found : std::nullopt;
 }
 
 /// Whether the state's numbers have been found: all are 0 as compiled.

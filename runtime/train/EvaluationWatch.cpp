@@ -15,8 +15,7 @@ static std::string keyOf(std::string_view rule, const Improvement &improvement) 
   return text(rule, " by ", improvement.direction(), ' ', improvement.metric());
 }
 
-EvaluationWatch::EvaluationWatch(const Job &job, Plateau *plateau)
-    : plateau(plateau), lastPruning(job.lastPruning) {
+EvaluationWatch::EvaluationWatch(const Job &job, Plateau *plateau) : plateau(plateau) {
   if (job.best || job.evaluationData) // if absent, the metric is the loss
     bestMetric.emplace(job.best, Improvement::Threshold());
   if (job.earlyStopping) {
@@ -90,9 +89,7 @@ void EvaluationWatch::restore(const RunState &state, bool isPruning) {
     stopping->restore(find(stoppingRule, *stopping));
   if (!bestMetric)
     return;
-  // One from before the last pruning is of a model with more weights.
-  if (std::span<const double> best = find(bestRule, *bestMetric);
-      best.size() >= 3 && int64_t(best[2]) >= lastPruning) {
+  if (std::span<const double> best = find(bestRule, *bestMetric); best.size() >= 3) {
     bestMetric->restore(best);
     theBestStep = int64_t(best[2]);
   }

@@ -10,8 +10,8 @@ namespace gradc::runtime {
 
 /// Observes the evaluations that the job asks for, in order. The final evaluation of a run that is
 /// cut short may be the best one but has no other effect: a longer run would not perform it.
-/// Evaluations before the last pruning are not observed: what follows has fewer weights, and is
-/// mostly worse.
+/// Evaluations before masks of pruned parameters are final are not observed: what follows has fewer
+/// weights, and is mostly worse.
 class EvaluationWatch {
 public:
   /// `plateau` may be null; it must outlive the watch.
@@ -33,14 +33,14 @@ public:
   Metric best() const { return {bestMetric->metric(), bestMetric->best()}; }
 
   RunState state() const;
-  /// `isPruning`: the run has not come to its last pruning, so that what an earlier job has
-  /// observed does not count. Its learning rate stays as low as it is.
+  /// `isPruning`: masks are not final, so that what an earlier job has observed does not count: its
+  /// model has more weights. The learning rate stays as low as it is.
   void restore(const RunState &state, bool isPruning);
 
 private:
   Plateau *plateau;
   std::optional<Improvement> bestMetric, stopping;
-  int64_t theBestStep = -1, patience = 0, lastPruning = 0;
+  int64_t theBestStep = -1, patience = 0;
 };
 
 } // namespace gradc::runtime

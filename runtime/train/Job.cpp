@@ -166,6 +166,17 @@ Status Job::chooseRun(const TrainOptions &options, const std::string &resume) {
   return expectExport();
 }
 
+Status Job::readPruning(const Artifact &artifact) {
+  for (Config end : Config::job(artifact).children("pruning")) {
+    std::string_view name = end.string("counter");
+    std::optional<uint32_t> counter = artifact.findState(name);
+    if (!name.empty() && (!counter || artifact.states()[*counter].tensor.bytes != sizeof(float)))
+      return Status::invalid(text("the artifact has no state '", name, "' that counts steps"));
+    pruningEnds.push_back({counter, end.integer("end_step", 0)});
+  }
+  return {};
+}
+
 Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   Config spec = Config::job(artifact);
   Config checkpoint = spec.child("checkpoint");
@@ -192,7 +203,9 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   checkpointEverySteps = checkpoint.integer("every_steps", 0);
   checkpointEveryEpochs = checkpoint.integer("every_epochs", checkpointEverySteps ? 0 : 1);
   best = checkpoint.child("best");
-  lastPruning = options.findRate.empty() ? spec.integer("last_pruning", 0) : 0;
+  if (options.findRate.empty())
+    if (Status status = readPruning(artifact); !status.ok())
+      return status;
   bestIsAsked = spec.child("export").boolean("best", false);
   exportBest = spec.child("export").boolean("best", evaluationData && !checkpointFolder.empty());
   exportsTwoFiles = bool(spec.child("exported_files"));

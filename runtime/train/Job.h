@@ -8,8 +8,16 @@
 #include "runtime/train/Trainer.h"
 
 #include <limits>
+#include <optional>
 
 namespace gradc::runtime {
+
+/// The last step that renews masks of pruned parameters.
+struct PruningEnd {
+  std::optional<uint32_t> counter; ///< the state that counts the steps that train them; absent: all
+                                   ///< steps that the run does not skip do
+  int64_t step;
+};
 
 struct Job {
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
@@ -40,8 +48,8 @@ struct Job {
   bool keepsCheckpoints = false; ///< by this process, or by all ranks together
   int64_t checkpointEveryEpochs = 0, checkpointEverySteps = 0; ///< 0: not limited in this unit
   int64_t checkpointKeep = 3;
-  Config best;                  ///< the metric of the best checkpoint; absent: the loss
-  int64_t lastPruning = 0;      ///< the step of the run that renews masks last; 0: none does
+  Config best; ///< the metric of the best checkpoint; absent: the loss
+  std::vector<PruningEnd> pruningEnds;
   std::string earlierRun;       ///< in the folder that the spec names; "": none
   std::string passedOver;       ///< the newest run, if it is of another model; "": it is not
   std::string exportPath;       ///< "": no export
@@ -62,6 +70,8 @@ struct Job {
   Status chooseRun(const TrainOptions &options, const std::string &resume);
 
 private:
+  /// Reads when masks of pruned parameters become final.
+  Status readPruning(const Artifact &artifact);
   /// Reads which files are written, and when.
   Status readOutputs(const Artifact &artifact, const TrainOptions &options);
   /// Fails if the export would replace an input.

@@ -189,8 +189,9 @@ Status Loop::endStep(bool endsEpoch) {
 
 Status Loop::finish() {
   summary.signal = vote.signal();
-  if (Status status = meet(); !status.ok())
-    return status;
+  for (Status status : {meet(), observePruning()})
+    if (!status.ok())
+      return status;
   if (evaluation && evaluatedAt != done && !summary.signal)
     if (Status status = evaluateAtEnd(); !status.ok())
       return status;
@@ -258,8 +259,8 @@ void Loop::sayEnd(bool isSignalled) {
     result += text("; evaluation: ", metricsText(summary.evaluation));
   if (watch->bestStep() >= 0)
     result += text("; best ", watch->bestText());
-  if (isPruning())
-    result += text("; the last pruning is at step ", job.lastPruning);
+  if (pruningLeft)
+    result += text("; ", pruningText());
   progress->print(result);
 }
 

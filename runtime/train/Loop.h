@@ -81,6 +81,8 @@ private:
   Status evaluateAsOwed();
   Status evaluateAtEnd();
   Status drawConclusions();
+  Status observePruning();
+  std::string pruningText() const;
   Status keepBest();
   Status syncBest();
   Status restoreBest(StateValues &gathered);
@@ -106,12 +108,6 @@ private:
   /// The number of epochs is known in advance; the number of steps may not be.
   bool isLast(int64_t steps, Position position) const {
     return steps >= lastStep || int64_t(position.epoch) >= job.epochs;
-  }
-
-  /// Whether a later step renews masks of pruned parameters. A skipped step may delay them by a
-  /// cycle of `train` blocks.
-  bool isPruning() const {
-    return done < job.lastPruning + (job.lastPruning ? lossScale.skipped() * turns->length() : 0);
   }
 
   Session &session;
@@ -140,6 +136,8 @@ private:
   std::string lastCheckpoint;                    ///< written or resumed from
   int64_t done = 0;                              ///< steps
   int64_t lastStep = 0;                          ///< to be done
+  int64_t pruningLeft = 0;                       ///< steps until all masks are final
+  bool pruningIsOfSome = false;                  ///< counted are steps that train some parameters
   bool stopped = false;                          ///< by onStep, a signal or an evaluation
   bool owesEvaluation = false;                   ///< due after this step, left to a resume
   bool keptBest = false;                         ///< since the last `syncBest`

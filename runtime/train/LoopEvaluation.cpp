@@ -41,17 +41,40 @@ Status Loop::evaluateAtEnd() {
     summary.signal = vote.signal();
     return {};
   }
-  if (!isPruning() && watch->observeEnd(summary.evaluation, done))
+  if (!pruningLeft && watch->observeEnd(summary.evaluation, done))
     if (Status status = keepBest(); !status.ok())
       return status;
   sayEpoch(true);
   return {};
 }
 
+/// Finds out how many steps are left until all masks are final. The counted steps decide, not the
+/// steps of the run: some are skipped, and a run may begin with a checkpoint of other turns.
+Status Loop::observePruning() {
+  pruningLeft = 0;
+  for (const PruningEnd &end : job.pruningEnds) {
+    float counted = 0;
+    if (end.counter)
+      if (Status read = session.readState(*end.counter, &counted); !read.ok())
+        return read;
+    int64_t steps = end.counter ? int64_t(counted) : done - lossScale.skipped();
+    if (end.step - steps <= pruningLeft)
+      continue;
+    pruningLeft = end.step - steps;
+    pruningIsOfSome = end.counter.has_value();
+  }
+  return {};
+}
+
+std::string Loop::pruningText() const {
+  return text("pruning lasts ", pruningLeft, " more step", pruningLeft == 1 ? "" : "s",
+              pruningIsOfSome ? " of those that train its parameters" : "");
+}
+
 /// Acts on an evaluation that the job asks for.
 Status Loop::drawConclusions() {
-  if (isPruning())
-    return {};
+  if (Status status = observePruning(); !status.ok() || pruningLeft)
+    return status;
   EvaluationWatch::Verdict verdict = watch->observe(summary.evaluation, done);
   if (verdict.reducesRate) {
     double factor = rates.plateau()->factor();
@@ -121,9 +144,9 @@ Status Loop::exportNow() {
       return restored;
     which = restored.ok() ? text(" the best states, of step ", watch->bestStep(), ", as")
                           : text(" the last states (", restored.message(), ") as");
-  } else if (job.exportBest && isPruning()) {
-    which = text(" the last states (evaluations before the last pruning, at step ", job.lastPruning,
-                 ", are never the best) as");
+  } else if (job.exportBest && pruningLeft) {
+    which = text(" the last states (", pruningText(),
+                 ", and evaluations before its end are never the best) as");
   }
   auto write = [&] { return exportOnnx(session, job.exportPath, std::move(*gathered)); };
   if (Status status = traced("export", write); !status.ok())

@@ -45,7 +45,9 @@ Status Loop::prepare(const Checkpoint *resume) {
   lossScale = job.lossScale;
   if (resume) {
     lossScale.restore(resume->position().runState);
-    watch->restore(resume->position().runState, isPruning());
+    if (Status status = observePruning(); !status.ok())
+      return status;
+    watch->restore(resume->position().runState, pruningLeft > 0);
   }
   whyStopped = watch->whyEnd();
   stopped = !whyStopped.empty();

@@ -27,8 +27,6 @@ public:
   Turns(Config job, const std::function<bool(std::string_view name)> &exists);
 
   const std::vector<Entry> &entries() const { return all; }
-  /// The number of steps after which the blocks take their turns again; 1 without blocks.
-  int64_t length() const { return cycle; }
   /// The index of the entry that runs the step after `done` steps.
   size_t entryOf(int64_t done) const;
   /// The entry of a block; entries().size() if there is no block of that name.

@@ -153,7 +153,7 @@ assert all(abs(found - LAST) < 0.05 for found in share.values()), share
 
 # 8. A run that ends before says what it exports; the compiler has said so if it knows the steps.
 said = run(judged, "--steps", END - 1, "--checkpoint", path("ended-run"), "--export", path("ended.onnx"), cwd=folder)
-assert f"exported the last states (evaluations before the last pruning, at step {END}, are never the best)" in said, said
+assert "exported the last states (pruning lasts 1 more step, and evaluations before its end are never the best)" in said, said
 with open(path("late.textproto"), "w") as file:
     file.write(f"{text}steps: {END - 1}\n{PRUNE}{evaluation}")
 warned = subprocess.run([program("gradc"), "check", path("late.textproto")], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -161,9 +161,39 @@ assert warned.returncode == 0 and f"the last pruning is at step {END}, but the r
 
 # 9. Where blocks take turns, a parameter is pruned in those that train it: the third of "rest" is step 12.
 turns = 'train { name: "first"  steps: 3  trains: "fc1.*" } train { name: "rest"  trains: "fc2.*"  trains: "fc3.*" }\n'
-train(compiled("turns", 'prune { pattern: "fc2.weight"  sparsity: 0.5  end_step: 3  every: 1 }\n' + turns + evaluation), "turns-run")
-found = {step: len(zeros(weights(path(f"turns-run/step-{step}.ckpt")))["fc2.weight"]) for step in range(1, STEPS + 1)}
-size = math.prod(SHAPES["fc2.weight"])
+gradual = 'prune { pattern: "fc2.weight"  sparsity: 0.5  end_step: 3  every: 1 }\n'
+turned = compiled("turns", gradual + turns + evaluation)
+
+
+def zeros_of(name, steps=STEPS):
+    """The number of zeros in fc2.weight after each step."""
+    return {step: len(zeros(weights(path(f"{name}/step-{step}.ckpt")))["fc2.weight"]) for step in range(1, steps + 1)}
+
+
+train(turned, "turns-run")
+found, size = zeros_of("turns-run"), math.prod(SHAPES["fc2.weight"])
 assert found[7] == 0 and 0 < found[8] == found[11] < found[12] == found[STEPS] == size // 2, found
 assert events(path("turns-run.jsonl"), "best")[0]["step"] == 12
+
+# 10. What counts are the steps that trained it, also those before a resume with other turns: the third of "rest" is then step 10.
+train(turned, "other-run", "--steps", STOP)
+train(compiled("other", gradual + turns.replace('name: "rest"', 'name: "rest"  steps: 3') + evaluation), "other-run", "--resume")
+found = zeros_of("other-run")
+assert 0 < found[8] == found[9] < found[10] == found[STEPS] == size // 2, found
+assert events(path("other-run.jsonl"), "best")[0]["step"] == 10
+
+# 11. Skipped steps do not count, neither before the masks are final nor, after a resume, later.
+huge = compiled("skips", gradual + turns + evaluation + "precision: FP16  loss_scaling { initial: 16777216  growth_interval: 3 }\n")
+MORE = 40
+train(huge, "skips-run", "--steps", MORE)
+skipped = {event["step"] for event in events(path("skips-run.jsonl"), "skipped")}
+trained = [step for step in range(4, MORE + 1, 4) if step not in skipped]
+assert 4 in skipped and max(skipped) > trained[2], (skipped, trained)
+best = [event["step"] for event in events(path("skips-run.jsonl"), "best")]
+assert best[0] == trained[2], (best, skipped)
+for stop in trained[2], *(step for step in sorted(skipped) if step > trained[2]):
+    train(huge, f"skips-{stop}", "--steps", stop)
+    train(huge, f"skips-{stop}", "--steps", MORE, "--resume")
+    found = [event["step"] for event in events(path(f"skips-{stop}.jsonl"), "best")]
+    assert found == best, (stop, found, best)
 print(f"pruned {counts}")

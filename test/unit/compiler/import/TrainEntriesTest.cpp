@@ -60,6 +60,23 @@ TEST_F(TrainEntriesTest, WithoutBlocksOptimizersCountTheRunsSteps) {
   EXPECT_EQ(counterOf(*imported, "fc1.weight"), "");
 }
 
+/// The counter of a parameter says when its mask is final.
+TEST_F(TrainEntriesTest, PruningEndsByTheCountersOfItsParameters) {
+  using Ends = std::map<std::string, int64_t>;
+  Parts parts;
+  parts.rest = "prune { pattern: \"fc1.*\" pattern: \"fc1.bias\" sparsity: 0.5 end_step: 6 }\n"
+               "prune { pattern: \"fc2.weight\" sparsity: 0.5 end_step: 4 }";
+  auto plain = training(parts);
+  ASSERT_TRUE(succeeded(plain)) << everything();
+  EXPECT_EQ(plain->pruningEnds, (Ends{{"", 6}}));
+  parts.rest += "train { name: \"head\" steps: 2 trains: \"fc2.*\" } train { name: \"all\" }\n"
+                "group { pattern: \"fc1.weight\" frozen_until_step: 5 }";
+  auto inTurns = training(parts);
+  ASSERT_TRUE(succeeded(inTurns)) << everything();
+  EXPECT_EQ(inTurns->pruningEnds,
+            (Ends{{"gradc.steps/all", 6}, {"gradc.steps/all/5", 6}, {"gradc.steps/head+all", 4}}));
+}
+
 TEST_F(TrainEntriesTest, WhatNoBlockNamesStays) {
   Parts parts;
   parts.rest = "train { name: \"head\" trains: \"fc2.*\" }";

@@ -2,7 +2,7 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Predict.h"
-#include "test/unit/runtime/train/TrainModel.h"
+#include "test/unit/runtime/train/EvaluationTesting.h"
 
 #include <algorithm>
 #include <atomic>
@@ -31,29 +31,7 @@ extern "C" int fsync(int descriptor) {
 
 namespace {
 
-class EvaluationTest : public TrainTest {
-protected:
-  /// digitsJob with these fields in its evaluation, and further blocks.
-  void makeWith(const std::string &evaluation, const std::string &more, const char *rate = "0.02") {
-    std::string job = digitsJob;
-    job.replace(job.find("evaluation { "), 13, "evaluation { " + evaluation + " ");
-    job.replace(job.find("0.02"), 4, rate);
-    make({.job = job + " " + more});
-  }
-  /// Values in the log's lines of one event: the text after `"key":`.
-  std::vector<std::string> logged(const std::string &file, const std::string &event,
-                                  const std::string &key) {
-    std::vector<std::string> found;
-    for (const std::string &line : linesOf(file))
-      if (line.find("{\"event\":\"" + event + "\"") == 0) {
-        size_t begin = line.find("\"" + key + "\":");
-        begin = begin == line.npos ? begin : begin + key.size() + 3;
-        found.push_back(
-            begin == line.npos ? "" : line.substr(begin, line.find_first_of(",}", begin) - begin));
-      }
-    return found;
-  }
-};
+class EvaluationTest : public EvaluationTesting {};
 
 TEST_F(EvaluationTest, EverySoManyStepsAndAtTheEnd) {
   makeWith("every_steps: 5", "");
@@ -337,81 +315,6 @@ TEST_F(EvaluationTest, EndsEarlyAndStaysEnded) {
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->steps, whole->steps);
   EXPECT_TRUE(again->losses.empty());
-}
-
-/// Until the masks are final, evaluations are of models with more weights.
-TEST_F(EvaluationTest, NoneIsTheBestWhileParametersArePruned) {
-  makeWith("every_steps: 2", "last_pruning: 13 checkpoint { directory: \"{}/run\" best { metric: "
-                             "\"loss\" direction: MIN } }");
-  TrainOptions options;
-  options.log = folder / "log.jsonl";
-  auto trained = train(options);
-  ASSERT_TRUE(trained.ok()) << trained.status().message();
-  auto steps = logged(options.log, "eval", "step"), losses = logged(options.log, "eval", "loss");
-  size_t best = 6, lowest = 0; // evaluation 6 is after step 14
-  for (size_t i = 0; i < losses.size(); ++i) {
-    if (i > best && std::stod(losses[i]) < std::stod(losses[best]))
-      best = i;
-    if (std::stod(losses[i]) < std::stod(losses[lowest]))
-      lowest = i;
-  }
-  ASSERT_LT(lowest, 6u) << "the best is behind the pruning anyway: the test shows nothing";
-  EXPECT_EQ(logged(options.log, "best", "step")[0], "14");
-  EXPECT_EQ(logged(options.log, "done", "best_step")[0], steps[best]);
-
-  // A run that ends before has no best states, exports the last ones, and says so.
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(main({"--threads=1", "--steps=12", "--checkpoint", folder / "short", "--export",
-                  folder / "short.onnx"}),
-            0);
-  std::string printed = testing::internal::GetCapturedStdout();
-  EXPECT_NE(printed.find("exported the last states (evaluations before the last pruning, at step "
-                         "13, are never the best) as '"),
-            printed.npos)
-      << printed;
-  EXPECT_NE(printed.find("; the last pruning is at step 13\n"), printed.npos) << printed;
-  EXPECT_TRUE(exists(folder / "short.onnx"));
-  EXPECT_FALSE(exists(folder / "short/best.ckpt"));
-  // A run that goes on from there has the same best states as one without a break.
-  options.checkpoint = folder / "short";
-  options.resume = "latest";
-  options.log = folder / "resumed.jsonl";
-  ASSERT_TRUE(train(options).ok());
-  EXPECT_EQ(logged(options.log, "done", "best_step")[0], steps[best]);
-}
-
-/// Until the masks are final, evaluations become worse because parameters have more zeros.
-TEST_F(EvaluationTest, PatienceBeginsWithTheLastPruning) {
-  // No loss is better than the one after step 14.
-  makeWith("every_steps: 2", "last_pruning: 13 early_stopping { patience: 1 min_delta: 1000 }");
-  auto ended = train();
-  ASSERT_TRUE(ended.ok()) << ended.status().message();
-  EXPECT_EQ(ended->steps, 16);
-
-  const std::string schedule = " schedule { reduce_on_plateau { metric: \"loss\" direction: MIN "
-                               "patience: 0 factor: 0.5 threshold: 1000 absolute: true } }";
-  makeWith("every_steps: 2", "last_pruning: 13" + schedule);
-  TrainOptions options;
-  options.log = folder / "log.jsonl";
-  ASSERT_TRUE(train(options).ok());
-  EXPECT_EQ(logged(options.log, "plateau", "step")[0], "16");
-
-  // What a run without pruning has waited for does not count; its rate stays reduced.
-  makeWith("every_steps: 2", schedule + " early_stopping { patience: 3 min_delta: 1000 }");
-  options.checkpoint = folder / "run";
-  options.steps = 6;
-  ASSERT_TRUE(train(options).ok());
-  EXPECT_EQ(logged(options.log, "plateau", "step"), (std::vector<std::string>{"4", "6"}));
-  makeWith("every_steps: 2",
-           "last_pruning: 13" + schedule + " early_stopping { patience: 3 min_delta: 1000 }");
-  options.resume = "latest";
-  options.steps.reset();
-  options.log = folder / "resumed.jsonl";
-  auto resumed = train(options);
-  ASSERT_TRUE(resumed.ok()) << resumed.status().message();
-  EXPECT_EQ(resumed->steps, 20); // better at 14, not at 16, 18 and 20
-  EXPECT_EQ(logged(options.log, "plateau", "step"), (std::vector<std::string>{"16", "18", "20"}));
-  EXPECT_EQ(logged(options.log, "plateau", "factor")[0], "0.125");
 }
 
 /// The best value of one metric is not compared with values of another metric of a changed spec.
