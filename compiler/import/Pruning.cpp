@@ -130,7 +130,8 @@ LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Locat
   int64_t last = stepOfRun(parameter, rule.endStep);
   for (Verdict &verdict : imported.verdicts)
     if (verdict.initializer == parameter)
-      verdict.pruned = inWords(rule, type);
+      verdict.pruned =
+          inWords(rule, type) + (last == rule.endStep ? "" : " of those that train it");
   auto counter = state->getAttrOfType<FlatSymbolRefAttr>(stepsName);
   int64_t &end = imported.pruningEnds[counter ? counter.getValue().str() : ""];
   end = std::max(end, rule.endStep);
