@@ -320,7 +320,7 @@ gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
 gradc_status gradc_export_onnx(gradc_session *session, const char *path) {
   return cCall([&] {
     session->begun = nullptr;
-    return exportOnnx(*session->session, orEmpty(path));
+    return exportOnnx(*session->session, orEmpty(path), session->step);
   });
 }
 

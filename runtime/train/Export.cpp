@@ -120,8 +120,8 @@ bool ExportedValues::hasCodes() const {
                       session->artifact().elements<gradc_artifact_port>(entry->outputs), hasPlaces);
 }
 
-/// Fails if the scales of activations are unknown: as compiled, all ranges are 0. After a step,
-/// that of an activation may be, which has no other values.
+/// Fails if the ranges of activations are unknown, all 0 as compiled. Not to be asked after a step:
+/// an activation whose values all are 0 keeps that range.
 static Status expectRanges(Session &session, const std::string &path) {
   const Artifact &artifact = session.artifact();
   bool isUnset = false;
@@ -143,7 +143,7 @@ static Status expectRanges(Session &session, const std::string &path) {
              : Status();
 }
 
-Status exportOnnx(Session &session, const std::string &path, StateValues gathered) {
+Status exportOnnx(Session &session, const std::string &path, int64_t steps, StateValues gathered) {
   const Artifact &artifact = session.artifact();
   std::span<const std::byte> original = artifact.bytes(artifact.header().model);
   if (original.empty())
@@ -152,8 +152,9 @@ Status exportOnnx(Session &session, const std::string &path, StateValues gathere
     return Status::error(text("cannot export '", path, "': the model computes with what training ",
                               "finds in the data (", missing,
                               "); train first, or take a checkpoint"));
-  if (Status found = expectRanges(session, path); !found.ok())
-    return found;
+  if (steps == 0)
+    if (Status found = expectRanges(session, path); !found.ok())
+      return found;
   auto exported = ExportedValues::compute(session, std::move(gathered));
   if (!exported)
     return exported.status();

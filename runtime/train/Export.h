@@ -44,10 +44,11 @@ private:
   StateValues merged;
 };
 
-/// Writes the ONNX model that was compiled, with its initializers replaced by the session's states.
-/// Atomic. Fails if the model computes with values found in the training data, or with ranges of
-/// activations, and the session has none yet.
-Status exportOnnx(Session &session, const std::string &path, StateValues gathered = {});
+/// Writes the ONNX model that was compiled, with its initializers replaced by the session's states,
+/// which `steps` steps have trained. Atomic. Fails if the model computes with values found in the
+/// training data, or with ranges of activations, and the session has none yet.
+Status exportOnnx(Session &session, const std::string &path, int64_t steps,
+                  StateValues gathered = {});
 
 /// Writes a model and a file of its weights, laid out as in the job's `exported_files`. Fails if
 /// one of them would replace a file that the job reads. Only in programs with gradc_full.

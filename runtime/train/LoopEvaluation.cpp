@@ -148,7 +148,8 @@ Status Loop::exportNow() {
     which = text(" the last states (", pruningText(),
                  ", and evaluations before its end are never the best) as");
   }
-  auto write = [&] { return exportOnnx(session, job.exportPath, std::move(*gathered)); };
+  int64_t steps = done - lossScale.skipped();
+  auto write = [&] { return exportOnnx(session, job.exportPath, steps, std::move(*gathered)); };
   if (Status status = traced("export", write); !status.ok())
     return status;
   log.line("export").string("path", job.exportPath);

@@ -438,6 +438,20 @@ def untrained():
     expect("weights alone need no ranges", "fc2_quantized" in initializers("light"))
 
 
+def dead():
+    """An activation whose values all are 0 has a range of 0 after any number of steps; the model is exported all the same."""
+    bias = WEIGHTS["fc1.bias"]
+    WEIGHTS["fc1.bias"] = [-1000.0] * HIDDEN
+    save_perceptron()
+    WEIGHTS["fc1.bias"] = bias
+    trainer, _ = train("dead", 'quantize { pattern: "fc2" }', "--checkpoint", path("dead.run"))
+    gradc("export", trainer, "--checkpoint", path("dead.run"), "-o", path("chosen.onnx"))
+    for name in "dead", "chosen":
+        expect(f"{name}: the scale of zeros", array.array("f", initializers(name)["h_scale"][1])[0] == 1)
+    result = subprocess.run([program("gradc"), "export", trainer, "-o", path("untrained.onnx")], capture_output=True, text=True)
+    expect(f"says {result}", result.returncode == 1 and "the ranges of activations" in result.stderr)
+
+
 def refused(what, more, opset=19):
     save_perceptron(opset)
     refused_model(what, more)
@@ -483,6 +497,7 @@ weights_in_floats()
 told_apart()
 own_statistic()
 untrained()
+dead()
 damaged()
 learned_scale()
 wrong()

@@ -74,15 +74,17 @@ Status exportArtifact(const Settings &settings, bool onnx) {
   auto session = Session::create(*artifact, {});
   if (!session)
     return session.status();
+  int64_t steps = 0;
   if (!settings.checkpoint.empty()) {
     auto checkpoint = openWeights(settings.checkpoint);
     if (!checkpoint)
       return checkpoint.status();
+    steps = int64_t(checkpoint->position().step);
     if (Status restored = checkpoint->restore(**session, /*withSlots=*/false); !restored.ok())
       return restored;
   }
-  Status written =
-      onnx ? exportOnnx(**session, settings.output) : writeWeights(**session, settings.output);
+  Status written = onnx ? exportOnnx(**session, settings.output, steps)
+                        : writeWeights(**session, settings.output);
   if (written.ok())
     sayWritten(settings.output, onnx ? exportedInputs(**artifact) : "");
   return written;
