@@ -92,6 +92,12 @@ static std::string whyAbsent(const Artifact &artifact, const Checkpoint::State &
   return "";
 }
 
+/// Whether an earlier version may have written the range of an activation, without its rule.
+static bool mayBeRange(const Checkpoint::State &state) {
+  return state.kind == GRADC_STATE_STATISTIC && state.rule.empty() &&
+         state.name.ends_with(GRADC_RANGE_SUFFIX);
+}
+
 Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact &artifact,
                                                                  bool withSlots) const {
   std::string optimizers = withSlots ? otherOptimizers(artifact) : "";
@@ -145,7 +151,8 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
         (withSlots || state.kind != GRADC_STATE_SLOT) &&
         std::ranges::find(found, &state) == found.end())
       return differs(state.kind, whyAbsent(artifact, state),
-                     text("this artifact has no state '", state.name, "'"));
+                     text("this artifact has no state '", state.name, '\'',
+                          mayBeRange(state) ? " (a range, if the run quantized)" : ""));
   if (!optimizers.empty() && lacksRules())
     return isOther("optimizer", optimizers);
   return found;

@@ -235,19 +235,26 @@ TEST_F(ChangedCheckpointTest, AveragesOfAnotherTypeAreNotExported) {
   EXPECT_EQ(exported(GRADC_I32), "w");
 }
 
-TEST_F(ChangedCheckpointTest, AveragesThatAJobNoLongerHas) {
-  put(at - 28, uint32_t(GRADC_STATE_AVERAGE));
-  put(at - 20, uint32_t(5)); // letters of the name
-  std::memcpy(bytes.data() + at, "w.ema\0\0", 8);
-  save();
+TEST_F(ChangedCheckpointTest, StatesThatAJobNoLongerHas) {
+  auto refusal = [&](gradc_state_kind kind, const char (&name)[8], size_t letters) {
+    put(at - 28, uint32_t(kind));
+    put(at - 20, uint32_t(letters));
+    std::memcpy(bytes.data() + at, name, sizeof name);
+    save();
+    auto checkpoint = Checkpoint::open(path);
+    return checkpoint ? checkpoint->restore(*session).message() : checkpoint.status().message();
+  };
   make();
   session = std::move(*Session::create(artifact, {1, ""}));
-  auto checkpoint = Checkpoint::open(path);
-  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
-  EXPECT_EQ(checkpoint->restore(*session).message(),
+  EXPECT_EQ(refusal(GRADC_STATE_AVERAGE, "w.ema\0\0", 5),
             "checkpoint '" + path +
                 "' is of another job: it averages weights (ema), this artifact does not: this "
                 "artifact has no state 'w.ema'");
+  // Earlier versions wrote no rule, by which a range is told from a statistic of the model.
+  EXPECT_EQ(refusal(GRADC_STATE_STATISTIC, "b_range", 7),
+            "checkpoint '" + path +
+                "' is of another model: this artifact has no state 'b_range' (a range, if the run "
+                "quantized)");
 }
 
 TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
