@@ -23,9 +23,9 @@ constexpr uint32_t version = 2;
 constexpr std::string_view dataPrefix = "data: ", runPrefix = "run: ";
 // Followed by the kind of an optimizer. Earlier versions ignore such a state of the run.
 constexpr std::string_view optimizerPrefix = "run: optimizer ";
-// Followed by the kind of an optimizer; the values are the numbers of the states that it keeps, in
-// the order of the file. Earlier versions ignore this one, too.
-constexpr std::string_view slotsPrefix = "run: slots ";
+// Followed by a rule, such as the kind of an optimizer; the values are the numbers of the states
+// that have it, in the order of the file. Earlier versions ignore this one, too.
+constexpr std::string_view rulePrefix = "run: slots ";
 
 struct FileHeader {
   char magic[8];
@@ -90,11 +90,11 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
   std::memcpy(header.magic, magic.data(), magic.size());
   header.version = version;
   header.totalBytes = sizeof header + sizeof(uint64_t);
-  std::map<std::string_view, std::vector<double>> slots;
+  std::map<std::string_view, std::vector<double>> statesByRule;
   for (const gradc_artifact_state &state : artifact.states())
     if (isSaved(state)) {
       if (std::string_view rule = artifact.string(state.rule); !rule.empty())
-        slots[rule].push_back(header.states);
+        statesByRule[rule].push_back(header.states);
       ++header.states;
       header.totalBytes += sizeof(Record) + 8 * state.tensor.shape.count +
                            padded(artifact.string(state.tensor.name).size()) +
@@ -108,8 +108,8 @@ Status writeCheckpoint(const std::string &path, Session &session, const TrainPos
   static constexpr double present = 1;
   for (const std::string &kind : optimizersOf(Config::job(artifact)))
     numbers.emplace_back(text(optimizerPrefix, kind), std::span(&present, 1));
-  for (const auto &[rule, states] : slots)
-    numbers.emplace_back(text(slotsPrefix, rule), states);
+  for (const auto &[rule, states] : statesByRule)
+    numbers.emplace_back(text(rulePrefix, rule), states);
   header.states += uint32_t(numbers.size());
   for (const auto &[name, values] : numbers)
     header.totalBytes += sizeof(Record) + 8 + padded(name.size()) + values.size_bytes();
@@ -310,10 +310,10 @@ Status Checkpoint::parse() {
       continue;
     }
     auto *values = reinterpret_cast<const double *>(data);
-    if (stateName.starts_with(slotsPrefix)) {
+    if (stateName.starts_with(rulePrefix)) {
       theStates.pop_back();
       if (record->dtype != GRADC_F64 ||
-          !takeRule(stateName.substr(slotsPrefix.size()), {values, record->bytes / 8}))
+          !takeRule(stateName.substr(rulePrefix.size()), {values, record->bytes / 8}))
         return failed("is damaged: '", stateName, "' names states that it lacks");
       continue;
     }

@@ -46,7 +46,8 @@ public:
     std::span<const int64_t> shape;
     std::span<const std::byte> bytes;                             ///< row-major
     std::shared_ptr<const std::vector<std::byte>> converted = {}; ///< `bytes`, if not the file's
-    /// As in the artifact: of a slot, the kind of optimizer that keeps it; "" if it is not known.
+    /// As in the artifact: what keeps a slot, or adds a range; "" if there is none or it is not
+    /// known.
     std::string_view rule = {};
 
     /// The same values in a type that may differ if one is f32 and the other a 16-bit float.

@@ -89,7 +89,8 @@ typedef struct gradc_artifact_state {
    * Buffers and the entries "pack" and "unpack" are then those of one shard; all other fields describe the whole state.
    * All sharded states of an artifact have the same number of shards. */
   uint64_t shards, runs;
-  gradc_string rule;        /* the kind of optimizer that keeps a slot, "adam" or "keras momentum"; "" for all other states and for counters */
+  gradc_string rule;        /* the kind of optimizer that keeps a slot, "adam" or "keras momentum"; GRADC_PRUNE_RULE for a mask, GRADC_RANGE_RULE
+                             * for a range; "" for all other states and for counters */
   uint32_t reserved;
   gradc_artifact_codes codes; /* of which `initial` then consists instead of elements */
 } gradc_artifact_state;
