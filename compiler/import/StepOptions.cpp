@@ -11,14 +11,17 @@
 using namespace mlir;
 using namespace gradc;
 
-/// Collects all node names, those of subgraphs included.
+/// Collects the names of all nodes, those of subgraphs included, and of those among them that must
+/// be in f32: 16 bits have too few digits to round to 8 bits by.
 static void collectNodes(const OnnxModel &model, const onnx::GraphProto &graph,
-                         std::vector<std::string> &names) {
+                         std::vector<std::string> &names, llvm::StringSet<> &exact) {
   for (const onnx::NodeProto &node : graph.node()) {
     names.push_back(nodeName(model.nodeLoc(node)));
+    if (isOfQuantization(node))
+      exact.insert(names.back());
     for (const onnx::AttributeProto &attribute : node.attribute())
       if (attribute.has_g())
-        collectNodes(model, attribute.g(), names);
+        collectNodes(model, attribute.g(), names, exact);
   }
 }
 
@@ -26,14 +29,13 @@ FailureOr<std::vector<std::string>> gradc::nodesInF32(const SpecFile &spec,
                                                       const OnnxModel &model) {
   std::vector<std::string> patterns(spec.get().keep_fp32().begin(), spec.get().keep_fp32().end());
   PatternScope scope{"keep_fp32", "node", {}};
-  collectNodes(model, model.graph(), scope.names);
-  llvm::StringSet<> matches;
+  llvm::StringSet<> matches, exact;
+  collectNodes(model, model.graph(), scope.names, exact);
   auto where = [&](int i) { return spec.at({{"keep_fp32", i}}); };
   if (failed(collectMatching(patterns, scope, where, matches)))
     return failure();
-  // 16 bits have too few digits to round to 8 bits by.
   llvm::erase_if(scope.names, [&](const std::string &name) {
-    return !matches.contains(name) && !StringRef(name).starts_with(quantizationPrefix);
+    return !matches.contains(name) && !exact.contains(name);
   });
   return std::move(scope.names);
 }

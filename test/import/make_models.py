@@ -9,7 +9,7 @@ import sys
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from onnx_writer import BOOL, DOUBLE, FLOAT, FLOAT8E4M3FN, INT4, INT64, STRING, Model, field, message, node, raw, tensor, value_info
+from onnx_writer import BOOL, DOUBLE, FLOAT, FLOAT8E4M3FN, INT4, INT64, STRING, UINT8, Model, field, message, node, raw, tensor, value_info
 
 
 def mlp(opset=17, activation="Relu", last=None, batch="N", inputs=4, hidden=6, classes=3, dropout=False):
@@ -232,6 +232,15 @@ def good():
     model = mlp()
     model.nodes.reverse()
     yield "unsorted", model
+
+    # An activation that is rounded to codes and back; the second of these nodes has no name.
+    model = Model("rounded")
+    value = model.node("MatMul", [model.input("x", FLOAT, ["N", 4]), model.initializer("first", FLOAT, [4, 6], [0.1] * 24)], ["hidden"], "fc1")
+    by = [model.initializer("scale", FLOAT, [], [0.05]), model.initializer("zero", UINT8, [], [128])]
+    codes = model.node("QuantizeLinear", [value, *by], ["codes"], "round")
+    value = model.node("DequantizeLinear", [codes, *by], ["numbers"])
+    model.output(model.node("MatMul", [value, model.initializer("second", FLOAT, [6, 3], [0.1] * 18)], ["logits"], "fc2"), FLOAT, ["N", 3])
+    yield "rounded", model
 
 
 def seeds():

@@ -13,6 +13,12 @@ static bool isQuantized(Type element) {
   return element.isIntOrIndex() && !element.isInteger(1) && element.getIntOrFloatBitWidth() <= 16;
 }
 
+bool gradc::isOfQuantization(const onnx::NodeProto &node) {
+  StringRef op = node.op_type();
+  return op == "QuantizeLinear" || op == "DequantizeLinear" || op == "DynamicQuantizeLinear" ||
+         StringRef(node.name()).starts_with(quantizationPrefix);
+}
+
 LogicalResult gradc::expectQuantized(Node &n, const Quantized &q) {
   if (!isQuantized(n.element(q.value)))
     return n.error() << "expected integers of 8 or 16 bits as " << n.describeOperand(q.value);

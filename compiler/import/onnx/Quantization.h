@@ -9,6 +9,9 @@ namespace gradc {
 /// The names of the nodes that a job adds to train for quantization begin with it.
 constexpr llvm::StringLiteral quantizationPrefix = "quantize:";
 
+/// Whether a node rounds to codes or computes with them, or a job adds it to train for that.
+bool isOfQuantization(const onnx::NodeProto &node);
+
 /// The operands of one quantized tensor.
 struct Quantized {
   unsigned value, scale, zeroPoint;

@@ -6,6 +6,8 @@
 #include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Grad.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
@@ -374,6 +376,37 @@ TEST_F(ImportTrainingTest, TiesWhatTheModelKeepsTwice) {
           t.raw_data() == imported->modelBytes.substr(range.offset, range.bytes))
         places.push_back(t.name() + (range.transposed ? " transposed " : " ") + range.state);
   EXPECT_EQ(places, (std::vector<std::string>{"encoder encoder", "decoder transposed encoder"}));
+}
+
+/// 16 bits have too few digits to round to codes by.
+TEST_F(ImportTrainingTest, QuantizationStaysInF32) {
+  auto high = [&](const Parts &parts) {
+    std::set<std::string> names;
+    auto imported = training(parts);
+    EXPECT_TRUE(succeeded(imported)) << everything();
+    if (succeeded(imported)) {
+      func::FuncOp train = function(*imported, "train");
+      auto precision = train->getAttrOfType<DictionaryAttr>("grad.precision");
+      for (StringRef name : precision.getAs<ArrayAttr>("high").getAsValueRange<StringAttr>())
+        names.insert(name.str());
+    }
+    return names;
+  };
+  Parts parts;
+  parts.rest = "precision: BF16 quantize { pattern: \"fc1.weight\" }";
+  std::set<std::string> added = high(parts);
+  for (const char *value :
+       {"x_range_now", "x_range_now_scale", "x_QuantizeLinear_Output", "x_DequantizeLinear_Output",
+        "fc1.weight_scale", "fc1.weight_quantized", "fc1.weight_DequantizeLinear_Output"})
+    EXPECT_TRUE(added.contains(std::string("quantize:") + value)) << value;
+  for (const std::string &name : added)
+    EXPECT_TRUE(StringRef(name).starts_with("quantize:")) << name;
+  // So do a model's own nodes.
+  parts.model = "model: \"rounded.onnx\"";
+  parts.rest = "precision: FP16";
+  EXPECT_EQ(high(parts), (std::set<std::string>{"round", "DequantizeLinear:numbers"}));
+  parts.rest += " keep_fp32: \"fc1\"";
+  EXPECT_EQ(high(parts), (std::set<std::string>{"fc1", "round", "DequantizeLinear:numbers"}));
 }
 
 /// The imported step computes the loss; the expected numbers are computed by hand.
