@@ -3,6 +3,7 @@
 
 #include "compiler/Plan.h"
 #include "compiler/import/spec/RunLength.h"
+#include "compiler/import/spec/TrainingSpec.h"
 #include "dialects/grad/Grad.h"
 #include "tools/gradc/Console.h"
 
@@ -23,13 +24,6 @@ std::string rowsText(const DataSummary &data) {
              : fmt::format("{} of '{}'", counted(data.rows, "row"), data.origin);
 }
 
-const spec::Batch &batchOf(const spec::Data &data) {
-  for (const spec::Stage &stage : data.stage())
-    if (stage.has_batch())
-      return stage.batch();
-  return spec::Batch::default_instance();
-}
-
 /// For example " without its last 8 rows".
 std::string leftOutText(const spec::Batch &batch, const DataSummary &data) {
   bool isKnown = data.rows >= 0 && batch.size() > 0 && !batch.bucket_size();
@@ -38,7 +32,7 @@ std::string leftOutText(const spec::Batch &batch, const DataSummary &data) {
 }
 
 std::string stepsLine(const spec::Training &spec, const DataSummary &data) {
-  const spec::Batch &batch = batchOf(spec.data());
+  const spec::Batch &batch = SpecFile::batchOf(spec.data());
   std::string line = "batches of ";
   for (const spec::Bucket &bucket : batch.bucket())
     line += fmt::format("{} up to {} long, ",
@@ -92,7 +86,7 @@ std::vector<std::string> JobSummary::lines(const PlannedProgram &program) const 
     data += fmt::format(", {} classes", classes);
   if (imported.data.size() > 1)
     data += "; evaluation on " + rowsText(imported.data.back()) +
-            leftOutText(batchOf(spec.evaluation().data()), imported.data.back());
+            leftOutText(SpecFile::batchOf(spec.evaluation().data()), imported.data.back());
 
   auto trains = llvm::count_if(imported.verdicts, [](const Verdict &v) { return v.trains; });
   ProgramPlan plan = describePlan(*llvm::ArrayRef(program.levels).front());
