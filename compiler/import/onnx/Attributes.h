@@ -8,6 +8,18 @@
 
 namespace gradc {
 
+/// AttributeProto.AttributeType, with the numbers of the file format.
+enum class AttributeType : int32_t {
+  real = 1,
+  integer,
+  string,
+  tensor,
+  graph,
+  reals,
+  integers,
+  strings
+};
+
 /// The attribute of that name, or null.
 inline const onnx::AttributeProto *findAttribute(const onnx::NodeProto &node,
                                                  llvm::StringRef name) {

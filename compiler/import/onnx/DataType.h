@@ -1,4 +1,4 @@
-// The types of tensors and attributes in ONNX files.
+// The types of tensors in ONNX files.
 #ifndef COMPILER_IMPORT_ONNX_DATATYPE_H
 #define COMPILER_IMPORT_ONNX_DATATYPE_H
 
@@ -27,21 +27,5 @@ enum : int32_t {
 };
 
 } // namespace gradc::data_type
-
-namespace gradc {
-
-/// AttributeProto.AttributeType, with the numbers of the file format.
-enum class AttributeType : int32_t {
-  real = 1,
-  integer,
-  string,
-  tensor,
-  graph,
-  reals,
-  integers,
-  strings
-};
-
-} // namespace gradc
 
 #endif

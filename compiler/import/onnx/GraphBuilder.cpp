@@ -1,6 +1,8 @@
 // Fills messages of ONNX's format.
 #include "compiler/import/onnx/GraphBuilder.h"
 
+#include "compiler/import/onnx/DataType.h"
+
 #include <algorithm>
 
 using namespace gradc;

@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_ONNX_GRAPHBUILDER_H
 #define COMPILER_IMPORT_ONNX_GRAPHBUILDER_H
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/Attributes.h"
 #include "compiler/import/onnx/onnx.pb.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_ONNX_NODE_H
 #define COMPILER_IMPORT_ONNX_NODE_H
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/Attributes.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "dialects/grad/Build.h"
 #include "llvm/ADT/SmallSet.h"

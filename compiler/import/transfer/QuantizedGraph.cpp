@@ -3,6 +3,7 @@
 
 #include "compiler/import/transfer/QuantizedGraph.h"
 
+#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/onnx/Quantization.h"
 
 using namespace mlir;
