@@ -19,11 +19,11 @@ static bool paysToReduce(ContractionOpInterface product) {
          bytesOf(product->getResult(0)) > bytesOf(codes);
 }
 
-/// Whether the product multiplies floats by codes, with vectors along its columns.
+/// Whether the product multiplies floats by codes, of 8 or 16 bits, with vectors along its columns.
 static bool hasCodes(ContractionOpInterface product, const ContractionLetters &letters) {
   return !letters.window && !letters.result.empty() && letters.isColumn(letters.result.back()) &&
          isa<FloatType>(getElementTypeOrSelf(product->getOperand(0))) &&
-         getElementTypeOrSelf(product->getOperand(1)).isInteger(8) &&
+         isa<IntegerType>(getElementTypeOrSelf(product->getOperand(1))) &&
          getElementTypeOrSelf(product->getResult(0)).isF32();
 }
 

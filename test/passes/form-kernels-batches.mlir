@@ -26,6 +26,29 @@ func.func @blocks(%x: tensor<4x2x16xf32>, %scales: tensor<4x32xf32>, %bias: tens
 
 // -----
 
+// So does that of codes of 16 bits, which those less their zero points may have.
+
+grad.state constant @codes : tensor<64x32xi16> = dense<-200> : tensor<64x32xi16>
+
+// CHECK-LABEL: func.func @wide_codes
+// CHECK: %[[CODES:.*]] = grad.reshape
+// CHECK: %[[Y:.*]] = exec.launch @matmul_mul_reduce_sum(%arg0, %[[CODES]], %arg1)
+// CHECK-NEXT: return %[[Y]]
+// CUDA-LABEL: func.func @wide_codes
+// CUDA: exec.launch @matmul_mul(
+// CUDA: exec.launch @reduce_sum(
+func.func @wide_codes(%x: tensor<4x200x16xf32>, %scales: tensor<4x32xf32>) -> tensor<200x32xf32> {
+  %w = grad.read @codes : tensor<64x32xi16>
+  %codes = grad.reshape %w : tensor<64x32xi16> -> tensor<4x16x32xi16>
+  %0 = grad.matmul %x, %codes wide : tensor<4x200x16xf32>, tensor<4x16x32xi16>
+  %1 = grad.broadcast %scales dims [0, 2] : tensor<4x32xf32> -> tensor<4x200x32xf32>
+  %2 = grad.mul %0, %1 : tensor<4x200x32xf32>
+  %3 = grad.reduce_sum %2 dims [0] : tensor<4x200x32xf32>
+  return %3 : tensor<200x32xf32>
+}
+
+// -----
+
 // A kernel has one product. Another one is written before it is read, in whatever order the ops are.
 
 grad.state constant @gate : tensor<4x16x32xi8> = dense<3> : tensor<4x16x32xi8>
