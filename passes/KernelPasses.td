@@ -104,6 +104,9 @@ def SplitRows : Pass<"gradc-split-rows", "::mlir::ModuleOp"> {
     ```
     Once kernels are formed, MergeRows merges the rows again. A product is left alone if other ops read it with merged rows, or if a
     pointwise op behind it reads a value for each index of one of the dims, such as a position: the rows could not be merged again.
+
+    A sum over the batch of a product, such as its blocks, has its rows behind that batch, where MergeRows merges none. There the reshape
+    moves behind the pointwise ops, up to one that reads a value for each index of one of the dims.
   }];
 }
 

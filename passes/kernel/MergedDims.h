@@ -24,6 +24,8 @@ public:
   bool keepsMeaning(mlir::exec::KernelOp kernel, mlir::Operation *contraction) const;
   /// Merges the dims of a value, if it is spread.
   void retype(mlir::Value value) const;
+  /// Merges the dims of an op's results, whose operands have merged dims.
+  void retype(mlir::Operation *op) const;
   /// Merges the dims of all values of such a kernel.
   void retype(mlir::exec::KernelOp kernel) const;
   /// Lets a launch read and write views with merged dims.
@@ -33,7 +35,6 @@ private:
   int64_t count() const { return int64_t(sizes.size()); }
   /// How a broadcast's operand has the leading dims: all of them, none, or otherwise (null).
   std::optional<bool> repeatsSpread(mlir::grad::BroadcastOp broadcast) const;
-  void retype(mlir::Operation *op) const;
 
   mlir::SmallVector<int64_t> sizes;
   bool keepsRank;
