@@ -117,7 +117,8 @@ def FormKernels : Pass<"gradc-form-kernels", "::mlir::ModuleOp"> {
     1. Large constants become states; views (reshapes) stay outside kernels.
     2. Every contraction is fused with its epilogue; pointwise chains and reductions are fused while they
        share a root space and no expensive value would be computed twice. Pads without gaps, and the slices that they read, join
-       pointwise ops that read nothing but pads. A reduction over the batch of a product with codes, such as the blocks of a quantized weight,
+       pointwise ops that read nothing but pads. A transpose whose last dim comes from another place stays out of kernels that reduce its
+       rows, or windows of it, unless it is small: they would gather its elements one by one. A reduction over the batch of a product with codes, such as the blocks of a quantized weight,
        brings the product with it (not on GPUs).
     3. A pointwise value that other groups need element by element, and can compute from what they read anyway, is computed there
        again if that costs less than writing and reading it: the tanh of a GELU, for its gradient.

@@ -223,9 +223,11 @@ private:
   }
 
   /// A reduction of rows reads vectors along them, and what is computed from it reads them again.
-  /// If a transpose put their elements side by side, each pass would gather them.
+  /// If a transpose put their elements side by side, each pass would gather them, of which the root
+  /// may have one for each row; few of them may be repeated over a large root.
   bool gathersRows(Operation *op, Group *group, Access how) const {
-    return how.inner && group->hasReduction && movesLanes(op) && !isSmall(group);
+    return how.inner && group->hasReduction && movesLanes(op) &&
+           (!isSmall(group) || typeOf(op).getNumElements() > limits.maxSmallElements);
   }
 
   /// Whether `op` may be computed inside `group`, which reads it as `how`. Pads would gather what

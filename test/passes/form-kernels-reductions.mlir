@@ -225,6 +225,73 @@ func.func @windows_of_moved_rows(%x: tensor<8x16x16x32xf32>) -> tensor<7x7x8x32x
 
 // -----
 
+// So does a reduction of rows, however few these are. A softmax would gather its rows in each of its passes.
+
+// CHECK-LABEL: func.func @turned_rows
+// CHECK-NEXT: %[[X:.*]] = exec.launch @move(%arg0)
+// CHECK-NEXT: exec.launch @mul_reduce_max(%[[X]], %arg1)
+func.func @turned_rows(%x: tensor<64x128xf32>, %y: tensor<128x64xf32>) -> tensor<128xf32> {
+  %0 = grad.transpose %x permutation [1, 0] : tensor<64x128xf32>
+  %1 = grad.mul %0, %y : tensor<128x64xf32>
+  %2 = grad.reduce_max %1 dims [1] : tensor<128x64xf32>
+  return %2 : tensor<128xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @turned_softmax
+// CHECK-NEXT: %[[X:.*]] = exec.launch @move(%arg0)
+// CHECK-NEXT: %[[Y:.*]] = exec.launch @reduce_max_{{.*}}(%[[X]])
+// CHECK-NEXT: return %[[Y]]
+func.func @turned_softmax(%x: tensor<1x512x512xf32>) -> tensor<1x512x512xf32> {
+  %0 = grad.transpose %x permutation [0, 2, 1] : tensor<1x512x512xf32>
+  %1 = grad.softmax %0 dim 2 : tensor<1x512x512xf32>
+  return %1 : tensor<1x512x512xf32>
+}
+
+// -----
+
+// Few elements that are repeated over many rows would be gathered for each of them.
+
+// CHECK-LABEL: func.func @repeated_turned_rows
+// CHECK-NEXT: %[[X:.*]] = exec.launch @move(%arg0)
+// CHECK-NEXT: exec.launch @mul_reduce_max(%[[X]], %arg1)
+func.func @repeated_turned_rows(%x: tensor<16x64xf32>, %y: tensor<1000x64x16xf32>) -> tensor<1000x64xf32> {
+  %0 = grad.transpose %x permutation [1, 0] : tensor<16x64xf32>
+  %1 = grad.broadcast %0 dims [1, 2] : tensor<64x16xf32> -> tensor<1000x64x16xf32>
+  %2 = grad.mul %1, %y : tensor<1000x64x16xf32>
+  %3 = grad.reduce_max %2 dims [2] : tensor<1000x64x16xf32>
+  return %3 : tensor<1000x64xf32>
+}
+
+// -----
+
+// Few elements are gathered, and rows that keep their elements are read as vectors.
+
+// CHECK-LABEL: func.func @few_turned_rows
+// CHECK-NEXT: exec.launch @mul_reduce_max(%arg0, %arg1)
+// CHECK-NEXT: return
+func.func @few_turned_rows(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64xf32> {
+  %0 = grad.transpose %x permutation [1, 0] : tensor<64x64xf32>
+  %1 = grad.mul %0, %y : tensor<64x64xf32>
+  %2 = grad.reduce_max %1 dims [1] : tensor<64x64xf32>
+  return %2 : tensor<64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @moved_rows
+// CHECK-NEXT: exec.launch @mul_reduce_max(%arg0, %arg1)
+// CHECK-NEXT: return
+func.func @moved_rows(%x: tensor<32x128x64xf32>, %y: tensor<128x32x64xf32>) -> tensor<128x32xf32> {
+  %0 = grad.transpose %x permutation [1, 0, 2] : tensor<32x128x64xf32>
+  %1 = grad.mul %0, %y : tensor<128x32x64xf32>
+  %2 = grad.reduce_max %1 dims [2] : tensor<128x32x64xf32>
+  return %2 : tensor<128x32xf32>
+}
+
+// -----
+
 // A row sum inside an argmax over columns would be computed once per column.
 
 // CHECK-LABEL: func.func @argmax_of_columns
