@@ -362,7 +362,7 @@ private:
       return value;
     auto node = op->getLoc()->findInstanceOf<NameLoc>();
     std::string name = (node ? node.getName().str() : "product") + ".terms";
-    StateOp state = constantState(symbols, name, HostTensor(numbers), op->getLoc());
+    StateOp state = computed.constant(name, HostTensor(numbers), op->getLoc());
     Value read = ReadOp::create(builder, op->getLoc(), value.type(), state.getSymName());
     return expr(read);
   }

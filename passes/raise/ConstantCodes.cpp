@@ -113,17 +113,20 @@ static std::optional<HostTensor> subtracted(const HostTensor &codes, const ZeroP
   return differences;
 }
 
-StateOp gradc::constantState(SymbolTable &symbols, StringRef name, const HostTensor &value,
-                             Location location) {
-  if (auto known = symbols.lookup<StateOp>(name);
-      isFixed(known) && known.getWholeType() == value.getType() &&
-      HostTensor(known.getInitial()).bytes() == value.bytes())
-    return known;
+StateOp ComputedStates::constant(StringRef name, const HostTensor &value, Location location) {
+  SmallVector<StateOp> &known = made[name];
+  auto *same = llvm::find_if(known, [&](StateOp state) {
+    return state.getWholeType() == value.getType() &&
+           HostTensor(state.getInitial()).bytes() == value.bytes();
+  });
+  if (same != known.end())
+    return *same;
   OpBuilder builder(symbols.getOp()->getContext());
   auto state = StateOp::create(builder, location, name, StateKind::constant, value.getType(),
                                value.toAttribute(name));
   Block &states = symbols.getOp()->getRegion(0).front();
   symbols.insert(state, llvm::find_if_not(states, llvm::IsaPred<StateOp>));
+  known.push_back(state);
   return state;
 }
 
@@ -211,7 +214,7 @@ void ComputedStates::multiplyVectors(func::FuncOp function) {
 /// A state of this value, for all entries: one for few rows and one for many read the same codes.
 StateOp ComputedStates::stateOf(const HostTensor &value, StateOp from, StringRef suffix) {
   replaced.insert(from);
-  return constantState(symbols, (from.getSymName() + suffix).str(), value, from.getLoc());
+  return constant((from.getSymName() + suffix).str(), value, from.getLoc());
 }
 
 void ComputedStates::eraseUnread() {

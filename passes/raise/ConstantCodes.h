@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace gradc {
 
@@ -20,16 +21,15 @@ mlir::ElementsAttr constantBehind(const mlir::SymbolTable &symbols, mlir::Value 
 std::optional<mlir::grad::HostTensor> constantSums(const mlir::SymbolTable &symbols,
                                                    mlir::Value codes, int64_t dim);
 
-/// A state that holds these elements in every run, with this name unless other elements have it.
-/// Entries that need the same elements share it.
-mlir::grad::StateOp constantState(mlir::SymbolTable &symbols, llvm::StringRef name,
-                                  const mlir::grad::HostTensor &value, mlir::Location location);
-
 /// States that hold what constant states of a module determine.
 class ComputedStates {
 public:
   explicit ComputedStates(mlir::SymbolTable &symbols) : symbols(symbols) {}
 
+  /// A state that holds these elements in every run. Entries that need the same elements under the
+  /// same name share it; those for other elements have a number behind the name.
+  mlir::grad::StateOp constant(llvm::StringRef name, const mlir::grad::HostTensor &value,
+                               mlir::Location location);
   /// The matrix' codes relative to its zero points, in i8 if all of them fit, else in i16; null:
   /// they are not all known, or one is no i16.
   mlir::Value relativeCodes(mlir::OpBuilder &builder, const DequantizedBlocks &matrix);
@@ -55,6 +55,7 @@ private:
                               llvm::StringRef suffix);
 
   mlir::SymbolTable &symbols;
+  llvm::StringMap<llvm::SmallVector<mlir::grad::StateOp>> made; ///< by the names asked for
   llvm::SetVector<mlir::grad::StateOp> replaced;
 };
 

@@ -13,6 +13,8 @@ grad.state parameter @block_scales : tensor<4x32xf32> = dense<0.25> : tensor<4x3
 // Products of scales, and of a bias' codes and scales, are stored instead of them; what a run may change is no constant.
 // CHECK: grad.state constant @column_scales.product : tensor<32xf32> = dense<1.250000e-01> : tensor<32xf32>
 // CHECK: grad.state constant @bias_scales.product : tensor<2xf32> = dense<[1.500000e+00, -2.000000e+00]> : tensor<2xf32>
+// CHECK: grad.state constant @bias_scales.product_{{[0-9]+}} : tensor<2xf32> = dense<5.000000e-01> : tensor<2xf32>
+// CHECK-NOT: @bias_scales.product
 
 // So are codes less the zero points of their columns or blocks, once for all entries. One more bit may take two bytes.
 // CHECK-NOT: @unsigned :
@@ -82,6 +84,30 @@ func.func @fixed(%x: tensor<8x64xui8>) -> (tensor<8x32xf32>, tensor<2xf32>, tens
   %changing = grad.read @changing : tensor<2xf32>
   %other = grad.mul %changing, %codes : tensor<2xf32>
   return %y, %bias, %other : tensor<8x32xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// Two products of one state are two states, which entries share.
+// CHECK-LABEL: func @products
+// CHECK: grad.read @bias_scales.product : tensor<2xf32>
+// CHECK: grad.read @[[SECOND:bias_scales.product_[0-9]+]] : tensor<2xf32>
+// CHECK-LABEL: func @again
+// CHECK: grad.read @[[SECOND]] : tensor<2xf32>
+// CHECK: grad.read @bias_scales.product : tensor<2xf32>
+func.func @products() -> (tensor<2xf32>, tensor<2xf32>) attributes {grad.entry = "products"} {
+  %scales = grad.read @bias_scales : tensor<2xf32>
+  %first = grad.constant dense<[3.0, -8.0]> : tensor<2xf32>
+  %second = grad.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = grad.mul %scales, %first : tensor<2xf32>
+  %1 = grad.mul %scales, %second : tensor<2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}
+func.func @again() -> (tensor<2xf32>, tensor<2xf32>) attributes {grad.entry = "again"} {
+  %scales = grad.read @bias_scales : tensor<2xf32>
+  %first = grad.constant dense<[3.0, -8.0]> : tensor<2xf32>
+  %second = grad.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = grad.mul %scales, %second : tensor<2xf32>
+  %1 = grad.mul %scales, %first : tensor<2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
 }
 
 // Signed codes become unsigned, which adds 128 to their zero point. Sums of the weights' columns are known: (5 + 128) * 64 * 3.
