@@ -7,6 +7,8 @@
 #include "mlir/IR/Iterators.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
@@ -180,6 +182,11 @@ std::optional<ComputedStates::Known> ComputedStates::knownBehind(Value value) co
   return Known{HostTensor(attribute), read ? symbols.lookup<StateOp>(read.getState()) : StateOp()};
 }
 
+/// Kernels take denormals for zero, and round to it what would be one (record 043).
+static float flushed(float x) {
+  return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
+}
+
 Value ComputedStates::product(OpBuilder &builder, Location location, Value lhs, Value rhs) {
   auto left = cast<RankedTensorType>(lhs.getType()), type = cast<RankedTensorType>(rhs.getType());
   if (!left.getElementType().isF32() || !type.getElementType().isF32() || type.getRank() > 1 ||
@@ -191,7 +198,8 @@ Value ComputedStates::product(OpBuilder &builder, Location location, Value lhs, 
   HostTensor product(type);
   auto *numbers = reinterpret_cast<float *>(product.mutableBytes().data());
   for (int64_t i = 0; i < product.size(); ++i)
-    numbers[i] = float(a->numbers.getFloat(left.getRank() ? i : 0)) * float(b->numbers.getFloat(i));
+    numbers[i] = flushed(flushed(float(a->numbers.getFloat(left.getRank() ? i : 0))) *
+                         flushed(float(b->numbers.getFloat(i))));
   for (StateOp state : {a->state, b->state})
     if (state)
       replaced.insert(state);

@@ -35,7 +35,7 @@ public:
   mlir::Value relativeCodes(mlir::OpBuilder &builder, const DequantizedBlocks &matrix);
   bool areConstant(mlir::Value codes) const;
   /// The product of two vectors of f32, or of a number and a vector, that are known, at least one
-  /// as a state; null: they are not. It has the bits that a run computes.
+  /// as a state; null: they are not. Denormals count as zero in it, as in a run.
   mlir::Value product(mlir::OpBuilder &builder, mlir::Location location, mlir::Value lhs,
                       mlir::Value rhs);
   /// Replaces such products of vectors in a function: biases are codes times their scales.

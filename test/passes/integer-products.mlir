@@ -15,6 +15,7 @@ grad.state parameter @block_scales : tensor<4x32xf32> = dense<0.25> : tensor<4x3
 // CHECK: grad.state constant @bias_scales.product : tensor<2xf32> = dense<[1.500000e+00, -2.000000e+00]> : tensor<2xf32>
 // CHECK: grad.state constant @bias_scales.product_{{[0-9]+}} : tensor<2xf32> = dense<5.000000e-01> : tensor<2xf32>
 // CHECK-NOT: @bias_scales.product
+// CHECK: grad.state constant @tiny.product : tensor<6xf32> = dense<[0.000000e+00, -0.000000e+00, 0.000000e+00, -0.000000e+00, 2.000000e-38, 0x7FC00000]> : tensor<6xf32>
 
 // So are codes less the zero points of their columns or blocks, once for all entries. One more bit may take two bytes.
 // CHECK-NOT: @unsigned :
@@ -35,6 +36,7 @@ grad.state constant @block_zero_points : tensor<2x2xui8> = dense<[[7, 8], [9, 10
 
 grad.state constant @column_scales : tensor<32xf32> = dense<0.25> : tensor<32xf32>
 grad.state constant @bias_scales : tensor<2xf32> = dense<[0.5, 0.25]> : tensor<2xf32>
+grad.state constant @tiny : tensor<6xf32> = dense<[1.0e-40, -1.0e-40, 1.0e-20, 2.0e-20, 2.0e-38, 0x7FC00000]> : tensor<6xf32>
 grad.state statistic @changing : tensor<2xf32> = dense<0.25> : tensor<2xf32>
 
 // Codes are multiplied; both scales follow.
@@ -108,6 +110,16 @@ func.func @again() -> (tensor<2xf32>, tensor<2xf32>) attributes {grad.entry = "a
   %0 = grad.mul %scales, %second : tensor<2xf32>
   %1 = grad.mul %scales, %first : tensor<2xf32>
   return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}
+
+// A product of known numbers is the one that kernels compute, which flush denormals to zeros of their signs.
+// CHECK-LABEL: func @denormals
+// CHECK: grad.read @tiny.product
+func.func @denormals() -> tensor<6xf32> attributes {grad.entry = "denormals"} {
+  %tiny = grad.read @tiny : tensor<6xf32>
+  %factors = grad.constant dense<[1.0e+5, 1.0e+5, 1.0e-20, -1.0e-20, 1.0, 1.0]> : tensor<6xf32>
+  %0 = grad.mul %tiny, %factors : tensor<6xf32>
+  return %0 : tensor<6xf32>
 }
 
 // Signed codes become unsigned, which adds 128 to their zero point. Sums of the weights' columns are known: (5 + 128) * 64 * 3.
