@@ -136,8 +136,15 @@ void StateForms::putPrimaryFirst(StateStorage &storage) {
   }
   // A view shows no other panels than those along the last dim.
   auto type = cast<RankedTensorType>(storage.state.getType());
-  if (storage.isViewed && !forms.empty() && forms[0].layout)
-    storage.fixed |= !layoutOfView(forms[0].layout, type, type);
+  if (storage.isViewed && !forms.empty() && forms[0].layout) {
+    auto *shown = llvm::find_if(forms, [&](const CopyForm &form) {
+      return !form.element && layoutOfView(form.layout, type, type);
+    });
+    if (shown == forms.end())
+      storage.fixed = true;
+    else
+      std::rotate(forms.begin(), shown, shown + 1);
+  }
   if (storage.isDivided && !forms.empty() && forms[0].layout && !forms[0].layout.isWinograd())
     storage.fixed |= padsMuch(storage.state, forms[0].layout);
   if (!forms.empty() && forms[0].layout && (storage.fixed || forms[0].layout.isWinograd()))

@@ -97,6 +97,41 @@ func.func @views(%x: tensor<8x16xf32>, %z: tensor<8x20xf32>) -> (tensor<8x40xf32
 
 // -----
 
+// Panels that a view shows are the primary, also if the first reader wants others.
+
+// CHECK-DAG: exec.kernel @[[TURNED:turned.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 0, width = 32>, unit]
+// CHECK-DAG: exec.kernel @[[BLOCKS:blocks.*]](%{{.*}}layouts = [unit, #exec.panel<dim = 2, width = 32>, unit]
+// CHECK: exec.buffer primary @w.primary of @w layout <dim = 1, width = 32> : 16384
+// CHECK: exec.buffer mirror @w.mirror1 of @w layout <dim = 0, width = 32> : 10240
+// CHECK-NOT: mirror
+// CHECK-LABEL: func.func @turned_first
+// CHECK-DAG: %[[PANELS:.*]] = exec.load @w.primary
+// CHECK-DAG: %[[COLUMNS:.*]] = exec.load @w.mirror1
+// CHECK: exec.launch @[[TURNED]](%arg0, %[[COLUMNS]])
+// CHECK: %[[VIEW:.*]] = grad.reshape %[[PANELS]] : tensor<64x40xf32> -> tensor<4x16x40xf32>
+// CHECK: exec.launch @[[BLOCKS]](%arg1, %[[VIEW]])
+module attributes {exec.level = "x86-64-v4"} {
+grad.state constant @w : tensor<64x40xf32> = dense<1.0> : tensor<64x40xf32>
+exec.kernel @turned(%x: tensor<8x40xf32>, %w: tensor<64x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w transpose_rhs : tensor<8x40xf32>, tensor<64x40xf32>
+  exec.yield %0 : tensor<8x64xf32>
+}
+exec.kernel @blocks(%x: tensor<4x1x16xf32>, %w: tensor<4x16x40xf32>) attributes {inplace = array<i64>} {
+  %0 = grad.matmul %x, %w : tensor<4x1x16xf32>, tensor<4x16x40xf32>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4x1x40xf32>
+  exec.yield %1 : tensor<1x40xf32>
+}
+func.func @turned_first(%x: tensor<8x40xf32>, %z: tensor<4x1x16xf32>) -> (tensor<8x64xf32>, tensor<1x40xf32>) {
+  %w = grad.read @w : tensor<64x40xf32>
+  %t = exec.launch @turned(%x, %w) {exec.nodes = []} : (tensor<8x40xf32>, tensor<64x40xf32>) -> tensor<8x64xf32>
+  %view = grad.reshape %w : tensor<64x40xf32> -> tensor<4x16x40xf32>
+  %y = exec.launch @blocks(%z, %view) {exec.nodes = []} : (tensor<4x1x16xf32>, tensor<4x16x40xf32>) -> tensor<1x40xf32>
+  return %t, %y : tensor<8x64xf32>, tensor<1x40xf32>
+}
+}
+
+// -----
+
 // A state that an entry writes is stored as it is for the sake of its views.
 
 // CHECK: exec.buffer primary @w.primary of @w : 2560
