@@ -194,6 +194,6 @@ bool gradc::streamsWeights(exec::KernelOp kernel) {
   auto product = dyn_cast_or_null<ContractionOpInterface>(productOf(kernel));
   if (!product || product.getLetters().window)
     return false;
-  auto result = cast<RankedTensorType>(product->getResult(0).getType());
-  return result.getRank() > 0 && result.getNumElements() <= fewRows * result.getShape().back();
+  RankedTensorType root = kernel.getRoot(); // has no dim of blocks that the kernel adds up
+  return root.getRank() > 0 && root.getNumElements() <= fewRows * root.getShape().back();
 }

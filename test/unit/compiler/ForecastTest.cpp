@@ -3,6 +3,8 @@
 
 #include "dialects/grad/Grad.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/schedule/KernelTime.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -76,6 +78,25 @@ TEST_F(Forecast, FewerUnitsWaitLessForOtherInstructions) {
   double least = 268435456 / 100e9;
   EXPECT_GT(one[0].seconds, least);
   EXPECT_LT(one[0].seconds, two[0].seconds - 0.02 * least);
+}
+
+/// A kernel waits for its weights if it has few rows. Blocks of codes are none.
+TEST_F(Forecast, FewRowsStreamWeights) {
+  constexpr const char *plain =
+      R"(exec.kernel @k(%x: tensor<{0}x32xf32>, %w: tensor<32x512xf32>) attributes {{inplace = array<i64>} {{
+      %y = grad.matmul %x, %w : tensor<{0}x32xf32>, tensor<32x512xf32>
+      exec.yield %y : tensor<{0}x512xf32> })";
+  constexpr const char *blocks =
+      R"(exec.kernel @k(%x: tensor<128x{0}x32xf32>, %w: tensor<128x32x512xi8>) attributes {{inplace = array<i64>} {{
+      %p = grad.matmul %x, %w wide : tensor<128x{0}x32xf32>, tensor<128x32x512xi8>
+      %y = grad.reduce_sum %p dims [0] : tensor<128x{0}x512xf32>
+      exec.yield %y : tensor<{0}x512xf32> })";
+  for (const char *text : {plain, blocks})
+    for (int rows : {1, 64, 65}) {
+      module = parseSourceString<ModuleOp>(llvm::formatv(text, rows).str(), &context);
+      ASSERT_TRUE(module);
+      EXPECT_EQ(streamsWeights(*module->getOps<exec::KernelOp>().begin()), rows <= 64) << rows;
+    }
 }
 
 TEST_F(Forecast, ThreadsShareUnits) {
