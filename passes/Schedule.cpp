@@ -158,7 +158,8 @@ private:
     if (kernel.getLayout(kernel.getBlock().getNumArguments()))
       return false; // panels
     int64_t rowBytes = root.getShape().back() * elementBytes(root.getElementType());
-    return rowBytes % apart == 0 && llvm::product_of(summedSizes(op)) <= shortSum;
+    int64_t terms = cast<CostOpInterface>(op.getOperation()).getFlops() / 2; // also of all blocks
+    return rowBytes % apart == 0 && terms <= shortSum * root.getNumElements();
   }
 
   /// Whether the rhs is stored in panels, and all of them fit into part of the cache.

@@ -36,6 +36,14 @@ exec.kernel @colliding(%x: tensor<4096x16xf32>, %w: tensor<16x512xf32>) attribut
   %0 = grad.matmul %x, %w : tensor<4096x16xf32>, tensor<16x512xf32>
   exec.yield %0 : tensor<4096x512xf32>
 }
+// Blocks that the kernel adds up are terms of a sum, too.
+// V4-LABEL: exec.kernel @sums_of_blocks(
+// V4-SAME: order = [0, 1]
+exec.kernel @sums_of_blocks(%x: tensor<4x4096x16xf32>, %w: tensor<4x16x512xi8>) attributes {flops = 276824064 : i64, bytes = 9469952 : i64, layouts = [unit, #exec.panel<dim = 2, width = 32>, unit]} {
+  %0 = grad.matmul %x, %w wide : tensor<4x4096x16xf32>, tensor<4x16x512xi8>
+  %1 = grad.reduce_sum %0 dims [0] : tensor<4x4096x512xf32>
+  exec.yield %1 : tensor<4096x512xf32>
+}
 // V4-LABEL: exec.kernel @colliding_panels(
 // V4-SAME: order = [0, 1]
 exec.kernel @colliding_panels(%x: tensor<4096x16xf32>, %w: tensor<16x512xf32>) attributes {flops = 67108864 : i64, bytes = 8683520 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32>, #exec.panel<dim = 1, width = 32>]} {
