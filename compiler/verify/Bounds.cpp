@@ -132,11 +132,24 @@ private:
       bool floats = isa<FloatType>(type.getElementType());
       results.emplace_back(floats ? type.clone(Float64Type::get(op->getContext())) : type);
     }
-    SamplingScope scope(wanted.empty() ? nullptr : &wanted);
-    cast<EvaluateOpInterface>(op).evaluate(inputs, results);
+    evaluateInto(results, inputs);
     for (auto [result, type] : llvm::zip_equal(results, op->getResultTypes()))
       result = widen(result, getElementTypeOrSelf(type));
     return results;
+  }
+
+  /// The sum of magnitudes, as f64 also of integers: it may be larger than the sum, which fits.
+  HostTensor sumOf(ArrayRef<HostTensor> magnitudes) {
+    if (isFloat(values[0]))
+      return evaluate(magnitudes)[0];
+    HostTensor sums(values[0].getType().clone(Float64Type::get(op->getContext())));
+    evaluateInto(sums, magnitudes);
+    return sums;
+  }
+
+  void evaluateInto(MutableArrayRef<HostTensor> results, ArrayRef<HostTensor> inputs) {
+    SamplingScope scope(wanted.empty() ? nullptr : &wanted);
+    cast<EvaluateOpInterface>(op).evaluate(inputs, results);
   }
 
   /// Adds the op's own rounding error. Moved values and integers are exact.
@@ -237,13 +250,15 @@ private:
       magnitudes.push_back(magnitude);
       moved.push_back(more);
     }
-    HostTensor sums = evaluate(magnitudes)[0];
+    HostTensor sums = sumOf(magnitudes);
     if (!isExact) {
-      HostTensor movedSums = evaluate(moved)[0];
-      for (int64_t j = 0; j < sums.size(); ++j)
-        errors[0][j] = std::max(errors[0][j], distance(sums, movedSums, j));
+      HostTensor movedSums = sumOf(moved);
+      for (int64_t j = 0; j < sums.size(); ++j) {
+        double added = distance(sums, movedSums, j);
+        errors[0][j] = std::max(errors[0][j], isFloat(values[0]) || added == 0 ? added : INFINITY);
+      }
     }
-    if (!isFloat(sums))
+    if (!isFloat(values[0]))
       return;
     double unit = roundoff(accumulatorOf(getElementTypeOrSelf(op->getResult(0).getType())));
     double growth = 4 + 2 * std::sqrt(double(sum.terms)), around = 0;

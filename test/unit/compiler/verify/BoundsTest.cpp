@@ -111,6 +111,21 @@ TEST_F(Bounds, SumsOfUnknownCodesAreUnknown) {
     EXPECT_EQ(y.errorAt(column), INFINITY);
 }
 
+// Magnitudes of so many codes add up to more than an i32 holds.
+TEST_F(Bounds, LongSumsOfUnknownCodesAreUnknown) {
+  parse(R"(func.func @f(%x: tensor<1x70000xf32>, %w: tensor<70000x2xi8>) -> tensor<1x2xi32> {
+    %0 = grad.cast %x : tensor<1x70000xf32> -> tensor<1x70000xui8>
+    %1 = grad.matmul %0, %w wide : tensor<1x70000xui8>, tensor<70000x2xi8>
+    return %1 : tensor<1x2xi32>
+  })");
+  HostTensor x = argument(0, [](int64_t i) { return i == 0 ? 2.0 : 255.5; });
+  // Column 1 does not read the unknown code. Terms of both signs keep the sums small.
+  HostTensor w = argument(1, [](int64_t i) { return i == 1 ? 0 : i % 4 < 2 ? 127 : -127; });
+  Bounded y = evaluate({gradc::boundedOperand(x, 0.01), gradc::boundedOperand(w)});
+  EXPECT_EQ(y.errorAt(0), INFINITY);
+  EXPECT_EQ(y.errorAt(1), 0);
+}
+
 TEST_F(Bounds, ErrorsOfFloatsAreMultipliedByMagnitudesOfCodes) {
   parse(R"(func.func @f(%x: tensor<1x2xf32>, %w: tensor<2x1xi8>) -> tensor<1x1xf32> {
     %0 = grad.matmul %x, %w wide : tensor<1x2xf32>, tensor<2x1xi8>
