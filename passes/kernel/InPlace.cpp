@@ -4,6 +4,7 @@
 #include "passes/kernel/InPlace.h"
 
 #include "dialects/grad/Index.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
 
 using namespace mlir;
@@ -37,8 +38,6 @@ public:
   }
 
 private:
-  static ArrayRef<int64_t> shapeOf(Value v) { return cast<ShapedType>(v.getType()).getShape(); }
-
   /// Whether the first dims of the root are those of the value.
   bool hasRowsOf(Value v) const {
     size_t rank = shapeOf(v).size();

@@ -2,6 +2,7 @@
 #include "passes/layout/StateForms.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/entry/Functions.h"
 #include "passes/entry/NodeOrder.h"
 #include "passes/layout/OperandLayout.h"
@@ -29,8 +30,6 @@ StateForms::StateForms(ModuleOp module, const SymbolTable &symbols, const exec::
   for (auto function : functionsOf(module))
     function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
 }
-
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 bool StateForms::showsPanels(ReshapeOp view) const {
   auto read = view.getOperand().getDefiningOp<ReadOp>();
