@@ -23,7 +23,7 @@ struct Dequantized {
 
 /// A matrix with a number of each for every block of one of its dims.
 struct DequantizedBlocks {
-  mlir::Value codes;  ///< of 8 bits
+  mlir::Value codes;  ///< of 8 bits, or of 16 once known zero points are subtracted
   int64_t dim, block; ///< the dim, and its elements in a block
   mlir::Value scale;  ///< f32; along `dim`, one element for each block
   mlir::Value zero;   ///< the same in i32 or f32, or one number; null: there is none

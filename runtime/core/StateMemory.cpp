@@ -124,7 +124,7 @@ Status StateMemory::write(uint32_t state, const void *value) {
   return division ? division->scatter(state, value) : store.write(state, value);
 }
 
-/// The elements that codes stand for. Threads of the host share the work.
+/// The elements that codes stand for. On CPUs, threads share the work.
 static void unpack(const Artifact &artifact, const gradc_artifact_state &state, Device &device,
                    std::byte *out) {
   constexpr uint64_t piece = uint64_t(1) << 20; // begins with a byte of codes
