@@ -269,6 +269,19 @@ def buckets_of_blocks():
     few_rows("buckets", 20, [256], (13, 1))
 
 
+def blocks_of_positions():
+    """Rows of activations with three dims are one dim of a product and of what follows it in the kernel that adds up the blocks."""
+    steps, columns, block = 128, 48, 32
+    model = Quantized("blocks_of_positions", opset=21)
+    scale = model.constant(FLOAT, [steps // block, columns], [numbers.uniform(0.001, 0.02) for _ in range(steps // block * columns)])
+    w = model.add("DequantizeLinear", model.codes(INT8, steps, columns), scale, axis=0, block_size=block)
+    y = model.add("MatMul", model.input("x", FLOAT, ["N", 6, steps]), w)
+    y = model.add("Add", y, model.constant(FLOAT, [columns], [numbers.gauss(0, 1) for _ in range(columns)]))
+    model.output(model.node("Mul", [y, model.add("Sigmoid", y)], ["y"], "y"), FLOAT, ["N", 6, columns])
+    model.save(path("blocks_of_positions.onnx"))
+    few_rows("blocks_of_positions", 20, [6, steps], (13, 1))
+
+
 def far_numbers(name, rows, number, block=0, far=False):
     """A row of x has a number that is infinite, or whose products with most codes and zero points are. By definition, only their differences
     multiply it, which are 1 or -1, so that a result is infinite if the number is, and never NaN. `block`: the steps of a zero point; 0: it has
@@ -312,6 +325,7 @@ def in_blocks():
                               ("block_zeros", 1, 256, 48, 64, UINT8, 120), ("block_rows", 30, 256, 48, 32, INT8, 5, True)):
         check(name, dequantized_blocks(rows, *form), [rows, form[0]])
     buckets_of_blocks()
+    blocks_of_positions()
     blocks("blocks_listed", 1, 256, 200, 32, listed=True)
     blocks("blocks_listed_many", 40, 128, 64, 32, listed=True)
     for rows in 1, 12:
@@ -358,7 +372,7 @@ def integers():
 
 def verified():
     """The bounds on errors of kernels that multiply codes fit."""
-    for name in "weights", "long", "blocks_row", "blocks_many", "blocks_bytes_zeros":
+    for name in "weights", "long", "blocks_row", "blocks_many", "blocks_bytes_zeros", "block_rows":
         report = gradc("verify", path(f"{name}.onnx"), "--target", "cpu")
         expect(f"{name}: {report}", ", 0 wrong" in report)
 
