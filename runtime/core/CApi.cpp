@@ -55,7 +55,7 @@ uint32_t gradc_abi_version(void) { return GRADC_ABI_VERSION; }
 const char *gradc_last_error(void) { return lastError.c_str(); }
 
 gradc_status gradc_open(const char *path, gradc_model **model) {
-  return cCall([&]() -> Status {
+  return cCall({{model, "model"}}, [&]() -> Status {
     std::string file = orEmpty(path);
     if (!path) {
       auto own = findOwnFile();
@@ -71,7 +71,7 @@ gradc_status gradc_open(const char *path, gradc_model **model) {
 }
 
 gradc_status gradc_open_memory(const void *bytes, size_t count, gradc_model **model) {
-  return cCall([&]() -> Status {
+  return cCall({{model, "model"}}, [&]() -> Status {
     auto artifact = Artifact::fromMemory({static_cast<const std::byte *>(bytes), count});
     if (artifact)
       *model = new gradc_model{*artifact};
@@ -82,7 +82,7 @@ gradc_status gradc_open_memory(const void *bytes, size_t count, gradc_model **mo
 void gradc_close(gradc_model *model) { delete model; }
 
 gradc_status gradc_model_describe(const gradc_model *model, gradc_model_info *info) {
-  return cCall([&] {
+  return cCall({{model, "model"}}, [&] {
     const gradc_artifact_header &header = model->artifact->header();
     return deliver({0, header.hash, header.model_hash, uint32_t(header.levels.count),
                     uint32_t(header.states.count), header.job.count ? 1u : 0u},
@@ -91,6 +91,8 @@ gradc_status gradc_model_describe(const gradc_model *model, gradc_model_info *in
 }
 
 const char *gradc_level_name(const gradc_model *model, uint32_t level) {
+  if (!model)
+    return nullptr;
   auto levels = model->artifact->levels();
   return level < levels.size() ? model->artifact->string(levels[level].name).data() : nullptr;
 }
@@ -99,7 +101,7 @@ const char *gradc_level_name(const gradc_model *model, uint32_t level) {
 
 gradc_status gradc_session_create(const gradc_model *model, const gradc_session_options *options,
                                   gradc_session **session) {
-  return cCall([&]() -> Status {
+  return cCall({{model, "model"}, {session, "session"}}, [&]() -> Status {
     auto accepted = acceptOptions(options);
     if (!accepted)
       return accepted.status();
@@ -120,24 +122,26 @@ gradc_status gradc_session_create(const gradc_model *model, const gradc_session_
 void gradc_session_free(gradc_session *session) { delete session; }
 
 const char *gradc_session_level(const gradc_session *session) {
-  return session->artifact->string(session->session->level().name).data();
+  return session ? session->artifact->string(session->session->level().name).data() : nullptr;
 }
 
-int64_t gradc_session_step(const gradc_session *session) { return session->step; }
+int64_t gradc_session_step(const gradc_session *session) { return session ? session->step : 0; }
 
 gradc_status gradc_session_set_seed(gradc_session *session, uint64_t seed) {
-  session->seed = seed;
-  return GRADC_OK;
+  return cCall({{session, "session"}}, [&] {
+    session->seed = seed;
+    return Status();
+  });
 }
 
 // Entries -----------------------------------------------------------------------------------------
 
 uint32_t gradc_entry_count(const gradc_session *session) {
-  return uint32_t(session->entries.size());
+  return session ? uint32_t(session->entries.size()) : 0;
 }
 
 gradc_status gradc_entry_find(const gradc_session *session, const char *name, uint32_t *entry) {
-  return cCall([&]() -> Status {
+  return cCall({{session, "session"}, {entry, "entry"}}, [&]() -> Status {
     std::string_view wanted = orEmpty(name), suffix = GRADC_TAIL_SUFFIX;
     const gradc_artifact_entry *found = session->session->findEntry(wanted);
     // Older artifacts have a separate entry for a smaller last batch. An entry that accepts such a
@@ -155,7 +159,7 @@ gradc_status gradc_entry_find(const gradc_session *session, const char *name, ui
 
 gradc_status gradc_entry_describe(const gradc_session *session, uint32_t entry,
                                   gradc_entry_info *info) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
       const gradc_artifact_entry &run = scheduleOf(*session->artifact, session->entries, e);
       return deliver(
@@ -185,7 +189,7 @@ static Status describePort(const gradc_session &session, gradc_range range, cons
 
 gradc_status gradc_input_describe(const gradc_session *session, uint32_t entry, uint32_t input,
                                   gradc_port_info *info) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
       return describePort(*session, e.inputs, "input", input, info);
     });
@@ -194,7 +198,7 @@ gradc_status gradc_input_describe(const gradc_session *session, uint32_t entry, 
 
 gradc_status gradc_output_describe(const gradc_session *session, uint32_t entry, uint32_t output,
                                    gradc_port_info *info) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &e) {
       return describePort(*session, e.outputs, "output", output, info);
     });
@@ -233,6 +237,8 @@ static Status expectFitted(gradc_session &session, const gradc_artifact_entry &e
 static Status run(gradc_session &session, uint32_t entry, std::optional<int64_t> rows,
                   const void *const *inputs, uint32_t inputCount, void *const *outputs,
                   uint32_t outputCount) {
+  if (outputCount && !outputs)
+    return usage("outputs is null");
   return withInputs(session, entry, rows, inputs, inputCount, [&](auto &found, auto given) {
     session.begun = nullptr;
     if (Status fitted = expectFitted(session, found); !fitted.ok())
@@ -243,25 +249,27 @@ static Status run(gradc_session &session, uint32_t entry, std::optional<int64_t>
 
 gradc_status gradc_run(gradc_session *session, uint32_t entry, const void *const *inputs,
                        uint32_t input_count, void *const *outputs, uint32_t output_count) {
-  return cCall(
-      [&] { return run(*session, entry, {}, inputs, input_count, outputs, output_count); });
+  return cCall({{session, "session"}}, [&] {
+    return run(*session, entry, {}, inputs, input_count, outputs, output_count);
+  });
 }
 
 gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows,
                             const void *const *inputs, uint32_t input_count, void *const *outputs,
                             uint32_t output_count) {
-  return cCall(
-      [&] { return run(*session, entry, rows, inputs, input_count, outputs, output_count); });
+  return cCall({{session, "session"}}, [&] {
+    return run(*session, entry, rows, inputs, input_count, outputs, output_count);
+  });
 }
 
 // States ------------------------------------------------------------------------------------------
 
 uint32_t gradc_state_count(const gradc_session *session) {
-  return uint32_t(session->artifact->states().size());
+  return session ? uint32_t(session->artifact->states().size()) : 0;
 }
 
 gradc_status gradc_state_find(const gradc_session *session, const char *name, uint32_t *state) {
-  return cCall([&]() -> Status {
+  return cCall({{session, "session"}, {state, "state"}}, [&]() -> Status {
     std::optional<uint32_t> found = session->artifact->findState(orEmpty(name));
     if (!found)
       return usage(text("no state '", orEmpty(name), "'"));
@@ -272,7 +280,7 @@ gradc_status gradc_state_find(const gradc_session *session, const char *name, ui
 
 gradc_status gradc_state_describe(const gradc_session *session, uint32_t state,
                                   gradc_state_info *info) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return with(stateOf(*session, state), [&](const gradc_artifact_state &found) {
       const gradc_artifact_tensor &tensor = found.tensor;
       auto shape = session->artifact->elements<int64_t>(tensor.shape);
@@ -285,9 +293,9 @@ gradc_status gradc_state_describe(const gradc_session *session, uint32_t state,
 }
 
 gradc_status gradc_state_get(gradc_session *session, uint32_t state, void *value, uint64_t bytes) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return with(stateOf(*session, state), [&](const gradc_artifact_state &found) {
-      if (Status fits = checkBytes(found.tensor.bytes, bytes); !fits.ok())
+      if (Status fits = checkMemory(value, found.tensor.bytes, bytes); !fits.ok())
         return fits;
       session->begun = nullptr;
       return session->session->readState(state, value);
@@ -297,9 +305,9 @@ gradc_status gradc_state_get(gradc_session *session, uint32_t state, void *value
 
 gradc_status gradc_state_set(gradc_session *session, uint32_t state, const void *value,
                              uint64_t bytes) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return with(stateOf(*session, state), [&](const gradc_artifact_state &found) {
-      if (Status fits = checkBytes(found.tensor.bytes, bytes); !fits.ok())
+      if (Status fits = checkMemory(value, found.tensor.bytes, bytes); !fits.ok())
         return fits;
       session->begun = nullptr;
       session->isFitted = false;
@@ -309,7 +317,7 @@ gradc_status gradc_state_set(gradc_session *session, uint32_t state, const void 
 }
 
 gradc_status gradc_state_reset(gradc_session *session) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     session->begun = nullptr;
     session->isFitted = false;
     session->step = 0;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <optional>
 
 struct gradc_model {
@@ -46,10 +47,34 @@ template <typename Body> gradc_status cCall(Body &&body) {
 
 inline Status usage(std::string message) { return Status(Code::usage, std::move(message)); }
 
-/// Copies a struct to a caller that may have been compiled against an older, shorter version.
-template <typename T> Status deliver(T value, T *out) {
+/// A pointer that a caller must give, and the name of its parameter.
+struct Required {
+  const void *pointer;
+  const char *name;
+};
+
+/// cCall for a function with pointers that must not be null.
+template <typename Body> gradc_status cCall(std::initializer_list<Required> pointers, Body &&body) {
+  return cCall([&]() -> Status {
+    for (const Required &required : pointers)
+      if (!required.pointer)
+        return usage(text(required.name, " is null"));
+    return body();
+  });
+}
+
+/// Fails if a struct for results does not begin with its size. Functions that change a session
+/// check this first, so that a refused call has changed nothing.
+template <typename T> Status checkSize(const T *out) {
   if (!out || out->size < sizeof out->size)
     return usage("expected the result's size to be set to sizeof of its struct");
+  return {};
+}
+
+/// Copies a struct to a caller that may have been compiled against an older, shorter version.
+template <typename T> Status deliver(T value, T *out) {
+  if (Status sized = checkSize(out); !sized.ok())
+    return sized;
   value.size = out->size;
   std::memcpy(out, &value, std::min(out->size, sizeof value));
   return {};
@@ -91,6 +116,8 @@ template <typename Body>
 Status withInputs(const gradc_session &session, uint32_t entry, std::optional<int64_t> rows,
                   const void *const *inputs, uint32_t count, Body &&body) {
   return with(entryOf(session, entry), [&](const gradc_artifact_entry &found) {
+    if (count && !inputs)
+      return usage("inputs is null");
     std::span<const void *const> given(inputs, count);
     int64_t number = rows.value_or(found.batch);
     Status checked = checkRows(*session.artifact, found, number);
@@ -102,8 +129,11 @@ Status withInputs(const gradc_session &session, uint32_t entry, std::optional<in
   });
 }
 
-inline Status checkBytes(uint64_t expected, uint64_t found) {
-  return expected == found ? Status() : usage(text("expected ", expected, " bytes, found ", found));
+/// Checks a caller's memory for a value of `expected` bytes.
+inline Status checkMemory(const void *value, uint64_t expected, uint64_t found) {
+  if (expected != found)
+    return usage(text("expected ", expected, " bytes, found ", found));
+  return value || found == 0 ? Status() : usage("value is null");
 }
 
 } // namespace gradc::runtime

@@ -28,12 +28,14 @@ static Result<const gradc_artifact_slice *> sliceOf(const gradc_session &session
 // Profiling ---------------------------------------------------------------------------------------
 
 gradc_status gradc_session_profile(gradc_session *session, uint32_t on) {
-  session->session->profile(on != 0);
-  return GRADC_OK;
+  return cCall({{session, "session"}}, [&] {
+    session->session->profile(on != 0);
+    return Status();
+  });
 }
 
 gradc_status gradc_launch_times(const gradc_session *session, int64_t *times, uint32_t count) {
-  return cCall([&]() -> Status {
+  return cCall({{session, "session"}, {times, "times"}}, [&]() -> Status {
     const std::vector<int64_t> &found = session->session->lastProfile().times;
     if (found.empty())
       return usage("no call was profiled: gradc_session_profile and gradc_run come first");
@@ -45,7 +47,7 @@ gradc_status gradc_launch_times(const gradc_session *session, int64_t *times, ui
 }
 
 uint32_t gradc_launches_run(const gradc_session *session) {
-  return uint32_t(session->session->lastProfile().paths.size());
+  return session ? uint32_t(session->session->lastProfile().paths.size()) : 0;
 }
 
 static Status deliverPath(const std::optional<LaunchPath> &path, gradc_launch_path *out) {
@@ -60,7 +62,7 @@ static Status deliverPath(const std::optional<LaunchPath> &path, gradc_launch_pa
 
 gradc_status gradc_launch_run(const gradc_session *session, uint32_t index,
                               gradc_launch_path *path) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     const std::vector<LaunchPath> &paths = session->session->lastProfile().paths;
     return index < paths.size() ? deliverPath(paths[index], path)
                                 : usage(text("launch ", index, " of ", paths.size(), " that ran"));
@@ -95,7 +97,7 @@ gradc_status gradc_launch_describe(const gradc_session *session, uint32_t entry,
     }
     return deliver(value, info);
   };
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &found) {
       return with(nodeOf(*session, found, launch), describe);
     });
@@ -110,7 +112,7 @@ gradc_status gradc_slice_describe(const gradc_session *session, uint32_t entry, 
                     s.packed, uint32_t(strides.size()), strides.data()},
                    info);
   };
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return with(entryOf(*session, entry), [&](const gradc_artifact_entry &found) {
       return with(sliceOf(*session, found, launch, slice), describe);
     });
@@ -119,7 +121,7 @@ gradc_status gradc_slice_describe(const gradc_session *session, uint32_t entry, 
 
 gradc_status gradc_begin(gradc_session *session, uint32_t entry, const void *const *inputs,
                          uint32_t input_count) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     return withInputs(*session, entry, {}, inputs, input_count, [&](auto &found, auto given) {
       Status begun = session->session->begin(found, given);
       session->begun = begun.ok() ? &found : nullptr;
@@ -131,7 +133,7 @@ gradc_status gradc_begin(gradc_session *session, uint32_t entry, const void *con
 static Status nothingBegun() { return usage("no entry is begun: gradc_begin comes first"); }
 
 gradc_status gradc_next(gradc_session *session, gradc_launch_path *path) {
-  return cCall([&]() -> Status {
+  return cCall({{session, "session"}}, [&]() -> Status {
     if (!session->begun)
       return nothingBegun();
     auto found = session->session->next();
@@ -140,7 +142,7 @@ gradc_status gradc_next(gradc_session *session, gradc_launch_path *path) {
 }
 
 gradc_status gradc_launch(gradc_session *session, uint32_t launch) {
-  return cCall([&]() -> Status {
+  return cCall({{session, "session"}}, [&]() -> Status {
     if (!session->begun)
       return nothingBegun();
     return with(nodeOf(*session, *session->begun, launch), [&](const gradc_artifact_node &node) {
@@ -153,11 +155,11 @@ gradc_status gradc_launch(gradc_session *session, uint32_t launch) {
 
 gradc_status gradc_slice_read(gradc_session *session, uint32_t launch, uint32_t slice, void *value,
                               uint64_t bytes) {
-  return cCall([&]() -> Status {
+  return cCall({{session, "session"}}, [&]() -> Status {
     if (!session->begun)
       return nothingBegun();
     return with(sliceOf(*session, *session->begun, launch, slice), [&](auto &found) {
-      Status fits = checkBytes(found.bytes, bytes);
+      Status fits = checkMemory(value, found.bytes, bytes);
       if (fits.ok())
         std::memcpy(value, session->session->slice(found).data(), found.bytes);
       return fits;
@@ -168,7 +170,9 @@ gradc_status gradc_slice_read(gradc_session *session, uint32_t launch, uint32_t 
 gradc_status gradc_find_non_finite(gradc_session *session, uint32_t entry,
                                    const void *const *inputs, uint32_t input_count,
                                    gradc_non_finite *found) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&]() -> Status {
+    if (Status sized = checkSize(found); !sized.ok())
+      return sized;
     return withInputs(*session, entry, {}, inputs, input_count, [&](auto &replayed, auto given) {
       session->begun = nullptr;
       auto result = findNonFinite(*session->session, replayed, given);

@@ -122,9 +122,11 @@ static Result<const Turns::Entry *> findTurn(const Turns &turns, std::string_vie
 
 /// Replaces the groups' own rates by the caller's.
 static Status setRates(StepPorts &ports, const gradc_step_options &options) {
+  if (options.rate_count && !options.rates)
+    return usage(text("rates is null, and rate_count is ", options.rate_count));
   // The size of a caller's struct may differ from ours.
   auto *at = reinterpret_cast<const std::byte *>(options.rates);
-  for (uint32_t i = 0; at && i < options.rate_count; ++i) {
+  for (uint32_t i = 0; i < options.rate_count; ++i) {
     size_t size = reinterpret_cast<const gradc_group_rate *>(at)->size;
     auto rate = acceptOptions(reinterpret_cast<const gradc_group_rate *>(at));
     if (!rate)
@@ -132,6 +134,9 @@ static Status setRates(StepPorts &ports, const gradc_step_options &options) {
     if (!(rate->learning_rate >= 0))
       return usage(text("the learning rate of group '", orEmpty(rate->group), "' is ",
                         rate->learning_rate, ", expected 0 or more"));
+    if (std::isinf(rate->learning_rate))
+      return usage(text("the learning rate of group '", orEmpty(rate->group),
+                        "' is inf, expected a finite number"));
     if (!ports.setGroupRate(orEmpty(rate->group), rate->learning_rate))
       return usage(
           text("the step trains no group whose first pattern is '", orEmpty(rate->group), '\''));
@@ -158,6 +163,13 @@ static Status checkScalars(const gradc_step_options &options, const Steps::Call 
 
 static Status trainStep(gradc_session &session, const gradc_step_options &options,
                         const void *const *data, uint32_t data_count, gradc_step_result *result) {
+  if (data_count && !data)
+    return usage("data is null");
+  if (Status sized = result ? checkSize(result) : Status(); !sized.ok())
+    return sized;
+  if (!std::isfinite(options.learning_rate))
+    return usage(
+        text("the learning rate is ", options.learning_rate, ", expected a finite number"));
   const Artifact &artifact = *session.artifact;
   Steps &steps = stepsOf(session);
   auto turn = findTurn(steps.turns, orEmpty(options.entry), session.step);
@@ -205,7 +217,7 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
 
 gradc_status gradc_train_step(gradc_session *session, const void *const *data, uint32_t data_count,
                               int64_t samples, float learning_rate, gradc_step_result *result) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     gradc_step_options options = {sizeof options, nullptr, samples, learning_rate,
                                   nullptr,        0,       0,       nullptr};
     return trainStep(*session, options, data, data_count, result);
@@ -215,7 +227,7 @@ gradc_status gradc_train_step(gradc_session *session, const void *const *data, u
 gradc_status gradc_train_step_with(gradc_session *session, const gradc_step_options *options,
                                    const void *const *data, uint32_t data_count,
                                    gradc_step_result *result) {
-  return cCall([&]() -> Status {
+  return cCall({{session, "session"}}, [&]() -> Status {
     auto accepted = acceptOptions(options);
     return accepted ? trainStep(*session, *accepted, data, data_count, result) : accepted.status();
   });
@@ -239,8 +251,9 @@ static Status expectLength(Config job, const gradc_rate_query &asked) {
 
 /// Calls `use` with the schedule, the query, and the block's share of the rate.
 template <typename Use>
-static gradc_status askSchedule(const gradc_model *model, const gradc_rate_query *query, Use use) {
-  return cCall([&]() -> Status {
+static gradc_status askSchedule(const gradc_model *model, const gradc_rate_query *query,
+                                Required answer, Use use) {
+  return cCall({{model, "model"}, answer}, [&]() -> Status {
     auto asked = acceptOptions(query);
     if (!asked)
       return asked.status();
@@ -270,25 +283,27 @@ static gradc_status askSchedule(const gradc_model *model, const gradc_rate_query
 
 gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
                                  float *learning_rate) {
-  return askSchedule(model, query, [&](const RateSchedule &schedule, auto &asked, double share) {
+  auto answer = [&](const RateSchedule &schedule, auto &asked, double share) {
     *learning_rate = float(schedule.rate(asked.steps, asked.epochs) * share);
     return Status();
-  });
+  };
+  return askSchedule(model, query, {learning_rate, "learning_rate"}, answer);
 }
 
 gradc_status gradc_momentum(const gradc_model *model, const gradc_rate_query *query,
                             float *momentum) {
-  return askSchedule(model, query, [&](const RateSchedule &schedule, auto &asked, double) {
+  auto answer = [&](const RateSchedule &schedule, auto &asked, double) {
     std::optional<double> found = schedule.momentum(asked.steps, asked.epochs);
     if (!found)
       return usage("the job's schedule does not change the momentum");
     *momentum = float(*found);
     return Status();
-  });
+  };
+  return askSchedule(model, query, {momentum, "momentum"}, answer);
 }
 
 gradc_status gradc_checkpoint_save(gradc_session *session, const char *path) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     session->begun = nullptr;
     Steps &steps = stepsOf(*session);
     TrainPosition position = steps.loaded;
@@ -300,7 +315,7 @@ gradc_status gradc_checkpoint_save(gradc_session *session, const char *path) {
 }
 
 gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
-  return cCall([&]() -> Status {
+  return cCall({{session, "session"}}, [&]() -> Status {
     session->begun = nullptr;
     session->isFitted = false;
     auto checkpoint = Checkpoint::open(orEmpty(path));
@@ -318,7 +333,7 @@ gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
 }
 
 gradc_status gradc_export_onnx(gradc_session *session, const char *path) {
-  return cCall([&] {
+  return cCall({{session, "session"}}, [&] {
     session->begun = nullptr;
     return exportOnnx(*session->session, orEmpty(path), session->step);
   });
@@ -385,11 +400,19 @@ static TrainOptions translate(const gradc_train_options &given) {
 
 gradc_status gradc_train(const gradc_model *model, const gradc_train_options *options,
                          gradc_train_result *result) {
-  return cCall([&]() -> Status {
+  return cCall({{model, "model"}}, [&]() -> Status {
+    if (Status sized = result ? checkSize(result) : Status(); !sized.ok())
+      return sized;
     auto accepted = acceptOptions(options);
     if (!accepted)
       return accepted.status();
-    auto fields = readFields(accepted->fields, accepted->fields ? accepted->field_count : 0);
+    for (auto [name, value] :
+         {std::pair("steps", accepted->steps), std::pair("epochs", accepted->epochs)})
+      if (value < 0)
+        return usage(text(name, " is ", value, ", expected 1 or more, or 0 for the job's"));
+    if (accepted->field_count && !accepted->fields)
+      return usage(text("fields is null, and field_count is ", accepted->field_count));
+    auto fields = readFields(accepted->fields, accepted->field_count);
     if (!fields)
       return fields.status();
     TrainOptions translated = translate(*accepted);
