@@ -106,7 +106,7 @@ SmallVector<size_t> Bench::compile(ArrayRef<exec::ScheduleAttr> schedules) {
     auto variant = cast<exec::KernelOp>(OpBuilder::atBlockEnd(one->getBody()).clone(*kernel));
     variant.setScheduleAttr(schedule);
     variant.setSymName(("variant" + Twine(i)).str());
-    if (failed(variant.verify()) || failed(generateImage(*one, level, loops)))
+    if (failed(variant.verifyRegions()) || failed(generateImage(*one, level, loops)))
       continue;
     builder.clone(*variant);
     taken.push_back(i);

@@ -265,11 +265,15 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(verifyTypes("operands", getReads(), kernel.getBlock().getArguments())) ||
       failed(verifyTypes("results", getWrites(), kernel.getYielded())))
     return failure();
-  if (!getCutAttr() || !kernel.getScheduleAttr())
+  if (!getCutAttr())
     return success();
   FailureOr<CutOp> cut = findCut(*this, getCutAttr(), tables);
   if (failed(cut))
     return failure();
+  if (!getPer())
+    return emitOpError("expected a number of units per piece of ") << getCutAttr();
+  if (!kernel.getScheduleAttr())
+    return success();
   int64_t units = kernelUnits(kernel), per = int64_t(*getPer());
   if (per < 1 || int64_t(llvm::divideCeil(units, per)) != cut->getPieces())
     return emitOpError("expected ")

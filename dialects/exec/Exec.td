@@ -263,7 +263,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
     at once has `parts` instead of `schedule` and `blocks`. A kernel with a `patch` writes only some rows of its result, which must have the
     memory of the table; its root space is that of the new rows. `nodes` names the source nodes; `flops` and `bytes` are the work of one launch.
 
-    Types are those of the largest batch. A kernel whose tensors depend on the number of rows n takes n as an argument. It has `extents`,
+    Operands are static tensors. Types are those of the largest batch. A kernel whose tensors depend on the number of rows n takes n as an argument. It has `extents`,
     a list per operand, and `rows`, the list of the root space. An entry k > 0 means that a run of n rows uses the first
     k * n elements of the dim; 0 means all of it; -1, for operands only, a dim along which the operand repeats.
   }];
@@ -276,7 +276,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [IsolatedFromAbove, Symbol,
       OptionalAttr<ArrayAttr>:$nodes, OptionalAttr<I64Attr>:$flops, OptionalAttr<I64Attr>:$bytes);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  // After the body's own verification: it looks at the operands of the terminator.
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     ::mlir::ValueRange getYielded() { return getBlock().getTerminator()->getOperands(); }
@@ -317,7 +318,7 @@ def Exec_BufferKindEnum : I32EnumAttr<"BufferKind", "whether a buffer is the sta
   let cppNamespace = "::mlir::exec";
 }
 
-def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
+def Exec_BufferOp : Exec_Op<"buffer", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the storage of a state at this level: its primary copy, or a mirror in another layout";
   let description = [{
     A dispatch refreshes a mirror from the primary after every write of the state. With `cut`, each rank holds only its own pieces.
@@ -331,7 +332,7 @@ def Exec_BufferOp : Exec_Op<"buffer", [Symbol]> {
   }];
 }
 
-def Exec_CutOp : Exec_Op<"cut", [Symbol]> {
+def Exec_CutOp : Exec_Op<"cut", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how ranks divide the elements of a parameter-sized tensor";
   let description = [{
     The elements form pieces of `unit` elements, of which the last may be smaller. Each piece belongs to one rank, and the pieces of a
@@ -346,14 +347,14 @@ def Exec_CutOp : Exec_Op<"cut", [Symbol]> {
   }];
 }
 
-def Exec_LoadOp : Exec_Op<"load", [MemoryEffects<[MemRead]>]> {
+def Exec_LoadOp : Exec_Op<"load", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "value form: the tensor in a buffer, as it was at the start of the entry";
   let arguments = (ins FlatSymbolRefAttr:$buffer);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($result)";
 }
 
-def Exec_StoreOp : Exec_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Exec_StoreOp : Exec_Op<"store", [MemoryEffects<[MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "value form: what a buffer holds after the entry";
   let arguments = (ins FlatSymbolRefAttr:$buffer, AnyRankedTensor:$value);
   let assemblyFormat = "$buffer `,` $value attr-dict `:` type($value)";

@@ -57,6 +57,8 @@ static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, Bloc
   if (schedule && (schedule.getTile().size() != size_t(rank) ||
                    schedule.getOrder().size() != schedule.getTile().size()))
     return kernel.emitOpError("expected tile and order of rank ") << rank;
+  if (schedule && schedule.getLanes() < 1)
+    return kernel.emitOpError("expected vectors of 1 lane or more, found ") << schedule;
   if (schedule && !schedule.getPanels().empty()) {
     ArrayRef<int64_t> panels = schedule.getPanels();
     if (rank != 2 || panels.size() != 2 || panels[0] < 0 || panels[1] < 0 ||
@@ -75,6 +77,12 @@ static LogicalResult verifySchedule(KernelOp kernel, ScheduleAttr schedule, Bloc
     return failure();
   if (schedule && !schedule.getSpacing().empty() && failed(verifySpacing(kernel, schedule)))
     return failure();
+  if (schedule && !isPermutationVector(schedule.getOrder()))
+    return kernel.emitOpError("expected an order of all dims, found ") << schedule;
+  if (schedule)
+    for (auto [extent, size] : llvm::zip_equal(schedule.getTile(), root.getShape()))
+      if (extent < 1 && size > 0)
+        return kernel.emitOpError("expected tiles of 1 element or more, found ") << schedule;
   if (blocks && (blocks.getTeam() < 1 || blocks.getThreads() % blocks.getTeam() != 0 ||
                  blocks.getRows() < 0 || blocks.getRows() > rank))
     return kernel.emitOpError("expected blocks of whole teams over at most ")
@@ -190,11 +198,40 @@ static LogicalResult verifyPatch(KernelOp kernel) {
   return success();
 }
 
-LogicalResult KernelOp::verify() {
-  size_t count = getBlock().getNumArguments() + getYielded().size();
-  if (getLayouts() && getLayouts()->size() != count)
-    return emitOpError("expected ")
-           << count << " layouts (operands, then results), found " << getLayouts()->size();
+/// Whether the layout divides dims that a tensor of the type has.
+static bool isLayoutOf(PanelAttr layout, RankedTensorType type) {
+  auto isDim = [&](int64_t dim) { return dim >= 0 && dim < type.getRank(); };
+  return isDim(layout.getDim()) && layout.getWidth() >= 1 &&
+         (!layout.isInterleaved() || isDim(layout.getInterleaved()));
+}
+
+/// Operands are static tensors, and layouts are those of their types. (The body has verified the
+/// types of results.)
+static LogicalResult verifyOperands(KernelOp kernel) {
+  for (BlockArgument operand : kernel.getBlock().getArguments())
+    if (auto type = dyn_cast<RankedTensorType>(operand.getType()); !type || !type.hasStaticShape())
+      return kernel.emitOpError("expected operands to be static tensors, found ")
+             << operand.getType();
+  size_t operands = kernel.getBlock().getNumArguments(), results = kernel.getYielded().size();
+  if (!kernel.getLayouts())
+    return success();
+  if (kernel.getLayouts()->size() != operands + results)
+    return kernel.emitOpError("expected ")
+           << operands + results << " layouts (operands, then results), found "
+           << kernel.getLayouts()->size();
+  for (unsigned i = 0; i < operands + results; ++i) {
+    Type type = i < operands ? kernel.getBlock().getArgument(i).getType()
+                             : kernel.getYielded()[i - operands].getType();
+    PanelAttr layout = kernel.getLayout(i);
+    if (layout && !isLayoutOf(layout, cast<RankedTensorType>(type)))
+      return kernel.emitOpError("expected a layout of ") << type << ", found " << layout;
+  }
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (failed(verifyOperands(*this)))
+    return failure();
   for (int64_t operand : getInplace().value_or(ArrayRef<int64_t>()))
     if (operand < 0 || operand >= int64_t(getBlock().getNumArguments()))
       return emitOpError("expected inplace operands below ")
@@ -219,6 +256,43 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("expected ") << operands << " operands and " << results << " results, found "
                                     << getOperands().size() << " and " << getNumResults();
   return success();
+}
+
+/// The type of a state, which is the only kind of symbol that the grad dialect has.
+static FailureOr<RankedTensorType> findStateType(Operation *user, FlatSymbolRefAttr name,
+                                                 SymbolTableCollection &tables) {
+  Operation *state = tables.lookupNearestSymbolFrom(user, name);
+  if (state && state->getName().getDialectNamespace() == "grad")
+    if (auto type = state->getAttrOfType<TypeAttr>("type"))
+      return cast<RankedTensorType>(type.getValue());
+  return user->emitOpError("expected ") << name << " to be a state";
+}
+
+static LogicalResult verifyBuffer(Operation *user, FlatSymbolRefAttr name,
+                                  SymbolTableCollection &tables) {
+  if (tables.lookupNearestSymbolFrom<BufferOp>(user, name))
+    return success();
+  return user->emitOpError("expected ") << name << " to be an exec.buffer";
+}
+
+LogicalResult LoadOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyBuffer(*this, getBufferAttr(), tables);
+}
+LogicalResult StoreOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyBuffer(*this, getBufferAttr(), tables);
+}
+LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (getCutAttr() && !tables.lookupNearestSymbolFrom<CutOp>(*this, getCutAttr()))
+    return emitOpError("expected ") << getCutAttr() << " to be an exec.cut";
+  FailureOr<RankedTensorType> type = findStateType(*this, getStateAttr(), tables);
+  if (failed(type))
+    return failure();
+  if (getLayout() && !isLayoutOf(*getLayout(), *type))
+    return emitOpError("expected a layout of ") << *type << ", found " << *getLayout();
+  return success();
+}
+LogicalResult CutOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return findStateType(*this, getStateAttr(), tables);
 }
 
 LogicalResult CutOp::verify() {

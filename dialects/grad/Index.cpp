@@ -58,9 +58,13 @@ LogicalResult IndexedDims::infer(RankedTensorType data, TypeRange indices,
       failed(checkIndices(*this, indices, fail)))
     return failure();
   constexpr int64_t unknown = -1;
+  const int64_t most = int64_t(dims.size() + indexDims.size());
   int64_t rank = 0;
-  for (int64_t d : llvm::concat<const int64_t>(dims, indexDims))
+  for (int64_t d : llvm::concat<const int64_t>(dims, indexDims)) {
+    if (d >= most) // C3, before memory for so many dims is allocated
+      return fail("expected dims and index_dims below " + Twine(most) + ", found " + Twine(d));
     rank = std::max(rank, d + 1);
+  }
   shape.assign(rank, unknown);
   auto set = [&](int64_t dim, int64_t size) {
     bool agrees = shape[dim] == unknown || shape[dim] == size;

@@ -42,6 +42,7 @@ exec.entry @e arena 128 inputs [{type = tensor<4x16xf32>}, {type = tensor<i32>}]
 
 // -----
 
+grad.state parameter @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
 // expected-error @+1 {{expected 1 element or more by units of at most as many, found 16 by 32}}
 exec.cut @w.cut of @w : 16 by 32
 
@@ -54,6 +55,7 @@ exec.entry @e arena 128 inputs [] outputs [] {
 
 // -----
 
+grad.state parameter @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
 exec.cut @w.cut of @w : 16 by 16
 exec.entry @e arena 128 inputs [] outputs [] {
   // expected-error @+1 {{expected 0 cuts, found 1}}
@@ -62,6 +64,7 @@ exec.entry @e arena 128 inputs [] outputs [] {
 
 // -----
 
+grad.state parameter @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
 exec.cut @w.cut of @w : 16 by 16
 exec.entry @e arena 128 inputs [] outputs [] {
   // expected-error @+1 {{expected a gather to bring values as they are, found bf16}}
@@ -77,6 +80,7 @@ exec.entry @e arena 128 inputs [] outputs [] {
 
 // -----
 
+grad.state parameter @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
 exec.cut @w.cut of @w : 8 by 8
 exec.entry @e arena 128 inputs [] outputs [] {
   // expected-error @+1 {{expected a slice of 8 elements, found #exec.slice<arena 0 at 0 : tensor<16xf32>>}}
@@ -85,6 +89,7 @@ exec.entry @e arena 128 inputs [] outputs [] {
 
 // -----
 
+grad.state parameter @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
 exec.cut @w.cut of @w : 16 by 8
 exec.kernel @k(%x: tensor<16xf32>) attributes {schedule = #exec.schedule<lanes = 4, tile = [4], order = [0], grain = 1>} {
   %0 = grad.exp %x : tensor<16xf32>

@@ -339,3 +339,68 @@ exec.kernel @spacing_of_rows(%x: tensor<4x2x8xf32>) attributes {
     schedule = #exec.schedule<lanes = 8, tile = [3, 1, 8], order = [2, 1, 0], grain = 1, spacing = [2, 1, 1]>} {
   exec.yield %x : tensor<4x2x8xf32>
 }
+
+// -----
+
+// expected-error @+1 {{expected operands to be static tensors, found 'tensor<?xf32>'}}
+exec.kernel @dynamic(%x: tensor<4xf32>, %y: tensor<?xf32>) {
+  exec.yield %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected operands to be static tensors, found 'f32'}}
+exec.kernel @number(%x: tensor<4xf32>, %y: f32) {
+  exec.yield %x : tensor<4xf32>
+}
+
+// -----
+
+// The kernel's own verifier needs the terminator, whose operands are its results.
+"exec.kernel"() <{sym_name = "endless"}> ({
+^bb0(%x: tensor<4xf32>):
+  // expected-error @+1 {{block with no terminator}}
+  %0 = "grad.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a layout of 'tensor<4x8xf32>', found #exec.panel<dim = 2, width = 8>}}
+exec.kernel @layout_dim(%x: tensor<4x8xf32>) attributes {layouts = [unit, #exec.panel<dim = 2, width = 8>]} {
+  exec.yield %x : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a layout of 'tensor<4x8xf32>', found #exec.panel<dim = 1, width = 0>}}
+exec.kernel @layout_width(%x: tensor<4x8xf32>) attributes {layouts = [#exec.panel<dim = 1, width = 0>, unit]} {
+  exec.yield %x : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a layout of 'tensor<4x8xf32>', found #exec.panel<dim = 1, width = 8, pairs = 2>}}
+exec.kernel @layout_pairs(%x: tensor<4x8xf32>) attributes {layouts = [#exec.panel<dim = 1, width = 8, pairs = 2>, unit]} {
+  exec.yield %x : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected vectors of 1 lane or more, found #exec.schedule<lanes = 0, tile = [8], order = [0], grain = 1>}}
+exec.kernel @lanes(%x: tensor<8xf32>) attributes {schedule = #exec.schedule<lanes = 0, tile = [8], order = [0], grain = 1>} {
+  exec.yield %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected an order of all dims, found #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 1], grain = 1>}}
+exec.kernel @repeated(%x: tensor<4x8xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 1], grain = 1>} {
+  exec.yield %x : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected tiles of 1 element or more, found #exec.schedule<lanes = 8, tile = [0, 8], order = [1, 0], grain = 1>}}
+exec.kernel @no_tile(%x: tensor<4x8xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [0, 8], order = [1, 0], grain = 1>} {
+  exec.yield %x : tensor<4x8xf32>
+}

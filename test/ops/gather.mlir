@@ -195,3 +195,10 @@ func.func @c3_hole(%x: tensor<3x2xf32>, %i: tensor<4xi64>) {
   // expected-error @+1 {{expected dim 1 in dims or index_dims}}
   %0 = grad.gather %x[%i] dims [-1, 2] index_dims [0] : tensor<3x2xf32>, tensor<4xi64>
 }
+
+// -----
+
+func.func @c3_far(%x: tensor<3x2xf32>, %i: tensor<4xi64>) {
+  // expected-error @+1 {{expected dims and index_dims below 3, found 4294967296}}
+  %0 = grad.gather %x[%i] dims [-1, 4294967296] index_dims [0] : tensor<3x2xf32>, tensor<4xi64>
+}

@@ -7,8 +7,7 @@
  *
  * Errors: a function that can fail returns a gradc_status; gradc_last_error() then returns the
  * message. Results are written through pointers, and only on success.
- * A null pointer where a call needs one is GRADC_USAGE; a function without a status then returns 0 or NULL.
- * Arguments are checked first: a call that refuses one has changed nothing.
+ * A null pointer where a call needs one is GRADC_USAGE (without a status: 0 or NULL). A call that refuses an argument has changed nothing.
  * Memory: tensors are row-major host memory of the caller. Strings and shapes that a call returns
  * belong to the model or session of the call and live as long as it does. No call takes ownership,
  * except gradc_close and gradc_session_free.
@@ -223,8 +222,7 @@ typedef struct gradc_step_result {
 /* Runs one optimizer step on one batch, with the entry whose turn it is: "train" if the job has one kind of step. `data` has
  * one pointer per data input of the entry, in order, each with `samples` rows: 1 to the batch if "train" has any_rows, or else
  * the batch of "train" or "train.tail"; 0 stands for the largest. The session keeps the step number, the counter and the seed.
- * A `learning_rate` of 0 or less selects the rate of the job's optimizer, without its schedule; one that is not finite is refused.
- * `result` may be NULL. */
+ * A `learning_rate` of 0 or less selects the rate of the job's optimizer, without its schedule. `result` may be NULL. */
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
                                         uint32_t data_count, int64_t samples, float learning_rate,
                                         gradc_step_result *result);
