@@ -165,11 +165,11 @@ private:
     for (auto [from, to] : llvm::zip_equal(scan.getResults(), aligned.getResults())) {
       Value value = to;
       if (from.getType() != to.getType()) {
-        auto type = cast<RankedTensorType>(from.getType());
-        value = unpad(
-            b, loc, to,
-            withoutPadding(cast<RankedTensorType>(to.getType()).getShape(), type.getNumElements()),
-            type);
+        // By steps, since a stack of no steps has no elements to count.
+        auto lists = withoutPadding(stepType(to.getType()).getShape(),
+                                    stepType(from.getType()).getNumElements());
+        value = unpad(b, loc, to, stacked(scan.getTrips(), lists),
+                      cast<RankedTensorType>(from.getType()));
         paddedOf[value] = to;
       }
       from.replaceAllUsesWith(value);

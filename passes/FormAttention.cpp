@@ -97,7 +97,7 @@ public:
     auto type = cast<RankedTensorType>(softmax.getType());
     rank = type.getRank();
     if ((rank != 3 && rank != 4) || int64_t(softmax.getDim()) != rank - 1 ||
-        !isa<Float32Type, Float64Type>(type.getElementType()))
+        !isa<Float32Type, Float64Type>(type.getElementType()) || type.getNumElements() == 0)
       return false;
     Value scores = softmax.getOperand(), weights = skipNanGuard(softmax.getResult());
     if (!weights.hasOneUse())
@@ -114,7 +114,10 @@ public:
         rows && rows->hasOneUse() && joinsHeads(rows.getType(), weights.getType()))
       weights = rows;
     last = dyn_cast<MatmulOp>(*weights.user_begin());
-    return last && last.getLhs() == weights && !last.getTransposeLhs() && findScores(scores);
+    if (!last || last.getLhs() != weights || last.getTransposeLhs() || !findScores(scores))
+      return false;
+    // An attention has no dims of size 0.
+    return !llvm::is_contained(shapeOf(first.getLhs()), 0) && !llvm::is_contained(shapeOf(last), 0);
   }
 
   /// Builds the attention's operands at `b`.

@@ -57,3 +57,16 @@ func.func @rows(%x: tensor<10x3x2x2xf32> {grad.batched}) -> tensor<10x3x2x2xf32>
   %y = grad.transpose %ys permutation [1, 0, 2, 3] : tensor<3x10x2x2xf32>
   return %y : tensor<10x3x2x2xf32>
 }
+
+// A scan without steps, which canonicalization would have removed, has stacks without elements.
+// CHECK-LABEL: @never
+// CHECK: %[[YS:.*]]:2 = grad.scan 0 from(%arg1) over(%{{.*}}) with() : (tensor<4xf32>, tensor<0x16xf32>) -> (tensor<4xf32>, tensor<0x16xf32>)
+// CHECK: grad.slice %[[YS]]#1 starts [0, 0] sizes [0, 4]
+func.func @never(%xs: tensor<0x4xf32>, %h: tensor<4xf32>) -> (tensor<4xf32>, tensor<0x4xf32>) {
+  %last, %all = grad.scan 0 from (%h) over (%xs) with () : (tensor<4xf32>, tensor<0x4xf32>) -> (tensor<4xf32>, tensor<0x4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %x: tensor<4xf32>):
+    %0 = grad.add %a, %x : tensor<4xf32>
+    grad.yield %0, %0 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %last, %all : tensor<4xf32>, tensor<0x4xf32>
+}

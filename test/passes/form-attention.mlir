@@ -247,6 +247,37 @@ func.func @no_causal_numbers(%x: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
 
 // -----
 
+// No attention of no heads, or of rows without elements: the op has no dims of size 0.
+// CHECK-LABEL: @no_heads
+// CHECK-NOT: grad.attention
+// CHECK: return
+func.func @no_heads(%x: tensor<2x0x16x8xf32>) -> tensor<2x0x16x8xf32> {
+  %s = grad.matmul %x, %x transpose_rhs : tensor<2x0x16x8xf32>, tensor<2x0x16x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x0x16x16xf32>
+  %y = grad.matmul %p, %x : tensor<2x0x16x16xf32>, tensor<2x0x16x8xf32>
+  return %y : tensor<2x0x16x8xf32>
+}
+// CHECK-LABEL: @no_queries
+// CHECK-NOT: grad.attention
+// CHECK: return
+func.func @no_queries(%q: tensor<2x2x16x0xf32>, %v: tensor<2x2x16x8xf32>) -> tensor<2x2x16x8xf32> {
+  %s = grad.matmul %q, %q transpose_rhs : tensor<2x2x16x0xf32>, tensor<2x2x16x0xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %v : tensor<2x2x16x16xf32>, tensor<2x2x16x8xf32>
+  return %y : tensor<2x2x16x8xf32>
+}
+// CHECK-LABEL: @no_values
+// CHECK-NOT: grad.attention
+// CHECK: return
+func.func @no_values(%q: tensor<2x2x16x8xf32>, %v: tensor<2x2x16x0xf32>) -> tensor<2x2x16x0xf32> {
+  %s = grad.matmul %q, %q transpose_rhs : tensor<2x2x16x8xf32>, tensor<2x2x16x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x2x16x16xf32>
+  %y = grad.matmul %p, %v : tensor<2x2x16x16xf32>, tensor<2x2x16x0xf32>
+  return %y : tensor<2x2x16x0xf32>
+}
+
+// -----
+
 // No attention: too few queries, probabilities or scores with other readers, a trained mask, a factor after the mask, 16-bit
 // products, NaN weights that become 1, a select of numbers that may hide all keys of a query, and rows of the batch as queries.
 // CHECK-LABEL: @small
