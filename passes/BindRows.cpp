@@ -228,7 +228,7 @@ private:
     if (perRow > 0) {
       Value counted = passInto(*count->getBlock(), rowsOf(function));
       value = value * value.with(counted).cast(count.getType().getElementType());
-      if (count.getLeast())
+      if (count.getLeast() && fixed > 0) // no number of rows of no elements is enough
         askForRows(count, llvm::divideCeil(*count.getLeast(), fixed * perRow));
     }
     count.replaceAllUsesWith(value.get());

@@ -146,7 +146,8 @@ private:
     unsigned operands = kernel.getBlock().getNumArguments();
     exec::PanelAttr layout = kernel.getLayout(operands);
     if (!schedule || kernel.getThreads() > 0 || kernel.getRows() || root.getRank() == 0 ||
-        (layout && layout.isWinograd()) || storedElements(root, layout) != elements)
+        elements == 0 || (layout && layout.isWinograd()) ||
+        storedElements(root, layout) != elements)
       return 0;
     for (auto [i, v] : llvm::enumerate(kernel.getYielded()))
       if (cast<RankedTensorType>(v.getType()).getShape() != root.getShape() ||

@@ -88,6 +88,7 @@ private:
       return packed.contains({operand.get(), wanted}) || // it costs nothing more
              CostModel(level).paysTransform(kernel, type, wanted);
     return wanted.getKind() == exec::PanelKind::values && wanted.getDim() + 1 != type.getRank() &&
+           type.getNumElements() > 0 &&
            kernel.getRoot().getNumElements() / type.getDimSize(wanted.getDim()) >= minPackedRows;
   }
 

@@ -50,7 +50,9 @@ public:
       return schedulePositions(kernel, lanes, level);
     if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
-      if (keepsTransformedFilter())
+      if (root.getNumElements() == 0) // no unit is computed, and there are no rows to divide
+        tile.back() = lanes;
+      else if (keepsTransformedFilter())
         filterTransform();
       else if (std::optional<unsigned> filter = transformedFilter(kernel))
         winograd(op, kernel.getLayout(*filter).getWinogradOutputs());

@@ -136,7 +136,7 @@ private:
     if (contracts && usesSharedMemory(sum, length))
       return;
     if (contracts && rank > 1)
-      tile[rank - 2] = std::min(level.tileRows, shape[rank - 2]);
+      tile[rank - 2] = std::clamp<int64_t>(shape[rank - 2], 1, level.tileRows);
     int64_t wanted = busyThreads() / std::max<int64_t>(units(), 1);
     // A filter's gradient has few results and sums over all windows; neighbours in other sums read
     // neighbouring columns, so they are several.

@@ -66,6 +66,8 @@ static Expr firstPositions(const Indices &own, ArrayRef<Indices> all, int64_t co
   int64_t rank = own.shape().size();
   auto ownDims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   for (const Indices &other : all) {
+    if (other.rows.type().getNumElements() == 0)
+      continue; // it has no index that may be the first
     SmallVector<int64_t> pairs(own.shape());
     llvm::append_range(pairs, other.shape());
     auto reduced = llvm::to_vector(llvm::seq<int64_t>(rank, pairs.size()));
@@ -78,7 +80,7 @@ static Expr firstPositions(const Indices &own, ArrayRef<Indices> all, int64_t co
       least = least.with(ReduceMinOp::create(least.getBuilder(), least.getLoc(), least, reduced));
     first = first ? first->apply<MinOp>(least) : least;
   }
-  return *first;
+  return first ? *first : own.positions();
 }
 
 /// Whether comparing all pairs of `count` indices takes longer than filling a list that has an

@@ -57,3 +57,12 @@ func.func @requests(%x: tensor<32x4xf32> {grad.batched}) -> (tensor<32x4xf32>, t
   %2 = grad.count %1 dims [0] : tensor<32x4xf32>
   return %1, %2 : tensor<32x4xf32>, tensor<f32>
 }
+
+// No number of rows has 2 elements.
+// CHECK-LABEL: func.func @least_of_none
+// CHECK-NOT: grad.count
+// CHECK: return
+func.func @least_of_none(%x: tensor<32x0xf32> {grad.batched}) -> tensor<f32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [0, 1] least 2 : tensor<32x0xf32>
+  return %0 : tensor<f32>
+}

@@ -189,3 +189,20 @@ func.func @short(%i: tensor<3xi32>, %lr: tensor<f32> {grad.role = "learning_rate
   // CHECK: grad.set_rows %[[SLOT]][%[[LIST]]], %[[NEW_SLOT]]
   return %l : tensor<f32>
 }
+
+// -----
+
+// Without an index there is no first position of a row.
+
+grad.state parameter @table : tensor<50x8xf32> = dense<0.5> : tensor<50x8xf32>
+
+// CHECK-LABEL: func.func @no_indices(
+// CHECK-NOT: grad.reduce_min
+// CHECK: grad.set_rows
+func.func @no_indices(%i: tensor<3x0xi64>, %lr: tensor<f32> {grad.role = "learning_rate"}) -> tensor<f32> attributes {
+    grad.optimizer = {name = "sgd"}} {
+  %w = grad.read @table : tensor<50x8xf32>
+  %x = grad.gather %w[%i] dims [-1, 2] index_dims [0, 1] : tensor<50x8xf32>, tensor<3x0xi64>
+  %l = grad.reduce_mean %x dims [0, 1, 2] : tensor<3x0x8xf32>
+  return %l : tensor<f32>
+}

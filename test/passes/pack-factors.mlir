@@ -160,3 +160,20 @@ func.func @in_blocks(%x: tensor<512x256xbf16>, %dy: tensor<512x320xbf16>) -> ten
   return %dw : tensor<256x320xf32>
 }
 }
+
+// -----
+
+// A factor without elements is not packed.
+
+// CHECK-LABEL: func.func @none
+// CHECK-NEXT: exec.launch @product(%arg0, %arg1)
+module attributes {exec.level = "x86-64-v3"} {
+func.func @none(%x: tensor<128x0xf32>, %w: tensor<0x0xf32>) -> tensor<128x0xf32> {
+  %0 = exec.launch @product(%x, %w) : (tensor<128x0xf32>, tensor<0x0xf32>) -> tensor<128x0xf32>
+  return %0 : tensor<128x0xf32>
+}
+exec.kernel @product(%x: tensor<128x0xf32>, %w: tensor<0x0xf32>) {
+  %0 = grad.matmul %x, %w transpose_rhs : tensor<128x0xf32>, tensor<0x0xf32>
+  exec.yield %0 : tensor<128x0xf32>
+}
+}

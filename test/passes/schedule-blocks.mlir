@@ -12,6 +12,15 @@ exec.kernel @pointwise(%x: tensor<256x64xf32>) attributes {flops = 1 : i64, byte
   exec.yield %0 : tensor<256x64xf32>
 }
 
+// A convolution without pictures has a tile.
+
+// CHECK-LABEL: exec.kernel @no_pictures(
+// CHECK-SAME: tile = [1, 1, 1, 4]
+exec.kernel @no_pictures(%x: tensor<31x31x0x3xf32>, %w: tensor<3x3x3x16xf32>) attributes {flops = 0 : i64, bytes = 1728 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] stride [2, 2] low [1, 1] high [1, 1]> : tensor<31x31x0x3xf32>, tensor<3x3x3x16xf32>
+  exec.yield %0 : tensor<16x16x0x16xf32>
+}
+
 // A warp sums a row; a block sums a long one.
 
 // CHECK-LABEL: exec.kernel @row_sums(

@@ -181,4 +181,23 @@ exec.kernel @no_rows_of_many_columns(%x: tensor<0x1024xf32>, %y: tensor<1024x204
   %0 = grad.matmul %x, %y : tensor<0x1024xf32>, tensor<1024x2048xf32>
   exec.yield %0 : tensor<0x2048xf32>
 }
+// V4-LABEL: exec.kernel @no_pictures(
+// V4-SAME: tile = [1, 1, 1, 16]
+exec.kernel @no_pictures(%x: tensor<4x4x0x3xf32>, %w: tensor<3x3x3x16xf32>) attributes {flops = 0 : i64, bytes = 1728 : i64} {
+  %0 = grad.convolution %x, %w dims "nc,co->no" window <[3, 3] low [1, 1] high [1, 1]> : tensor<4x4x0x3xf32>, tensor<3x3x3x16xf32>
+  exec.yield %0 : tensor<4x4x0x16xf32>
+}
+// V4-LABEL: exec.kernel @no_targets(
+// V4-SAME: tile = [1, 1,
+exec.kernel @no_targets(%i: tensor<2x5x0xi32>) attributes {flops = 0 : i64, bytes = 0 : i64} {
+  %0 = grad.constant dense<0> : tensor<2x5x0xi64>
+  %1 = grad.iota dim 1 : tensor<2x5x0xi64>
+  %2 = grad.scatter %0[%i] replace %1 dims [0, -1, 2] index_dims [0, 1, 2] : tensor<2x5x0xi64>, tensor<2x5x0xi64>, tensor<2x5x0xi32>
+  exec.yield %2 : tensor<2x5x0xi64>
+}
+// V4-LABEL: exec.kernel @no_pairs(
+// V4-SAME: tile = [1,
+exec.kernel @no_pairs(%w: tensor<3x0xbf16>) attributes {flops = 0 : i64, bytes = 0 : i64, layouts = [unit, #exec.panel<dim = 1, width = 32, pairs = 0>]} {
+  exec.yield %w : tensor<3x0xbf16>
+}
 }
