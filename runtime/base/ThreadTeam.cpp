@@ -10,6 +10,7 @@
 #include <chrono>
 #include <climits>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string>
 #include <sys/syscall.h>
@@ -33,6 +34,15 @@ void futexWake(std::atomic<uint32_t> &word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
+/// Forks between the first process that made a team and this one.
+std::atomic<uint32_t> forks{0};
+
+uint32_t generationOfProcess() {
+  // Asking for the process id at each run would be a system call.
+  [[maybe_unused]] static const int handler = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  return forks.load(std::memory_order_relaxed);
+}
+
 /// Epochs wrap around; a flag is at most one barrier ahead of the thread that waits for it.
 bool reached(uint32_t value, uint32_t epoch) { return int32_t(value - epoch) >= 0; }
 
@@ -49,8 +59,8 @@ unsigned ThreadTeam::availableCpus() {
 
 ThreadTeam::ThreadTeam(unsigned threads)
     : count(threads), rounds(unsigned(std::bit_width(threads - 1))),
-      spins(threads <= availableCpus()), flags(new Flag[size_t(threads) * rounds]),
-      members(new Member[threads]) {
+      generation(generationOfProcess()), spins(threads <= availableCpus()),
+      flags(new Flag[size_t(threads) * rounds]), members(new Member[threads]) {
   for (unsigned thread = 0; thread < threads; ++thread)
     members[thread].spin = longestSpin;
 }
@@ -73,7 +83,13 @@ Result<std::unique_ptr<ThreadTeam>> ThreadTeam::create(int threads) {
   return team;
 }
 
+bool ThreadTeam::isForked() const {
+  return count > 1 && forks.load(std::memory_order_relaxed) != generation;
+}
+
 ThreadTeam::~ThreadTeam() {
+  if (isForked())
+    return;
   if (complete) {
     task = nullptr;
     barrier(0);

@@ -27,6 +27,9 @@ public:
   ~ThreadTeam();
 
   unsigned size() const { return count; }
+  /// Whether this process is a fork of the one that made the team: the other threads do not exist
+  /// here, so that `run` would wait for them forever.
+  bool isForked() const;
   /// The number of CPUs available to this process: its affinity, limited by its control group's
   /// quota.
   static unsigned availableCpus();
@@ -65,6 +68,7 @@ private:
   void await(Flag &flag, uint32_t epoch, Member &member) const;
 
   const unsigned count, rounds;
+  const uint32_t generation; ///< of the process that made the team
   const bool spins;
   bool complete = false;         ///< all workers are running
   std::unique_ptr<Flag[]> flags; ///< [thread][round]

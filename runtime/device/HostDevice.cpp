@@ -226,9 +226,9 @@ Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
   const int64_t begin = now(); // the first launch's time includes the wait
   if (profile)
     profile->clear();
-  bool splits =
-      team->size() > 1 && std::any_of(schedule.launches.begin(), schedule.launches.end(),
-                                      [](const Launch &launch) { return launch.shares > 1; });
+  bool splits = team->size() > 1 && !team->isForked() &&
+                std::any_of(schedule.launches.begin(), schedule.launches.end(),
+                            [](const Launch &launch) { return launch.shares > 1; });
   copies.resize(team->size());
   Status status;
   if (splits && choice.together()) {
@@ -255,6 +255,11 @@ Status HostDevice::launch(const Schedule &schedule, Profile *profile) {
 }
 
 void HostDevice::forEach(int64_t count, const std::function<void(unsigned, int64_t)> &work) {
+  if (team->isForked()) {
+    for (int64_t i = 0; i < count; ++i)
+      work(0, i);
+    return;
+  }
   std::atomic<int64_t> next{team->size()};
   team->run([&](unsigned thread) {
     for (int64_t i = thread; i < count; i = next.fetch_add(1))

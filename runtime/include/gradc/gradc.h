@@ -11,7 +11,7 @@
  * Memory: tensors are row-major host memory of the caller. Strings and shapes that a call returns
  * belong to the model or session of the call and live as long as it does. No call takes ownership,
  * except gradc_close and gradc_session_free.
- * Threads: a model is immutable and may be used from all threads; a session from one thread at a time.
+ * Threads: a model is immutable and may be used from all threads; a session from one at a time, and in a forked process on one alone.
  * Compatibility: functions and fields are only ever added, fields at the end of their struct. Every
  * struct therefore begins with its size, set by the caller: `gradc_port_info port = {.size = sizeof port};`
  * A field that is zero asks for the default. */

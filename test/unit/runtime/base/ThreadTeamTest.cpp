@@ -6,6 +6,8 @@
 #include <numeric>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace gradc::runtime;
 
@@ -107,6 +109,26 @@ TEST(ThreadTeam, GivesWayWithoutACpuForEach) {
   auto end = timesGivenAway();
   sched_setaffinity(0, sizeof before, &before);
   EXPECT_GT(end - start, barriers / 2);
+}
+
+// In the child, nothing may wait for threads that it does not have.
+TEST(ThreadTeam, AForkedProcessHasNoneOfItsThreads) {
+  auto team = ThreadTeam::create(3), single = ThreadTeam::create(1);
+  ASSERT_TRUE(team && single);
+  EXPECT_FALSE((*team)->isForked());
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    bool isRight = (*team)->isForked() && !(*single)->isForked();
+    int calls = 0;
+    (*single)->run([&](unsigned) { ++calls; });
+    team->reset();
+    _exit(isRight && calls == 1 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_FALSE((*team)->isForked());
 }
 
 TEST(ThreadTeam, RefusesImpossibleSizes) {

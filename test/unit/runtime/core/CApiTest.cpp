@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <sys/wait.h>
 #include <thread>
 
 using namespace gradc::runtime::test;
@@ -252,6 +253,31 @@ TEST_F(CApi, StepsLaunchByLaunch) {
   EXPECT_STREQ(gradc_last_error(), "launch 3 of 3");
   total();
   EXPECT_EQ(gradc_launch(session, 1), GRADC_USAGE); // any other call has ended it
+}
+
+// A fork has none of the session's threads, and frees the session without waiting for them.
+TEST_F(CApi, RunsInAForkedProcess) {
+  float doubled[64 * 16];
+  const void *inputs[] = {x};
+  void *outputs[] = {nullptr, doubled};
+  uint32_t train = entry("train");
+  ASSERT_EQ(gradc_run(session, train, inputs, 1, outputs, 2), GRADC_OK) << gradc_last_error();
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    bool isRight = true;
+    for (int i = 0; i < 100; ++i) {
+      doubled[17] = 0;
+      isRight &= gradc_run(session, train, inputs, 1, outputs, 2) == GRADC_OK &&
+                 doubled[17] == 2 * x[17] + 1;
+    }
+    gradc_session_free(session);
+    _exit(isRight ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(gradc_run(session, train, inputs, 1, outputs, 2), GRADC_OK) << gradc_last_error();
 }
 
 TEST_F(CApi, FindsNonFiniteValues) {
