@@ -5,7 +5,7 @@
 include "dialects/grad/GradDialect.td"
 
 class Grad_AttentionLikeOp<string mnemonic>
-    : Grad_CompositeOp<mnemonic, [InferTypeOpAdaptor, AttrSizedOperandSegments, Grad_OwnKernel, DeclareOpInterfaceMethods<AttentionOpInterface>,
+    : Grad_CompositeOp<mnemonic, [Grad_InferTypes, AttrSizedOperandSegments, Grad_OwnKernel, DeclareOpInterfaceMethods<AttentionOpInterface>,
                                   DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
   let extraClassDeclaration = Grad_HighPrecision<>.declaration;
 }

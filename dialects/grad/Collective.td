@@ -4,7 +4,7 @@
 
 include "dialects/grad/GradDialect.td"
 
-def Grad_AllReduceOp : Op<Grad_Dialect, "all_reduce", [Pure, InferTypeOpAdaptor,
+def Grad_AllReduceOp : Op<Grad_Dialect, "all_reduce", [Pure, Grad_InferTypes,
     DeclareOpInterfaceMethods<EvaluateOpInterface>, DeclareOpInterfaceMethods<GradientOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>, PrecisionOpInterface, OperandRoleOpInterface,
     DeclareOpInterfaceMethods<CollectiveOpInterface, ["travelsNarrow"]>]> {
@@ -29,7 +29,7 @@ def Grad_AllReduceOp : Op<Grad_Dialect, "all_reduce", [Pure, InferTypeOpAdaptor,
 
 /// A collective over divided tensors: a rank owns the same elements of operand i as of state i.
 class Grad_CutCollective<string mnemonic, dag more, string format, list<string> answers>
-    : Op<Grad_Dialect, mnemonic, [Pure, InferTypeOpAdaptor, DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    : Op<Grad_Dialect, mnemonic, [Pure, Grad_InferTypes, DeclareOpInterfaceMethods<EvaluateOpInterface>,
         DeclareOpInterfaceMethods<GradientOpInterface>, DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
         PrecisionOpInterface, OperandRoleOpInterface, DeclareOpInterfaceMethods<CollectiveOpInterface, answers>]> {
   let arguments = !con((ins Variadic<Grad_NumberTensor>:$operands,
@@ -67,7 +67,7 @@ def Grad_AllGatherOp : Grad_CutCollective<"all_gather", (ins), "", ["getCutState
   }];
 }
 
-def Grad_SumShardsOp : Op<Grad_Dialect, "sum_shards", [Pure, InferTypeOpAdaptor,
+def Grad_SumShardsOp : Op<Grad_Dialect, "sum_shards", [Pure, Grad_InferTypes,
     DeclareOpInterfaceMethods<EvaluateOpInterface>, DeclareOpInterfaceMethods<GradientOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>, PrecisionOpInterface, OperandRoleOpInterface,
     DeclareOpInterfaceMethods<CollectiveOpInterface, ["holdsRows"]>,

@@ -4,7 +4,7 @@
 
 include "dialects/grad/GradDialect.td"
 
-def Grad_MatmulOp : Grad_Op<"matmul", [InferTypeOpAdaptor,
+def Grad_MatmulOp : Grad_Op<"matmul", [Grad_InferTypes,
     DeclareOpInterfaceMethods<ContractionOpInterface>], ["getFlops"]> {
   let summary = "batched matrix product, either side transposed for free";
   let description = [{

@@ -4,7 +4,7 @@
 
 include "dialects/grad/Window.td"
 
-def Grad_ConvolutionOp : Grad_Op<"convolution", [InferTypeOpAdaptor,
+def Grad_ConvolutionOp : Grad_Op<"convolution", [Grad_InferTypes,
     DeclareOpInterfaceMethods<ContractionOpInterface, ["getConvolutionPart"]>], ["getFlops"]> {
   let summary = "windows of the lhs times the rhs, summed over taps and contracted dims";
   let description = [{

@@ -143,7 +143,7 @@ def Grad_ShiftLeftOp : Grad_ShiftOp<"shift_left",
 def Grad_ShiftRightOp : Grad_ShiftOp<"shift_right",
     "a / 2^b, rounded down; for b negative or not below the number of bits the limit: 0, or -1 of a negative a">;
 
-def Grad_CompareOp : Grad_Op<"compare", [InferTypeOpAdaptor, SameTypeOperands, Grad_Pointwise]> {
+def Grad_CompareOp : Grad_Op<"compare", [Grad_InferTypes, SameTypeOperands, Grad_Pointwise]> {
   let summary = "y = a PREDICATE b, as a bool; false with NaN, but `ne` true";
   let arguments = (ins Grad_ComparePredicate:$predicate, Grad_Tensor:$lhs, Grad_Tensor:$rhs);
   let results = (outs Grad_BoolTensor:$result);
@@ -254,7 +254,7 @@ def Grad_MishOp : Grad_CompositeOp<"mish", [SameOperandsAndResultType, Grad_Poin
   let assemblyFormat = "$operand attr-dict `:` type($operand)";
 }
 
-def Grad_IsFiniteOp : Grad_Op<"is_finite", [InferTypeOpAdaptor, Grad_Pointwise]> {
+def Grad_IsFiniteOp : Grad_Op<"is_finite", [Grad_InferTypes, Grad_Pointwise]> {
   let summary = "y = x is neither infinite nor NaN";
   let arguments = (ins Grad_FloatTensor:$operand);
   let results = (outs Grad_BoolTensor:$result);

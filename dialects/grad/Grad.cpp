@@ -36,6 +36,13 @@ Operation *GradDialect::materializeConstant(OpBuilder &builder, Attribute value,
   return elements ? ConstantOp::create(builder, loc, type, elements).getOperation() : nullptr;
 }
 
+LogicalResult grad::expectTensors(std::optional<Location> location, ValueRange operands) {
+  for (Type type : operands.getTypes())
+    if (!isa<RankedTensorType>(type))
+      return emitOptionalError(location, "expected operands to be ranked tensors, found ", type);
+  return success();
+}
+
 SmallVector<HostTensor> grad::evaluateOp(Operation *op, ArrayRef<HostTensor> operands) {
   SmallVector<HostTensor> results;
   for (Type t : op->getResultTypes())

@@ -62,6 +62,9 @@ struct UpdateSlot {
   bool isKeras = false; ///< Keras' variant of the rule keeps something else in it
 };
 
+/// Fails if the type of an operand is no ranked tensor.
+LogicalResult expectTensors(std::optional<Location> location, ValueRange operands);
+
 /// Verifies that operands, results and their types are as UpdateOpInterface specifies.
 LogicalResult verifyUpdate(Operation *op);
 

@@ -83,6 +83,23 @@ def Grad_StateKind : EnumAttr<Grad_Dialect, Grad_StateKindEnum, "state_kind">;
 
 // Ops ---------------------------------------------------------------------------------------------
 
+/// MLIR's InferTypeOpAdaptor, for operands that are tensors: when a custom form is parsed, their types have not been verified yet.
+def Grad_InferTypes : TraitList<[DeclareOpInterfaceMethods<InferTypeOpInterface>, NativeOpTrait<"InferTypeOpAdaptor", [],
+  [{
+    static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes);
+  }],
+  [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes, ::mlir::OpaqueProperties properties,
+        ::mlir::RegionRange regions, ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes) {
+      if (::mlir::failed(::mlir::grad::expectTensors(location, operands)))
+        return ::mlir::failure();
+      $cppClass::Adaptor adaptor(operands, attributes, properties, regions);
+      return $cppClass::inferReturnTypes(context, location, adaptor, inferredReturnTypes);
+    }
+  }]>]>;
+
 /// Folds an op with constant operands through its own `evaluate`.
 def Grad_FoldsByEvaluation : NativeOpTrait<"FoldsByEvaluation"> {
   let cppNamespace = "::mlir::grad";

@@ -9,7 +9,7 @@ def Grad_ScatterReductionEnum : Grad_Enum<"ScatterReduction", "what an update do
   I32EnumAttrCase<"max", 3>, I32EnumAttrCase<"min", 4>]>;
 def Grad_ScatterReduction : EnumAttr<Grad_Dialect, Grad_ScatterReductionEnum, "scatter_reduction">;
 
-def Grad_GatherOp : Grad_Op<"gather", [InferTypeOpAdaptor,
+def Grad_GatherOp : Grad_Op<"gather", [Grad_InferTypes,
     DeclareOpInterfaceMethods<MovementOpInterface>, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "elements of `data` at run-time indices";
   let description = [{

@@ -4,7 +4,7 @@
 
 include "dialects/grad/GradDialect.td"
 
-def Grad_SoftmaxCrossEntropyOp : Grad_CompositeOp<"softmax_cross_entropy", [InferTypeOpAdaptor], ["getFlops"]> {
+def Grad_SoftmaxCrossEntropyOp : Grad_CompositeOp<"softmax_cross_entropy", [Grad_InferTypes], ["getFlops"]> {
   let summary = "loss[n] = logsumexp(logits[n, :]) - logits[n, labels[n]]";
   let description = [{
     Logits [N, C]; labels are integer classes [N], whose range the input pipeline checks, or a

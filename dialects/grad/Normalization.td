@@ -20,7 +20,7 @@ def Grad_LogSoftmaxOp : Grad_SoftmaxLikeOp<"log_softmax", "x - ln(sum(e^x))"> {
   let extraClassDeclaration = Grad_HighPrecision<>.declaration;
 }
 
-def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [InferTypeOpAdaptor,
+def Grad_NormalizeOp : Grad_CompositeOp<"normalize", [Grad_InferTypes,
     DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
   let summary = "(x - mean) / sqrt(variance + epsilon) over `dims`, and the mean and the variance";
   let description = [{

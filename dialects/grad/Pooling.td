@@ -4,7 +4,7 @@
 
 include "dialects/grad/Window.td"
 
-class Grad_WindowedOp<string mnemonic, list<string> cost = []> : Grad_Op<mnemonic, [InferTypeOpAdaptor,
+class Grad_WindowedOp<string mnemonic, list<string> cost = []> : Grad_Op<mnemonic, [Grad_InferTypes,
     DeclareOpInterfaceMethods<WindowOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface, ["canPermute"]>], cost> {
   let extraClassDefinition = [{
     LoopKind $cppClass::getLoopKind() { return LoopKind::reduction; }

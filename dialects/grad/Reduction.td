@@ -13,7 +13,7 @@ class Grad_HasDims { code definitions = [{
   }]; }
 
 /// Sums and products of 16-bit floats accumulate in f32.
-class Grad_ReductionOp<string mnemonic, string formula> : Grad_Op<mnemonic, [InferTypeOpAdaptor,
+class Grad_ReductionOp<string mnemonic, string formula> : Grad_Op<mnemonic, [Grad_InferTypes,
     DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>], ["getFlops"]> {
   let summary = formula # " over `dims`, which disappear";
   let description = "C1: dims are sorted, distinct and in range. C2 (max, min): no reduced dim is 0.";
@@ -29,7 +29,7 @@ def Grad_ReduceProdOp : Grad_ReductionOp<"reduce_prod", "the product">;
 def Grad_ReduceMaxOp : Grad_ReductionOp<"reduce_max", "the maximum (NaN wins; ties share the gradient)">;
 def Grad_ReduceMinOp : Grad_ReductionOp<"reduce_min", "the minimum (NaN wins; ties share the gradient)">;
 
-def Grad_ReduceMeanOp : Grad_CompositeOp<"reduce_mean", [InferTypeOpAdaptor,
+def Grad_ReduceMeanOp : Grad_CompositeOp<"reduce_mean", [Grad_InferTypes,
     DeclareOpInterfaceMethods<ReductionOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "the mean over `dims`, which disappear";
   let description = "16-bit floats are summed and divided in f32. C1: dims are sorted, distinct and in range.";
@@ -40,7 +40,7 @@ def Grad_ReduceMeanOp : Grad_CompositeOp<"reduce_mean", [InferTypeOpAdaptor,
   let extraClassDefinition = Grad_HasDims<>.definitions;
 }
 
-def Grad_ArgmaxOp : Grad_Op<"argmax", [InferTypeOpAdaptor,
+def Grad_ArgmaxOp : Grad_Op<"argmax", [Grad_InferTypes,
     DeclareOpInterfaceMethods<ReductionOpInterface, ["isSharable"]>, DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "index of the first maximum along `dim`, which disappears, as i64 (NaN wins)";
   let description = "C1: dim is in range. C2: it is not empty.";
@@ -49,7 +49,7 @@ def Grad_ArgmaxOp : Grad_Op<"argmax", [InferTypeOpAdaptor,
   let assemblyFormat = "$operand `dim` $dim attr-dict `:` type($operand)";
 }
 
-def Grad_CountOp : Grad_Op<"count", [InferTypeOpAdaptor]> {
+def Grad_CountOp : Grad_Op<"count", [Grad_InferTypes]> {
   let summary = "the number of elements of a slice of the operand along `dims`, as f32 (f64 of an f64 operand)";
   let description = [{
     The divisor of a mean. If the dims hold rows of the batch, the count depends on the run, and `gradc-bind-rows` computes it from

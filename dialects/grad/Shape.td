@@ -24,7 +24,7 @@ def Grad_ReshapeOp : Grad_Op<"reshape"> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Grad_TransposeOp : Grad_Op<"transpose", [InferTypeOpAdaptor,
+def Grad_TransposeOp : Grad_Op<"transpose", [Grad_InferTypes,
     DeclareOpInterfaceMethods<MovementOpInterface>]> {
   let summary = "result dim i is operand dim permutation[i]";
   let description = "C1: `permutation` is a permutation of the operand's dims.";
@@ -51,7 +51,7 @@ def Grad_BroadcastOp : Grad_Op<"broadcast", [DeclareOpInterfaceMethods<MovementO
   let hasCanonicalizeMethod = 1;
 }
 
-def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor,
+def Grad_SliceOp : Grad_Op<"slice", [Grad_InferTypes,
     DeclareOpInterfaceMethods<MovementOpInterface>, DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "result[i] = operand[start + i * stride], `size` of them per dim";
   let description = [{
@@ -67,7 +67,7 @@ def Grad_SliceOp : Grad_Op<"slice", [InferTypeOpAdaptor,
   let hasFolder = 1;
 }
 
-def Grad_PadOp : Grad_Op<"pad", [InferTypeOpAdaptor,
+def Grad_PadOp : Grad_Op<"pad", [Grad_InferTypes,
     DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "pads with `value`: `low` elements before, `high` after, `interior` between two elements";
   let description = [{
@@ -81,7 +81,7 @@ def Grad_PadOp : Grad_Op<"pad", [InferTypeOpAdaptor,
   }];
 }
 
-def Grad_ConcatenateOp : Grad_Op<"concatenate", [InferTypeOpAdaptor,
+def Grad_ConcatenateOp : Grad_Op<"concatenate", [Grad_InferTypes,
     DeclareOpInterfaceMethods<PermuteOpInterface>]> {
   let summary = "the concatenation of the operands along `dim`";
   let description = "C1: at least one operand. C2: dim is in range. C3: the other dims and element types agree.";

@@ -5,7 +5,7 @@
 include "dialects/grad/GradDialect.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-def Grad_ConstantOp : Op<Grad_Dialect, "constant", [Pure, ConstantLike, InferTypeOpAdaptor,
+def Grad_ConstantOp : Op<Grad_Dialect, "constant", [Pure, ConstantLike, Grad_InferTypes,
     DeclareOpInterfaceMethods<EvaluateOpInterface>, DeclareOpInterfaceMethods<GradientOpInterface>,
     DeclareOpInterfaceMethods<LoopsOpInterface>, DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
     PrecisionOpInterface, OperandRoleOpInterface]> {
@@ -74,7 +74,7 @@ def Grad_WriteOp : Op<Grad_Dialect, "write", [MemoryEffects<[MemWrite]>, Declare
   let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
 }
 
-def Grad_GradientOp : Op<Grad_Dialect, "gradient", [Pure, InferTypeOpAdaptor]> {
+def Grad_GradientOp : Op<Grad_Dialect, "gradient", [Pure, Grad_InferTypes]> {
   let summary = "d objective / d each of `targets`: a request that the differentiate pass replaces";
   let description = [{
     Targets are values of the same block which no rewrite replaces: arguments, reads and results of

@@ -202,3 +202,11 @@ func.func @c3_far(%x: tensor<3x2xf32>, %i: tensor<4xi64>) {
   // expected-error @+1 {{expected dims and index_dims below 3, found 4294967296}}
   %0 = grad.gather %x[%i] dims [-1, 4294967296] index_dims [0] : tensor<3x2xf32>, tensor<4xi64>
 }
+
+// -----
+
+// The result's type is inferred before the types of operands are verified.
+func.func @unranked(%x: tensor<3x2xf32>, %i: tensor<*xi64>) {
+  // expected-error @+1 {{expected operands to be ranked tensors, found 'tensor<*xi64>'}}
+  %0 = grad.gather %x[%i] dims [-1, 1] index_dims [0] : tensor<3x2xf32>, tensor<*xi64>
+}

@@ -126,3 +126,29 @@ func.func @concatenate_c3(%x: tensor<3x2xf32>, %y: tensor<3x4xf32>) {
   %0 = grad.concatenate %x, %y dim 0 : tensor<3x2xf32>, tensor<3x4xf32>
   return
 }
+
+// -----
+
+// Result types are inferred before the types of operands are verified.
+
+func.func @concatenate_numbers(%x: f32) {
+  // expected-error @+1 {{expected operands to be ranked tensors, found 'f32'}}
+  %0 = grad.concatenate %x, %x dim 0 : f32, f32
+  return
+}
+
+// -----
+
+func.func @matmul_unranked(%x: tensor<*xf32>) {
+  // expected-error @+1 {{expected operands to be ranked tensors, found 'tensor<*xf32>'}}
+  %0 = grad.matmul %x, %x : tensor<*xf32>, tensor<*xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_sum_unranked(%x: tensor<*xf32>) {
+  // expected-error @+1 {{expected operands to be ranked tensors, found 'tensor<*xf32>'}}
+  %0 = grad.reduce_sum %x dims [0] : tensor<*xf32>
+  return
+}
