@@ -403,10 +403,24 @@ private:
   llvm::DenseMap<Attribute, llvm::SetVector<Operation *>> readers;
 };
 
+/// Whether what collectives divide are states, whose storage is looked up by name.
+LogicalResult expectStates(ModuleOp module) {
+  SymbolTable symbols(module);
+  WalkResult found = module.walk([&](CollectiveOpInterface collective) {
+    for (FlatSymbolRefAttr name : collective.getCutStates())
+      if (!symbols.lookup<StateOp>(name.getAttr())) {
+        collective->emitOpError("expected ") << name << " to be a state";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(found.wasInterrupted());
+}
+
 struct ChooseLayouts : impl::ChooseLayoutsBase<ChooseLayouts> {
   void runOnOperation() override {
     const exec::Level *level = levelOrNative(getOperation());
-    if (!level)
+    if (!level || failed(expectStates(getOperation())))
       return signalPassFailure();
     setLevel(getOperation(), level->name);
     Chooser(getOperation(), *level).run();
