@@ -110,18 +110,19 @@ def node(op, inputs, outputs, name="", domain=None, **attributes):
                    (5, [attribute(key, value) for key, value in attributes.items()]), (7, domain))
 
 
-def value_info(name, dtype, dims):
+def value_info(name, dtype, dims, **metadata):
     """A typed name. A dim is a size, a symbol, or None; `dims` None omits the shape."""
     shape = None
     if dims is not None:
         shape = message((1, [message((2, d)) if isinstance(d, str) else message((1, d)) for d in dims]))
-    return message((1, name), (2, message((1, message((1, dtype), (2, shape))))))
+    entries = [message((1, key), (2, value)) for key, value in metadata.items()]
+    return message((1, name), (2, message((1, message((1, dtype), (2, shape))))), (4, entries))
 
 
 class Model:
-    def __init__(self, name="graph", opset=17, ir_version=8):
-        self.name, self.opset, self.ir_version = name, opset, ir_version
-        self.nodes, self.initializers, self.inputs, self.outputs = [], [], [], []
+    def __init__(self, name="graph", opset=17, ir_version=8, producer="gradc-test"):
+        self.name, self.opset, self.ir_version, self.producer = name, opset, ir_version, producer
+        self.nodes, self.initializers, self.inputs, self.outputs, self.values = [], [], [], [], []
 
     def input(self, name, dtype, dims):
         self.inputs.append(value_info(name, dtype, dims))
@@ -134,6 +135,11 @@ class Model:
         self.initializers.append(tensor(name, dtype, dims, values, **how))
         return name
 
+    def of_module(self, kind, name, dtype, dims, values):
+        """Adds an initializer, and its kind as PyTorch's newer exporter records it: PARAMETER or BUFFER."""
+        self.values.append(value_info(name, dtype, dims, **{"pkg.torch.export.graph_signature.InputSpec.kind": kind}))
+        return self.initializer(name, dtype, dims, values)
+
     def weight(self, numbers, name, *dims):
         """Adds an initializer of random numbers, drawn from a random.Random, with a deviation of 0.2."""
         return self.initializer(name, FLOAT, dims, [numbers.gauss(0, 0.2) for _ in range(math.prod(dims))])
@@ -144,8 +150,9 @@ class Model:
         return outputs[0]
 
     def bytes(self):
-        graph = message((1, self.nodes), (2, self.name), (5, self.initializers), (11, self.inputs), (12, self.outputs))
-        return message((1, self.ir_version), (2, "gradc-test"), (7, graph), (8, message((1, ""), (2, self.opset))))
+        graph = message((1, self.nodes), (2, self.name), (5, self.initializers), (11, self.inputs), (12, self.outputs),
+                        (13, self.values))
+        return message((1, self.ir_version), (2, self.producer), (7, graph), (8, message((1, ""), (2, self.opset))))
 
     def save(self, path):
         with open(path, "wb") as file:

@@ -151,11 +151,27 @@ static void remarkMasks(const Imported &imported, const States &states, const On
   }
 }
 
+/// Names scalars that may be parameters. PyTorch's older exporter writes numbers of the graph as
+/// Constant nodes, and values that it has folded as "onnx::Mul_12": all other initializers are
+/// parameters and buffers of the module.
+static void remarkScalars(const Imported &imported, const States &states, const OnnxModel &model) {
+  if (model.producer() != "pytorch" || states.hasKinds())
+    return;
+  for (const Verdict &verdict : imported.verdicts)
+    if (verdict.reason == scalarReason && !StringRef(verdict.initializer).starts_with("onnx::"))
+      emitRemark(model.nameLoc(verdict.initializer))
+          << "initializer \"" << verdict.initializer
+          << "\" is a scalar, which does not train by itself: if it is a parameter, name it in the "
+             "spec: trainable: \""
+          << verdict.initializer << "\"; if not: freeze: \"" << verdict.initializer << "\"";
+}
+
 LogicalResult gradc::checkParameters(const Imported &imported, const States &states,
                                      const OnnxModel &model, ArrayRef<Adapter> adapters) {
   LogicalResult f32 = refuseF64(imported, model, adapters),
                 own = refuseMerged(imported, states, model);
   remarkMasks(imported, states, model);
+  remarkScalars(imported, states, model);
   return success(succeeded(f32) && succeeded(own));
 }
 

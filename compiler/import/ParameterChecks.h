@@ -14,8 +14,8 @@ namespace gradc {
 ///   zeros of a fresh model, which would then train as one. Such a parameter passes if the same
 ///   nodes also share another parameter, as in a layer that is applied repeatedly, or if the spec's
 ///   `trainable` names it.
-/// Notes parameters of zeros and ones that are factors of elements: a model may hold a mask as an
-/// initializer of floats.
+/// Notes parameters of zeros and ones that are factors of elements (a model may hold a mask as an
+/// initializer of floats), and scalars that may be parameters.
 mlir::LogicalResult checkParameters(const Imported &imported, const States &states,
                                     const OnnxModel &model, llvm::ArrayRef<Adapter> adapters);
 

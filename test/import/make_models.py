@@ -200,6 +200,19 @@ def good():
     model.output(value, FLOAT, ["N", 2])
     yield "kinds", model
 
+    # Kinds of initializers as PyTorch's newer exporter records them, and the same without them, as the older one does.
+    for name, producer, add in (("module", "pytorch", Model.of_module),
+                                ("module-older", "pytorch", lambda model, kind, *what: model.initializer(*what)),
+                                ("module-elsewhere", "gradc-test", lambda model, kind, *what: model.initializer(*what))):
+        model = Model(name, producer=producer)
+        value = model.node("MatMul", [model.input("x", FLOAT, ["N", 4]),
+                                      add(model, "PARAMETER", "weight", FLOAT, [4, 3], [0.1 * i for i in range(12)])], ["a"], "fc")
+        value = model.node("Add", [value, add(model, "BUFFER", "levels", FLOAT, [3], [0.1, 0.5, 0.9])], ["b"], "shifted")
+        value = model.node("Mul", [value, add(model, "PARAMETER", "temperature", FLOAT, [], [2.0])], ["c"], "warmed")
+        value = model.node("Mul", [value, model.initializer("onnx::Mul_7", FLOAT, [], [0.5])], ["logits"], "halved")
+        model.output(value, FLOAT, ["N", 3])
+        yield name, model
+
     # Two copies of one matrix, one transposed: an autoencoder with tied weights.
     model = Model("tied")
     encoder = model.initializer("encoder", FLOAT, [4, 2], [float(i) for i in range(8)])

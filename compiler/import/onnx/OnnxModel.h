@@ -25,6 +25,7 @@ public:
 
   const onnx::GraphProto &graph() const { return proto->graph(); }
   int64_t opset() const { return opsetVersion; }
+  llvm::StringRef producer() const { return proto->producer_name(); }
   mlir::Location fileLoc() const { return location; }
   /// The location of a node within the file, by its name or, if it has none, by its op and first
   /// output.

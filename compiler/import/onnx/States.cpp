@@ -14,6 +14,20 @@ using namespace gradc;
 /// Larger constants (in bytes) become states, so that the code does not contain them.
 static constexpr int64_t smallBytes = 1024;
 
+/// By this key torch.onnx.export(dynamo=True) records the kind of a value of the module.
+static constexpr StringRef kindKey = "pkg.torch.export.graph_signature.InputSpec.kind";
+
+States::States(const OnnxModel &model, SymbolTable &symbols, StringRef prefix)
+    : model(model), symbols(symbols), prefix(prefix.str()) {
+  for (const onnx::ValueInfoProto &value : model.graph().value_info())
+    for (const onnx::StringStringEntryProto &entry : value.metadata_props()) {
+      if (entry.key() == kindKey && entry.value() == "PARAMETER")
+        moduleParameters.insert(value.name());
+      else if (entry.key() == kindKey && entry.value() == "BUFFER")
+        moduleBuffers.insert(value.name());
+    }
+}
+
 LogicalResult States::setPatterns(ArrayRef<std::string> trainablePatterns,
                                   ArrayRef<std::string> freezePatterns,
                                   llvm::function_ref<Location(int)> trainableLoc,
@@ -56,6 +70,14 @@ StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Locat
   return state;
 }
 
+/// Exporters write numbers of the graph as scalars, so of these only those train that are known to
+/// be parameters.
+bool States::mayTrain(StringRef initializer, RankedTensorType type) const {
+  return isa<FloatType>(type.getElementType()) &&
+         (type.getRank() > 0 || trainable.contains(initializer) ||
+          moduleParameters.contains(initializer));
+}
+
 Value States::read(OpBuilder &builder, const onnx::TensorProto &initializer) {
   Location location = model.nameLoc(initializer.name());
   ElementsAttr &value = attributes[initializer.name()];
@@ -67,9 +89,7 @@ Value States::read(OpBuilder &builder, const onnx::TensorProto &initializer) {
     names[value] = initializer.name();
   }
   auto type = cast<RankedTensorType>(value.getType());
-  bool mayTrain = isa<FloatType>(type.getElementType()) &&
-                  (type.getRank() > 0 || trainable.contains(initializer.name()));
-  if (!mayTrain)
+  if (!mayTrain(initializer.name(), type))
     return ConstantOp::create(builder, location, type, value);
   StateOp &state = states[initializer.name()];
   if (!state) {
@@ -174,6 +194,8 @@ std::string gradc::nodeName(Operation *op) {
   return name.empty() ? op->getName().getStringRef().str() : name;
 }
 
+static constexpr StringLiteral frozenReason = "frozen by the training spec";
+
 /// `reads`: of the initializer's state, in all entries.
 Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> reads) {
   StringRef name = initializer.name();
@@ -191,13 +213,15 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
     return no(attributes.contains(name) ? "not a float" : "not used");
   StateOp state = states.lookup(name);
   if (!state && shape.empty())
-    return no(attributes.contains(name) ? "a scalar (rank 0)" : "not used");
+    return no(!attributes.contains(name) ? StringRef("not used")
+              : frozen.contains(name)    ? StringRef(frozenReason)
+                                         : StringRef(scalarReason));
   if (reads.empty())
     return no(state ? "only its shape or value at compile time is used" : "not used");
   if (isFitted(name))
     return no("values that standardize has found in the data");
   if (frozen.contains(name))
-    return no("frozen by the training spec");
+    return no(frozenReason);
   if (auto owner = statistics.find(state); owner != statistics.end())
     return no("a running statistic of \"" + owner->second + "\"");
   if (trainable.contains(name)) {
@@ -207,6 +231,8 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
   }
   if (!whyOthersStay.empty())
     return no(whyOthersStay);
+  if (moduleBuffers.contains(name))
+    return no("a buffer of the PyTorch module, which trains if trainable names it");
   if (auto owner = scales.find(state); owner != scales.end())
     return no("a scale of codes of \"" + owner->second + "\", which trains if trainable names it");
   if (!allOf(state.getInitial(), [](double x) { return std::isfinite(x); }))

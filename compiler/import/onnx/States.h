@@ -8,14 +8,14 @@
 
 namespace gradc {
 
-/// Shared by all entries of a model. An initializer that may hold parameters (float, rank above 0)
-/// becomes a `grad.state` at its first use; any other is a constant that folds.
+/// Shared by all entries of a model. An initializer that may hold parameters (a float of rank above
+/// 0, or one that the exporter calls a parameter) becomes a `grad.state` at its first use; any
+/// other is a constant that folds.
 class States {
 public:
   /// `symbols` has the states of all models of the module; `prefix` separates those of one model
   /// from those of another.
-  States(const OnnxModel &model, mlir::SymbolTable &symbols, llvm::StringRef prefix = "")
-      : model(model), symbols(symbols), prefix(prefix.str()) {}
+  States(const OnnxModel &model, mlir::SymbolTable &symbols, llvm::StringRef prefix = "");
   mlir::ModuleOp getModule() const { return llvm::cast<mlir::ModuleOp>(symbols.getOp()); }
   /// Adds an entry to the module. If a state has its symbol, `finish` refuses the state.
   void add(mlir::func::FuncOp entry);
@@ -39,6 +39,8 @@ public:
   /// The value of a constant or of an initializer; null for anything else.
   mlir::ElementsAttr known(mlir::Value value);
 
+  /// Whether the exporter has recorded which initializers are parameters.
+  bool hasKinds() const { return !moduleParameters.empty() || !moduleBuffers.empty(); }
   /// Whether `trainable` of the spec names the initializer.
   bool isNamed(llvm::StringRef initializer) const { return trainable.contains(initializer); }
 
@@ -64,6 +66,7 @@ public:
   llvm::StringRef symbol(llvm::StringRef initializer) const;
 
 private:
+  bool mayTrain(llvm::StringRef initializer, mlir::RankedTensorType type) const;
   mlir::grad::StateOp create(llvm::StringRef name, mlir::grad::StateKind kind,
                              mlir::ElementsAttr value, mlir::Location location);
   Verdict judge(const onnx::TensorProto &initializer, llvm::ArrayRef<mlir::grad::ReadOp> reads);
@@ -77,10 +80,14 @@ private:
   llvm::DenseMap<mlir::Attribute, std::string> names;
   llvm::StringMap<llvm::SmallVector<mlir::grad::StateOp, 1>> constants;
   llvm::StringSet<> trainable, frozen;
+  llvm::StringSet<> moduleParameters, moduleBuffers; ///< as PyTorch's exporter records them
   std::string whyOthersStay;
   llvm::DenseMap<mlir::grad::StateOp, std::string> statistics; ///< with the node that updates them
   llvm::DenseMap<mlir::grad::StateOp, std::string> scales;     ///< with the node that reads them
 };
+
+/// The reason in the verdict on a scalar that nothing says is a parameter.
+inline constexpr llvm::StringLiteral scalarReason = "a scalar (rank 0)";
 
 /// The ONNX node that an op comes from.
 std::string nodeName(mlir::Location location);

@@ -61,6 +61,50 @@ TEST_F(ParameterChecksTest, NotesParametersThatLookLikeMasks) {
   }
 }
 
+/// PyTorch's newer exporter says which initializers are parameters, scalars among them, and which
+/// are buffers.
+TEST_F(ParameterChecksTest, TrainsWhatTheModuleCallsAParameter) {
+  Parts parts;
+  parts.model = "model: \"module.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  expectSaid({});
+  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"weight", "temperature"}));
+  EXPECT_EQ(imported->verdicts[1].reason,
+            "a buffer of the PyTorch module, which trains if trainable names it");
+  EXPECT_EQ(imported->verdicts[3].reason, "a scalar (rank 0)");
+  auto levels = imported->module->lookupSymbol<StateOp>("levels");
+  EXPECT_EQ(levels.getKind(), StateKind::constant);
+
+  parts.rest = "trainable: \"levels\" freeze: \"temperature\"";
+  imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"weight", "levels"}));
+  EXPECT_EQ(imported->verdicts[2].reason, "frozen by the training spec");
+}
+
+TEST_F(ParameterChecksTest, NotesScalarsThatMayBeParameters) {
+  const char *const note =
+      "initializer \"temperature\" is a scalar, which does not train by itself: if it is a "
+      "parameter, name it in the spec: trainable: \"temperature\"; if not: freeze: "
+      "\"temperature\"";
+  using Strings = std::vector<std::string>;
+  for (auto [model, rest, isNoted, trains] :
+       {std::tuple("module-older", "", true, Strings{"weight", "levels"}),
+        {"module-older", "freeze: \"temperature\"", false, {"weight", "levels"}},
+        {"module-older", "trainable: \"temperature\"", false, {"weight", "levels", "temperature"}},
+        {"module-elsewhere", "", false, {"weight", "levels"}}}) {
+    said.clear();
+    Parts parts;
+    parts.model = std::string("model: \"") + model + ".onnx\"";
+    parts.rest = rest;
+    auto imported = training(parts);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    expectSaid(isNoted ? std::vector<StringRef>{note} : std::vector<StringRef>{});
+    EXPECT_EQ(trained(*imported), trains);
+  }
+}
+
 TEST_F(ParameterChecksTest, RefusesParametersInF64) {
   Parts parts;
   parts.model = "model: \"in-f64.onnx\"";
