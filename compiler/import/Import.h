@@ -45,6 +45,8 @@ struct Imported {
   std::vector<std::string> missingData = {};
   /// Graph inputs whose given values a node has read at compile time: constants of @forward.
   std::set<std::string> boundInputs = {};
+  /// Graph inputs that no output of @forward depends on: they are none of its arguments.
+  std::set<std::string> unreadInputs = {};
   /// The nodes of @forward whose results were known at compile time.
   std::set<std::string> foldedNodes = {};
   /// Files read besides the model itself: those with its tensors, and the model of a spec of

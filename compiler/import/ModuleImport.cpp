@@ -8,6 +8,7 @@
 #include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/SequencePorts.h"
 #include "compiler/import/support/Names.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/entry/Ports.h"
 #include "runtime/include/gradc/entries.h"
@@ -48,6 +49,22 @@ static NamedAttribute fileElementAttribute(Builder &b, const NarrowType &type) {
 
 /// No data feed the inputs of a model that is imported alone.
 static std::string noFields(StringRef) { return ""; }
+
+/// The tensors of graph inputs that are neither arguments of the finished entry nor bound.
+std::set<std::string> ModuleImport::unreadInputs(StringRef name, const ImportOptions &options) {
+  std::vector<std::string> elements = elementNames(model, options);
+  std::set<std::string> unread(elements.begin(), elements.end());
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (input.type().has_tensor_type())
+      unread.insert(input.name());
+  auto function = module->lookupSymbol<func::FuncOp>(name);
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto port = function.getArgAttrOfType<StringAttr>(i, portName))
+      unread.erase(port.str());
+  for (const std::string &bound : imported.boundInputs)
+    unread.erase(bound);
+  return unread;
+}
 
 /// Imports all graph outputs from all graph inputs, in the graph's order.
 LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &options,
@@ -98,6 +115,7 @@ LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &o
   }
   entry.finish();
   imported.boundInputs = entry.getBoundInputs();
+  imported.unreadInputs = unreadInputs(name, options);
   imported.foldedNodes = entry.getFoldedNodes();
   return success();
 }

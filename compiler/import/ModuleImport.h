@@ -32,6 +32,7 @@ public:
   bool exportsWeightsApart = false;
 
 private:
+  std::set<std::string> unreadInputs(llvm::StringRef name, const ImportOptions &options);
   mlir::LogicalResult writeModel();
 };
 

@@ -55,6 +55,12 @@ model.output(value, FLOAT, [8, 3])
 model.save(os.path.join(folder, "reshape.onnx"))
 write("shape.npy", array.array("q", [8, 3]), (2,))
 
+# An input that nothing reads, as an exporter keeps that of a cross attention whose keys are in a cache.
+model = Model("aside")
+model.input("aside", FLOAT, [4, 5])
+model.output(model.node("Neg", [model.input("x", FLOAT, [4, 6])], ["y"], "negated"), FLOAT, [4, 6])
+model.save(os.path.join(folder, "aside.onnx"))
+
 # Contractions of bf16, off the tile: 1.0 is 0x3f80.
 model = Model("bf16")
 weight = model.initializer("weight", BFLOAT16, [65, 50], data=b"\x80\x3f" * (65 * 50))

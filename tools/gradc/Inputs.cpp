@@ -58,6 +58,9 @@ NamedViews viewsOf(const NamedTensors &tensors) {
 void dropBound(NamedTensors &given, const Imported &imported) {
   for (const std::string &name : imported.boundInputs)
     given.erase(name);
+  if (!imported.spec) // whose steps may read what a forward does not
+    for (const std::string &name : imported.unreadInputs)
+      given.erase(name);
 }
 
 static HostTensor ownOf(const HostTensor &tensor) { return tensor; }

@@ -23,7 +23,7 @@ Result<NamedTensors> readInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::
 Result<NamedViews> openInputs(mlir::MLIRContext &context, llvm::ArrayRef<std::string> inputs);
 NamedViews viewsOf(const NamedTensors &tensors);
 
-/// Removes tensors that are compiled in.
+/// Removes tensors that are compiled in, and those of a model's inputs that no output depends on.
 void dropBound(NamedTensors &given, const Imported &imported);
 
 /// The tensors in the order of an entry's inputs, or an error if one does not fit. `defaults`:

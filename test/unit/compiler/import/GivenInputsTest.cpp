@@ -85,6 +85,16 @@ TEST_F(GivenInputsTest, StayInputsWhereNoShapeFollows) {
   EXPECT_EQ(imported->module->lookupSymbol<func::FuncOp>("forward").getNumArguments(), 2u);
 }
 
+/// Exporters keep inputs that nothing reads, and other runtimes take them.
+TEST_F(GivenInputsTest, AreNoArgumentsWhereNoOutputDependsOnThem) {
+  addInput("aside", 7, {2});
+  builder.add("Neg", {"aside"}, {"nothing"});
+  auto imported = importWith({{"s", {1, 2}}, {"t", {7, 1}}, {"aside", {0, 0}}});
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(imported->unreadInputs, std::set<std::string>{"aside"});
+  EXPECT_EQ(imported->module->lookupSymbol<func::FuncOp>("forward").getNumArguments(), 1u);
+}
+
 TEST_F(GivenInputsTest, AreAllNeeded) {
   EXPECT_TRUE(failed(importWith({{"s", {1, 2}}})));
   expectSaid({"expected the shape to be known at compile time"});
