@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gradc::runtime {
@@ -150,8 +151,9 @@ struct Pipeline {
   bool joined = false;                 ///< the last map became a part of the one before it
   bool sampled = false;                ///< rows are drawn with replacement
   bool shuffled = false;
-  bool chosenAnew = false;          ///< an epoch's rows are others than the last one's
-  std::vector<PaddedField> padded;  ///< where batches are made by length
+  bool chosenAnew = false;         ///< an epoch's rows are others than the last one's
+  std::string_view scattered;      ///< what has changed the order of the source's rows; "": nothing
+  std::vector<PaddedField> padded; ///< where batches are made by length
   std::vector<size_t> standardized; ///< the field of each standardize stage
   bool rowByRow = false;            ///< all fields of a row are made before those of the next one
   std::shared_ptr<const BatchStage> batchStage; ///< behind batch; null: none

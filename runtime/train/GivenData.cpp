@@ -67,6 +67,13 @@ public:
       if (name == "filter" && filters) {
         need(stages[i].string("field"));
         isKept[i] = true;
+      } else if (name == "window") {
+        for (Config ahead : stages[i].children("ahead"))
+          if (std::erase(sourceFields, ahead.string("name")))
+            need(ahead.string("field"));
+          else
+            unused.emplace_back(ahead.string("name"));
+        isKept[i] = true;
       } else if (name == "map") {
         if (Status status = chooseMap(i, models); !status.ok())
           return status;
@@ -86,6 +93,12 @@ public:
             tree.copy(crop.child(size), block);
       } else if (stages[i].name() == "batch") {
         tree.integer("size", batch, tree.group("batch"));
+      } else if (stages[i].name() == "window") {
+        // Without the rows ahead that nothing uses, windows reach to the last row.
+        uint32_t window = tree.group("window");
+        for (Config child : stages[i].children())
+          if (child.name() != "ahead" || !contains(unused, child.string("name")))
+            tree.copy(child, window);
       } else if (isKept[i] || stages[i].name() == "memory_mb" ||
                  stages[i].name() == "parallelism") {
         tree.copy(stages[i]);
@@ -130,6 +143,7 @@ private:
   std::vector<Config> stages;
   std::vector<bool> isKept;
   std::vector<std::string> sourceFields;
+  std::vector<std::string> unused; ///< that windows could make
 };
 
 /// All columns make the single field, or each field has the columns whose names begin with its
@@ -230,9 +244,13 @@ Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<con
                               "folder of pictures or .npy files"));
   if (given.kind == "folder" && source.name() == "csv")
     return Status::error(text("'", file, "' is a folder or a picture, expected a table"));
+  std::vector<Demand> ofRows(demands.begin(), demands.end());
+  for (Demand &demand : ofRows)
+    if (like.child("window") && !demand.shape.empty())
+      demand.shape.erase(demand.shape.begin());
   if (Status status =
           describeSource(given.block, given.kind, source.name() == given.kind ? source : Config(),
-                         file, stages.fields(), demands);
+                         file, stages.fields(), ofRows);
       !status.ok())
     return status;
   if (like) {

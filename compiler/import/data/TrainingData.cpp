@@ -132,15 +132,21 @@ private:
     return type;
   }
 
-  /// A map as written in the spec, without its field: "resize { height: 32 width: 32 }".
-  std::string textOf(uint32_t map) const {
-    spec::Map copy(static_cast<const spec::Map &>(*tree.messages[map]));
-    copy.clear_field();
+  /// A map as written in the spec, without its field: "resize { height: 32 width: 32 }"; or a
+  /// window.
+  std::string textOf(uint32_t stage) const {
+    const google::protobuf::Message &written = *tree.messages[stage];
+    std::unique_ptr<google::protobuf::Message> copy(written.New());
+    copy->CopyFrom(written);
+    bool isMap = written.GetDescriptor() == spec::Map::descriptor();
+    if (isMap)
+      static_cast<spec::Map &>(*copy).clear_field();
     google::protobuf::TextFormat::Printer printer;
     printer.SetSingleLineMode(true);
     std::string text;
-    printer.PrintToString(copy, &text);
-    return StringRef(text).rtrim().str();
+    printer.PrintToString(*copy, &text);
+    text = StringRef(text).rtrim().str();
+    return isMap ? text : "window { " + text + " }";
   }
 
   void addStep(uint32_t map, const gradc_data_field &before, const gradc_data_step &step) {

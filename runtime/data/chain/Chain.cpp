@@ -26,10 +26,11 @@ struct Stage {
 #define GRADC_SOURCE(NAME, FUNCTION, EXAMPLE) {#NAME, apply##FUNCTION},
 const Stage sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
 #undef GRADC_SOURCE
-constexpr Stage rowStages[] = {
-    {"map", applyMap},       {"shuffle", applyShuffle}, {"filter", applyFilter},
-    {"cache", applyCache},   {"take", applyTake},       {"skip", applySkip},
-    {"repeat", applyRepeat}, {"shard", applyShard},     {"sampler", applySampler}};
+constexpr Stage rowStages[] = {{"map", applyMap},         {"shuffle", applyShuffle},
+                               {"filter", applyFilter},   {"cache", applyCache},
+                               {"take", applyTake},       {"skip", applySkip},
+                               {"repeat", applyRepeat},   {"shard", applyShard},
+                               {"sampler", applySampler}, {"window", applyWindow}};
 // Reports problems of the chain as a whole.
 constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
@@ -95,6 +96,12 @@ Status findUses(Config data, DataContext &context) {
     isBehind &= stage.name() != "batch";
     if (std::string_view read = fieldRead(stage); !read.empty())
       context.uses.push_back({std::string(read), text(stage.name(), " reads")});
+    for (Config ahead : stage.children("ahead")) {
+      std::erase_if(context.uses,
+                    [&](const FieldUse &use) { return use.field == ahead.string("name"); });
+      if (ahead.child("field"))
+        context.uses.push_back({std::string(ahead.string("field")), "window reads"});
+    }
     if (Config pad = stage.child("pad"))
       if (std::erase_if(context.uses, [&](const FieldUse &use) {
             return use.field == pad.string("mask") || use.field == pad.string("length");
@@ -196,6 +203,8 @@ Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline) 
                            "other rows in each epoch: put it before that stage");
   pipeline.chosenAnew |= pipeline.shuffled && (name == "take" || name == "skip" || name == "shard");
   pipeline.shuffled |= name == "shuffle";
+  if (name == "shuffle" || name == "repeat" || name == "sampler")
+    pipeline.scattered = name;
   return found->apply(stage, context, pipeline);
 }
 

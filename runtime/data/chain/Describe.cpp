@@ -70,6 +70,7 @@ private:
   void forgetClasses();
   bool hasField(Config stage, std::string_view name);
   void describeModel(Config map);
+  void tellWindow(Config stage);
   template <typename Receiver> void tellShape(Receiver receiver);
 
   const gradc_data_listener &listener;
@@ -229,6 +230,18 @@ void Describer::describeModel(Config map) {
       makeDescribed(std::move(fields), pipeline.table->rows(), pipeline.table->origin());
 }
 
+/// No model that takes one row can apply what precedes a window.
+void Describer::tellWindow(Config stage) {
+  gradc_data_step step = {};
+  step.op = GRADC_DATA_OTHER;
+  for (const Field &one : pipeline.table->fields()) {
+    gradc_data_field field = {one.name.c_str(), one.dtype, uint32_t(one.shape.size()),
+                              one.shape.data(), 0,         0};
+    if (listener.step)
+      listener.step(listener.self, stage.position(), &field, &step);
+  }
+}
+
 void Describer::describeStage(Config stage) {
   if (stage.name() == "map" && stage.child("model"))
     return describeModel(stage);
@@ -238,6 +251,11 @@ void Describer::describeStage(Config stage) {
   if (!hasField(stage, stage.name() == "map" ? stage.string("field") : fieldRead(stage)) &&
       stage.name() != "map")
     return;
+  for (Config ahead : stage.children("ahead"))
+    if (!hasField(ahead, ahead.string("field")))
+      return;
+  if (stage.name() == "window")
+    tellWindow(stage);
   uint32_t before = problems;
   bool isBatch = stage.name() == "batch";
   if (!isBatch || !stage.child("bucket") ||
@@ -252,7 +270,7 @@ void Describer::describeStage(Config stage) {
     step.op = GRADC_DATA_OTHER;
     listener.step(listener.self, stage.position(), &field, &step);
   }
-  for (std::string_view selects : {"filter", "take", "skip", "shard", "sampler"})
+  for (std::string_view selects : {"filter", "take", "skip", "shard", "sampler", "window"})
     if (stage.name() == selects)
       forgetClasses();
   if (pipeline.rule && batch == 0)

@@ -96,10 +96,12 @@ Status applyInterleave(Config source, std::vector<std::shared_ptr<const Table>> 
     if (std::string found = fieldText(table->fields()); found != first)
       return Status::error(text(table->origin(), " has ", found, ", expected the fields of ",
                                 tables.front()->origin(), ": ", first));
-  if (tables.size() == 1)
+  if (tables.size() == 1) {
     pipeline.table = std::move(tables.front());
-  else
+  } else {
     pipeline.table = std::make_shared<Interleave>(std::move(tables), block);
+    pipeline.scattered = "the interleaving of several files";
+  }
   if (pipeline.table->rows() == 0)
     return Status::error(
         text("the data set is empty: there is no row in ", pipeline.table->origin()));

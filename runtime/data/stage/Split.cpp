@@ -139,6 +139,7 @@ Status applySplit(Config config, const DataContext &context, Pipeline &pipeline)
   if (held == 0 || held == all)
     return Status::error(text("split holds out ", held, " of the ", RowCount{all}, " of ",
                               table->origin(), ", expected some, and others to be left"));
+  pipeline.scattered = "split";
   if (context.problems) {
     pipeline.table = std::make_shared<Split>(table, std::vector<bool>(), count);
     return {};

@@ -17,6 +17,7 @@ Status applySkip(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRepeat(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySampler(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShard(Config config, const DataContext &context, Pipeline &pipeline);
+Status applyWindow(Config config, const DataContext &context, Pipeline &pipeline);
 // Stages on batches.
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);

@@ -54,7 +54,7 @@ typedef enum gradc_data_op {
   GRADC_DATA_WEIGH,       /* element i of the result along `axis` is the sum of the field's, weighted by row i of `weights` */
   GRADC_DATA_ROUND,       /* to the nearest u8 */
   GRADC_DATA_RANDOM,      /* a random operation that changes neither type nor shape */
-  GRADC_DATA_OTHER        /* any other operation: decoding, rows of different sizes, fields that are unknown yet */
+  GRADC_DATA_OTHER        /* any other operation: decoding, rows of different sizes, fields that are unknown yet, windows */
 } gradc_data_op;
 
 /* Factors, offsets and the numbers of GRADC_DATA_STANDARDIZE: one per element i along `axis`, `count` in total; if
@@ -79,7 +79,7 @@ typedef struct gradc_data_listener {
    * has reported itself. Null: the fields after such a stage are unknown. */
   int (*model)(void *self, uint32_t map, const gradc_data_shape *before, gradc_data_made *made);
   /* Reports the steps of a map stage on a field one by one, in order; none if the stage changes nothing. `before` describes
-   * the field before the stage. May be null. */
+   * the field before the stage. A window stage reports one step on each field. May be null. */
   void (*step)(void *self, uint32_t map, const gradc_data_field *before, const gradc_data_step *step);
   /* Reports the described data set; called last. */
   void (*described)(void *self, const gradc_data_shape *shape);

@@ -123,6 +123,28 @@ protected:
                     batch = "batch { size: 8 }";
 };
 
+TEST_F(DescribeTest, WidensFieldsToWindows) {
+  using Lines = std::vector<std::string>;
+  Told told =
+      describe(source + R"(window { length: 3 ahead { field: "images" name: "next" } } )" + batch);
+  EXPECT_EQ(told.shape, "images u8 [3, 2, 2], labels i64 [3], next u8 [2, 2]: 57");
+  EXPECT_EQ(told.steps, (Lines{"images u8 [2, 2]: other", "labels i64 []: other"}));
+  EXPECT_EQ(told.problems, Lines{});
+  told = describe(
+      source + R"(window { length: 0 stride: 0 ahead { field: "image" name: "next" } } )" + batch);
+  EXPECT_EQ(told.problems, Lines{"ahead: no field 'image' in 'digits.npz'; it has 'images' and "
+                                 "'labels'; did you mean 'images'?"});
+  told = describe(source + "window { length: 0 stride: 0 } " + batch);
+  EXPECT_EQ(told.problems,
+            (Lines{"window: window { length } is 0, expected 1 or more: add length: 48",
+                   "window: window { stride } is 0, expected 1 or more"}));
+  told = describe(
+      R"(source { npz { path: "later.npz" } } window { length: 3 ahead { field: "x" name: "y" } } )" +
+      batch);
+  EXPECT_EQ(told.shape, "?: -1");
+  EXPECT_EQ(told.problems, Lines{});
+}
+
 TEST_F(DescribeTest, TellsWhatMapsDo) {
   // Labels 0 to 9, images u8 [2, 2].
   using Lines = std::vector<std::string>;

@@ -1,0 +1,177 @@
+// Windows over successive rows, and fields of the rows behind them, which a forecast learns.
+#include "runtime/base/Text.h"
+#include "runtime/data/stage/Stages.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gradc::runtime {
+
+namespace {
+
+/// A field that the stage makes: `count` rows of field `field` of the input, from `begin` on.
+struct Part {
+  size_t field;
+  int64_t begin, count;
+};
+
+/// Row r begins at the input's row r * stride, in the order of its epochs, which are all alike.
+class Windows final : public TableStage {
+public:
+  Windows(std::shared_ptr<const Table> input, std::vector<Field> fields, std::vector<Part> parts,
+          int64_t count, int64_t stride, std::vector<int64_t> numbers, size_t slot)
+      : TableStage(std::move(input)), fieldList(std::move(fields)), parts(std::move(parts)),
+        count(count), stride(stride), inner(std::move(numbers)), slot(slot) {}
+
+  std::span<const Field> fields() const override { return fieldList; }
+  int64_t rows() const override { return count; }
+  int64_t numbers() const override { return count; }
+  void order(uint64_t, std::vector<int64_t> &rows) const override {
+    rows.resize(size_t(count));
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    const Field &made = fieldList[field];
+    std::byte *out = scratch.slot(slot + field).reserve(made.bytes());
+    if (Status status = readOne(field, row, scratch, out); !status.ok())
+      return status;
+    return Value{out, made.shape, made.bytes()};
+  }
+
+  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
+    for (int64_t row : rows.rows) {
+      if (Status status = readOne(field, {rows.epoch, row}, scratch, out); !status.ok())
+        return status;
+      out += fieldList[field].bytes();
+    }
+    return {};
+  }
+
+  const std::byte *column(size_t) const override { return nullptr; }
+  std::string describe(size_t field) const override { return input->describe(parts[field].field); }
+  std::string describeRow(int64_t row) const override {
+    return text("the window that begins at ", input->describeRow(inner[size_t(row * stride)]));
+  }
+  size_t held() const override { return input->held() + inner.size() * sizeof(int64_t); }
+
+private:
+  Status readOne(size_t field, RowRef row, Scratch &scratch, std::byte *out) const {
+    const Part &part = parts[field];
+    std::span<const int64_t> rows(inner.data() + row.row * stride + part.begin, size_t(part.count));
+    return input->read(part.field, {row.epoch, rows}, scratch, out);
+  }
+
+  std::vector<Field> fieldList;
+  std::vector<Part> parts; ///< by field
+  int64_t count, stride;
+  std::vector<int64_t> inner; ///< the input's rows in order; empty in a description
+  size_t slot;                ///< of the first field
+};
+
+constexpr int64_t mostRows = int64_t(1) << 30;
+
+/// Checks the block alone. Reports all its problems; returns the first one.
+Status checkBlock(Config config, const DataContext &context) {
+  Status first;
+  auto wrong = [&](Config at, const auto &...parts) {
+    keepFirst(first, context.wrong(at, text("window ", parts...)));
+  };
+  int64_t length = config.integer("length", 0), stride = config.integer("stride", 1);
+  if (length < 1 || length > mostRows)
+    wrong(config, "{ length } is ", length, ", expected 1 or more: add length: 48");
+  if (stride < 1 || stride > mostRows)
+    wrong(config, "{ stride } is ", stride, ", expected 1 or more");
+  for (Config ahead : config.children("ahead")) {
+    int64_t count = ahead.integer("length", 1), skip = ahead.integer("skip", 0);
+    if (ahead.string("field").empty() || ahead.string("name").empty())
+      wrong(ahead, "{ ahead } has no ", ahead.string("field").empty() ? "field" : "name",
+            ": add field: \"values\" name: \"future\"");
+    if (count < 1 || count > mostRows)
+      wrong(ahead, "{ ahead { length } } is ", count, ", expected 1 or more");
+    if (length >= 1 && (skip < -length || skip > mostRows))
+      wrong(ahead, "{ ahead { skip } } is ", skip, ", expected ", -length,
+            " (the first row of the window) or more");
+  }
+  return first;
+}
+
+/// The field `before`, repeated for each row of a window.
+Result<Field> widened(const Field &before, int64_t length, const DataContext &context) {
+  Field field = before;
+  if (field.isFixed()) {
+    field.shape.insert(field.shape.begin(), length);
+    return field;
+  }
+  if (context.problems && !context.problems->mayUse(field.name))
+    return field;
+  return Status::invalid(text("window reads field '", field.name, "' with shape ",
+                              shapeText(field.shape),
+                              ", expected rows of one size: put map { pad {} } before it"));
+}
+
+} // namespace
+
+Status applyWindow(Config config, const DataContext &context, Pipeline &pipeline) {
+  // 1. Check the block, and what precedes it.
+  if (Status status = checkBlock(config, context); !status.ok())
+    return status;
+  if (!pipeline.scattered.empty())
+    return Status::invalid(text("window takes successive rows, but comes after ",
+                                pipeline.scattered,
+                                ": put shuffle, repeat and sampler behind it, and divide one file "
+                                "with rows { begin: 0 end: 8000 } of its source"));
+  if (!pipeline.padded.empty())
+    return Status::invalid(
+        "window takes rows of one length, and does not go with batch { bucket }");
+
+  // 2. Collect the fields, and the number of rows that one window needs.
+  std::shared_ptr<const Table> table = pipeline.table;
+  int64_t length = config.integer("length", 0), stride = config.integer("stride", 1), need = length;
+  std::vector<Field> fields;
+  std::vector<Part> parts;
+  for (const Field &before : table->fields()) {
+    auto field = widened(before, length, context);
+    if (!field)
+      return field.status();
+    parts.push_back({fields.size(), 0, length});
+    fields.push_back(std::move(*field));
+  }
+  for (Config ahead : config.children("ahead")) {
+    std::string name(ahead.string("name"));
+    if (table->fields().empty())
+      continue; // a description does not know them
+    if (std::ranges::find(fields, name, &Field::name) != fields.end())
+      return Status::invalid(
+          text("window { ahead { name } } is '", name, "', expected a name that no field has"));
+    auto found = findField(*table, ahead.string("field"), "window { ahead }");
+    if (!found)
+      return found.status();
+    int64_t count = ahead.integer("length", 1), begin = length + ahead.integer("skip", 0);
+    auto field = widened(table->fields()[*found], count, context);
+    if (!field)
+      return field.status();
+    if (!ahead.child("length"))
+      field->shape.erase(field->shape.begin());
+    field->name = std::move(name);
+    parts.push_back({*found, begin, count});
+    fields.push_back(std::move(*field));
+    need = std::max(need, begin + count);
+  }
+
+  // 3. Count the windows. A description may not know the number of rows, and reads none.
+  int64_t rows = table->rows();
+  if (rows < need && pipeline.unknownRows.empty())
+    return Status::error(text("the data set is empty: window needs ", RowCount{need}, ", but ",
+                              table->origin(), " has ", RowCount{rows}));
+  int64_t count = rows < need ? 1 : (rows - need) / stride + 1;
+  std::vector<int64_t> numbers;
+  if (!context.problems)
+    table->order(0, numbers);
+  size_t slot = pipeline.newSlots(fields.size());
+  pipeline.table = std::make_shared<Windows>(std::move(table), std::move(fields), std::move(parts),
+                                             count, stride, std::move(numbers), slot);
+  return {};
+}
+
+} // namespace gradc::runtime
