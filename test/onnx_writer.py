@@ -149,6 +149,13 @@ class Model:
         self.nodes.append(node(op, inputs, outputs, name, **attributes))
         return outputs[0]
 
+    def detach(self, value, name):
+        """A node that passes no gradient on, as PyTorch's newer exporter writes it."""
+        self.node("Identity", [value], [name], name)
+        self.nodes[-1] += field(9, message((1, "pkg.torch.onnx.fx_node"),
+                                           (2, "%detach : call_function[target=torch.ops.aten.detach.default](args = (%x,), kwargs = {})")))
+        return name
+
     def bytes(self):
         graph = message((1, self.nodes), (2, self.name), (5, self.initializers), (11, self.inputs), (12, self.outputs),
                         (13, self.values))

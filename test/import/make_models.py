@@ -213,6 +213,12 @@ def good():
         model.output(value, FLOAT, ["N", 3])
         yield name, model
 
+    # A sum whose second operand gets no gradient.
+    model = Model("detached")
+    value = model.node("MatMul", [model.input("x", FLOAT, ["N", 4]), model.initializer("weight", FLOAT, [4, 3], [0.5] * 12)], ["a"], "fc")
+    model.output(model.node("Add", [value, model.detach(value, "detach")], ["logits"], "sum"), FLOAT, ["N", 3])
+    yield "detached", model
+
     # Two copies of one matrix, one transposed: an autoencoder with tied weights.
     model = Model("tied")
     encoder = model.initializer("encoder", FLOAT, [4, 2], [float(i) for i in range(8)])

@@ -171,6 +171,8 @@ static LogicalResult importWhere(Node &n) {
 static LogicalResult importIdentity(Node &n) {
   if (n.isSequence(0))
     return n.setSequence(n.sequence(0));
+  if (n.isDetach() && isa<FloatType>(n.element(0)))
+    return n.set(n.detached(n.expr(0u)));
   if (failed(n.set(n.operand(0))))
     return failure();
   if (n.isText(0))

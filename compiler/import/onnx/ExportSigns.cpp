@@ -24,6 +24,19 @@ static bool isFrom(const onnx::NodeProto &node, StringRef key, StringRef part) {
   });
 }
 
+static constexpr StringRef fxNode = "pkg.torch.onnx.fx_node";
+
+bool gradc::isDetach(const onnx::NodeProto &node) {
+  return node.op_type() == "Identity" && isFrom(node, fxNode, "[target=torch.ops.aten.detach.");
+}
+
+/// Whether the node's operator in PyTorch reads the result of a `detach`, which has the name
+/// "%detach" or "%detach_1" there.
+static bool readsDetached(const onnx::NodeProto &node) {
+  return isFrom(node, fxNode, "%detach,") || isFrom(node, fxNode, "%detach)") ||
+         isFrom(node, fxNode, "%detach_");
+}
+
 /// "onnx::Conv_27": the form of names that PyTorch's older exporter gives to values it has
 /// computed.
 static bool isNumbered(StringRef name) {
@@ -38,9 +51,11 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
   size_t folded = 0, foldedByTf = 0;
   std::string numbered;
   size_t numberedCount = 0;
-  bool isEvaluation = false;
+  bool isEvaluation = false, wasDetached = false, hasDetach = false;
   for (const onnx::NodeProto &node : graph.node()) {
-    isEvaluation |= isFrom(node, "pkg.torch.onnx.fx_node", "_batch_norm_legit_no_training");
+    isEvaluation |= isFrom(node, fxNode, "_batch_norm_legit_no_training");
+    wasDetached |= readsDetached(node);
+    hasDetach |= isDetach(node);
     if (!StringRef(node.op_type()).starts_with("Conv") || node.input_size() < 2)
       continue;
     StringRef weight = node.input(1);
@@ -66,6 +81,9 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
                     "\"), as where PyTorch's exporter folds BatchNormalization into them; if the "
                     "network has it, " +
                     torchCall.str() + " keeps it, and the names");
+  if (wasDetached && !hasDetach)
+    notes.push_back("the exporter has left out detach(), so gradients flow where it stops them; " +
+                    torchCall.str() + " keeps it");
   bool seemsEvaluation = isEvaluation || numberedCount;
   if (seemsEvaluation && !hasOp(graph, "Dropout"))
     notes.push_back("the model looks exported in evaluation mode, which leaves out Dropout; if the "

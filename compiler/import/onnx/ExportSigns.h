@@ -9,6 +9,9 @@
 
 namespace gradc {
 
+/// Whether a node is `detach`, which PyTorch's newer exporter writes as an Identity.
+bool isDetach(const onnx::NodeProto &node);
+
 /// One note per sign: the sign, and the exporter's call that avoids it. Notes are not errors: a
 /// network that never had BatchNormalization may look like one that had.
 std::vector<std::string> exportSigns(const onnx::GraphProto &graph);

@@ -1,6 +1,7 @@
 // Node: checks, and building blocks shared by the functions that import ops.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/ExportSigns.h"
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
@@ -35,6 +36,12 @@ const SmallVector<Value> *Node::findSequence(unsigned i) const {
 }
 
 Expr Node::expr(Value value) { return Expr(builder(), location, value); }
+
+Expr Node::detached(Expr x) {
+  return mayDifferentiate() ? x.splat(0).apply<StraightThroughOp>(x) : x;
+}
+
+bool Node::isDetach() const { return gradc::isDetach(proto); }
 
 std::string Node::describeOperand(unsigned i) const {
   bool initializer = entry.getModel().initializer(proto.input(i));

@@ -138,6 +138,10 @@ public:
   int64_t rank(unsigned i) const { return type(i).getRank(); }
   mlir::grad::Expr expr(mlir::Value value);
   mlir::grad::Expr expr(unsigned i) { return expr(operand(i)); }
+  /// The same float value, through which no gradient flows.
+  mlir::grad::Expr detached(mlir::grad::Expr x);
+  /// Whether PyTorch's exporter has written the node for `detach`.
+  bool isDetach() const;
   /// `operand 1 ("fc1.weight", f32 [64, 128])`.
   std::string describeOperand(unsigned i) const;
 

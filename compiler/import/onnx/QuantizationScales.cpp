@@ -11,11 +11,6 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// The same value, through which no gradient flows.
-static Expr detached(Node &n, Expr x) {
-  return n.mayDifferentiate() ? x.splat(0).apply<StraightThroughOp>(x) : x;
-}
-
 /// Whether training has come to the step of attribute `name`; always in other entries.
 static Expr isAt(Node &n, StringRef name) {
   Type boolean = n.builder().getI1Type();
@@ -49,7 +44,7 @@ static LogicalResult importWeightScale(Node &n) {
     scale = scale.apply<MaxOp>(bias / n.expr(2).broadcastScalar(bias.type()));
   }
   Expr isUsed = scale.compare(ComparePredicate::gt, scale.splat(0));
-  return n.set(detached(n, isUsed.select(scale, scale.splat(1))));
+  return n.set(n.detached(isUsed.select(scale, scale.splat(1))));
 }
 
 /// Only 0 has been seen.
@@ -70,7 +65,7 @@ static Value observe(Node &n) {
   double momentum = n.real("momentum", 0.99);
   auto state = n.operand(1).getDefiningOp<ReadOp>();
   ZeroRange before = rangeIn(n, n.expr(entry.latestStatistic(state))),
-            batch = rangeWithZero(detached(n, n.expr(0u)));
+            batch = rangeWithZero(n.detached(n.expr(0u)));
   Expr isFirst = isEmpty(before);
   auto mix = [&](Expr old, Expr latest) {
     Expr mixed = isFirst.select(latest, old * momentum + latest * (1 - momentum));

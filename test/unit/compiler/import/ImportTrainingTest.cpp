@@ -323,6 +323,17 @@ TEST_F(ImportTrainingTest, SaysWhereGradientsStop) {
     }
 }
 
+TEST_F(ImportTrainingTest, StopsGradientsWhereTheModuleDetaches) {
+  Parts parts;
+  parts.model = "model: \"detached.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_TRUE(said.empty()) << everything();
+  EXPECT_EQ(trained(*imported), std::vector<std::string>{"weight"});
+  EXPECT_EQ(count<StraightThroughOp>(function(*imported, "train")), 1);
+  EXPECT_EQ(count<StraightThroughOp>(function(*imported, "forward")), 0);
+}
+
 TEST_F(ImportTrainingTest, DropsOutInTrainingAlone) {
   Parts parts;
   parts.model = "model: \"dropout.onnx\"";
