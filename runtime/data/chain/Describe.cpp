@@ -210,7 +210,9 @@ void Describer::describeModel(Config map) {
     add(map, "map by a model comes after batch { bucket }, expected before it");
   if (map.child("field"))
     add(map, text("map by a model names field '", map.string("field"),
-                  "', expected them in the model's input and output"));
+                  "' beside it, expected the names of fields in the model's input and output: "
+                  "model { input { field: \"",
+                  map.string("field"), "\" } }"));
   gradc_data_made made = {};
   bool isGood = false;
   if (listener.model)

@@ -81,7 +81,9 @@ Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *be
     if (isInteger && (std::trunc(value) != value || std::abs(value) > 0x1p31))
       return Status::invalid(text("map of field '", name, "' has ", what, ' ', value,
                                   ", expected a 32-bit integer for a field of type ",
-                                  findDataType(result)->name));
+                                  findDataType(result)->name,
+                                  "; add cast: F32 to compute in floats, and a map behind it that "
+                                  "casts back"));
   return std::unique_ptr<const Transform>(
       std::make_unique<Cast>(*before, result, converter, scale, offset));
 }

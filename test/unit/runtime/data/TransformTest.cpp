@@ -146,7 +146,7 @@ TEST_F(TransformTest, MapErrors) {
             "map of field 'images' cannot compute in u8, expected a cast to F32, F64, I32 or I64");
   EXPECT_EQ(buildError(spec("", "map { field: \"images\" cast: I32 scale: 0.5 }"), context),
             "map of field 'images' has scale 0.5, expected a 32-bit integer for a field of type "
-            "i32");
+            "i32; add cast: F32 to compute in floats, and a map behind it that casts back");
 }
 
 TEST_F(TransformTest, ValueThatAnIntegerCannotHold) {
