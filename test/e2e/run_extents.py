@@ -1,4 +1,5 @@
-"""Values whose extent only a run knows: nonzero elements and results computed from them, distinct rows, boxes that do not overlap.
+"""Values whose extent only a run knows: nonzero elements and results computed from them, distinct rows, boxes that do not overlap, and a
+detector as torchvision exports them: the best scores of each level, joined, of which those are kept whose boxes do not overlap.
 Evaluated, compiled, and on a (simulated) GPU, they equal Python's results; the C interface receives the maximum and the extent; a node
 that cannot take such a value reports it.
 
@@ -12,10 +13,11 @@ import subprocess
 
 from case import expect, path
 from bar import BIN, gradc, program, read_npy, write_npy
-from onnx_writer import BOOL, FLOAT, INT64, Model
+from onnx_writer import BOOL, FLOAT, INT64, Model, message, node, value_info
 
 ROWS, COLUMNS, BOXES, CLASSES = 7, 9, 40, 3
 POINTS = 150
+LEVELS, CANDIDATES, BEST = {"fine": 30, "coarse": 12}, 12, 8
 PARTS = "values", "first", "inverse", "counts"
 SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
 numbers = random.Random(5)
@@ -78,6 +80,72 @@ def detecting():
     overlap, least = model.initializer("overlap", FLOAT, [1], [0.3]), model.initializer("least", FLOAT, [1], [0.2])
     model.output(model.node("NonMaxSuppression", [boxes, scores, most, overlap, least], ["kept"], "nms"), INT64, ["K", 3])
     model.save(path("detecting.onnx"))
+
+
+def level(model, name, count):
+    """The boxes, scores and labels of the CANDIDATES best scores above a limit, in PyTorch's form of torch.where and topk."""
+    n = lambda op, inputs, outputs, **attributes: model.node(op, inputs, [f"{name}.{o}" for o in outputs], f"{name}.{outputs[0]}", **attributes)
+    boxes, scores = model.input(f"{name}_boxes", FLOAT, [count, 4]), model.input(f"{name}_scores", FLOAT, [count, CLASSES])
+    flat = n("Reshape", [scores, "all"], ["flat"])
+    places = n("Transpose", [n("NonZero", [n("Greater", [flat, "limit"], ["above"])], ["positions"])], ["places"], perm=[1, 0])
+    indices = n("Squeeze", [n("Split", [places], ["part"], axis=1, num_outputs=1), "one"], ["indices"])
+    length = n("Unsqueeze", [n("Gather", [n("Shape", [indices], ["shape"]), "first"], ["length"]), "zero"], ["lengths"])
+    k = n("Reshape", [n("ReduceMin", [n("Concat", ["candidates", length], ["lengths_too"], axis=0)], ["least"], keepdims=0), "one_element"], ["k"])
+    n("TopK", [n("GatherND", [flat, places], ["picked"]), k], ["values", "order"])
+    chosen = n("Gather", [indices, f"{name}.order"], ["chosen"])
+    box = n("Gather", [boxes, n("Div", [chosen, "classes"], ["anchors"])], ["box"])
+    box = n("Reshape", [n("Unsqueeze", [box, "one"], ["column"]), n("Shape", [box], ["box_shape"])], ["box_again"])
+    ones = n("ConstantOfShape", [n("Shape", [f"{name}.values"], ["scores_shape"])], ["zeros"])
+    return box, n("Add", [f"{name}.values", ones], ["sum"]), n("Mod", [chosen, "classes"], ["labels"])
+
+
+def detector():
+    """Two levels; a branch passes over the suppression if no score is above the limit."""
+    model = Model("detector", opset=18)
+    model.input("limit", FLOAT, [1])
+    for name, values in ("all", [-1]), ("zero", [0]), ("one", [1]), ("one_element", [1]), ("first_two", [0, 1]), ("candidates", [CANDIDATES]), \
+            ("most", [100]), ("box_column", [2]), ("best", [BEST]):
+        model.initializer(name, INT64, [len(values)], values)
+    for name, value in ("first", 0), ("classes", CLASSES), ("none", 0):
+        model.initializer(name, INT64, [], [value])
+    model.initializer("nothing", INT64, [0], [])
+    model.initializer("overlap", FLOAT, [1], [0.3])
+    model.initializer("more", FLOAT, [], [1.0])
+    parts = zip(*(level(model, name, count) for name, count in LEVELS.items()))
+    boxes, scores, labels = (model.node("Concat", list(part), [name], name, axis=0) for part, name in zip(parts, ("boxes", "scores", "labels")))
+    elements = model.node("ReduceProd", [model.node("Shape", [boxes], ["shape"], "shape")], ["elements"], "elements", keepdims=0)
+    is_empty = model.node("Equal", [elements, "none"], ["is_empty"], "empty")
+    suppress = [node("ReduceMax", [boxes], ["largest"], keepdims=0), node("Add", ["largest", "more"], ["step"]), node("Cast", [labels], ["numbers"], to=FLOAT),
+                node("Mul", ["numbers", "step"], ["offsets"]), node("Unsqueeze", ["offsets", "one"], ["column"]), node("Add", [boxes, "column"], ["apart"]),
+                node("Unsqueeze", ["apart", "zero"], ["one_image"]), node("Unsqueeze", [scores, "first_two"], ["one_class"]),
+                node("NonMaxSuppression", ["one_image", "one_class", "most", "overlap"], ["kept"], "nms"),
+                node("Gather", ["kept", "box_column"], ["kept_boxes"], axis=1), node("Squeeze", ["kept_boxes", "one"], ["kept_indices"])]
+    branch = lambda name, nodes, result, dims: message((1, name), (6, message((1, nodes), (2, name), (12, value_info(result, INT64, dims)))), (20, 5))
+    branches = [branch("then_branch", [node("Identity", ["nothing"], ["nobody"])], "nobody", [0]), branch("else_branch", suppress, "kept_indices", ["K"])]
+    model.nodes.append(message((1, [is_empty]), (2, ["indices"]), (3, "if"), (4, "If"), (5, branches)))
+    best = model.node("Slice", ["indices", "zero", "best", "zero"], ["best_indices"], "slice")
+    for name, dtype, dims in (boxes, FLOAT, ["K", 4]), (scores, FLOAT, ["K"]), (labels, INT64, ["K"]):
+        model.output(model.node("Gather", [name, best], [f"best_{name}"], f"best_{name}"), dtype, dims)
+    model.save(path("detector.onnx"))
+
+
+def ends():
+    """The last element above a limit, the elements behind a fixed row, all positions in a row, and the smallest ones."""
+    model = Model("ends", opset=18)
+    x, limit = model.input("x", FLOAT, [ROWS, COLUMNS]), model.input("limit", FLOAT, [1])
+    k = model.input("k", INT64, [1])
+    for name, dims, values in ("last", [], [-1]), ("all", [1], [-1]), ("row", [1], [0]):
+        model.initializer(name, INT64, dims, values)
+    places = model.node("Transpose", [model.node("NonZero", [model.node("Greater", [x, limit], ["above"])], ["positions"], "nonzero")], ["places"])
+    picked = model.node("GatherND", [x, places], ["picked"], "pick")
+    model.output(model.node("Gather", [picked, "last"], ["ending"], "ending"), FLOAT, [])
+    row = model.node("Reshape", [model.node("Gather", [x, "row"], ["first_row"], axis=0), "all"], ["flat_row"])
+    model.output(model.node("Concat", [row, picked, row], ["joined"], "joined", axis=0), FLOAT, ["K"])
+    model.output(model.node("Reshape", [places, "all"], ["flat_places"], "flat"), INT64, ["K"])
+    model.node("TopK", [picked, k], ["least", "where"], "least", largest=0)
+    model.output("least", FLOAT, ["K"])
+    model.output(model.node("Gather", [places, "where"], ["of_least"], "of_least"), INT64, ["K", 2])
+    model.save(path("ends.onnx"))
 
 
 def close(found, expected):
@@ -147,6 +215,33 @@ def check_boxes(boxes, scores):
     expect("boxes", output("kept") == ([len(expected) // 3, 3], expected))
 
 
+def check_detector(inputs, limit):
+    candidates = []
+    for name, count in LEVELS.items():
+        boxes, scores = inputs[f"{name}_boxes"], inputs[f"{name}_scores"]
+        above = sorted((i for i in range(count * CLASSES) if scores[i] > limit), key=lambda i: -scores[i])[:CANDIDATES]
+        candidates += [(scores[i], i % CLASSES, boxes[4 * (i // CLASSES):4 * (i // CLASSES) + 4]) for i in above]
+    best = []
+    for score, label, box in sorted(candidates, key=lambda candidate: -candidate[0]):
+        if all(label != other or overlap(box, kept) <= 0.3 for _, other, kept in best):
+            best.append((score, label, box))
+    best = best[:BEST]
+    expect(f"best boxes above {limit}", output("best_boxes") == ([len(best), 4], [n for _, _, box in best for n in box]))
+    expect("their scores", output("best_scores") == ([len(best)], [score for score, _, _ in best]))
+    expect("their labels", output("best_labels") == ([len(best)], [label for _, label, _ in best]))
+
+
+def check_ends(x, limit, k):
+    places = [i for i, value in enumerate(x) if value > limit]
+    picked = [x[i] for i in places]
+    order = sorted(range(len(picked)), key=lambda i: picked[i])[:k]
+    expect("the last one", output("ending") == ([], picked[-1:]))
+    expect("behind and before a row", output("joined") == ([len(picked) + 2 * COLUMNS], x[:COLUMNS] + picked + x[:COLUMNS]))
+    expect("positions in a row", output("flat_places") == ([2 * len(picked)], [n for i in places for n in divmod(i, COLUMNS)]))
+    expect("the smallest", output("least") == ([len(order)], [picked[i] for i in order]))
+    expect("their positions", output("of_least") == ([len(order), 2], [n for i in order for n in divmod(places[i], COLUMNS)]))
+
+
 def on_every_device(model, inputs, check):
     """Evaluated, compiled for CPUs, and for a simulated GPU."""
     feeds = [part for name in inputs for part in ("--input", f"{name}={path(name)}.npy")]
@@ -159,17 +254,29 @@ def on_every_device(model, inputs, check):
         check()
 
 
+def refused_run(message, model, inputs):
+    feeds = [part for name in inputs for part in ("--input", f"{name}={path(name)}.npy")]
+    result = subprocess.run([program("gradc"), "run", path(model + ".onnx"), *feeds], capture_output=True, text=True)
+    expect(f"{model}: expected {message}, found {result.stderr}", result.returncode and message in result.stderr)
+
+
 def write(name, values, shape, kind="f"):
     values = array.array(kind, values)
     write_npy(path(name + ".npy"), values, shape)
     return list(values)
 
 
-picking(), distinct(), points(), detecting()
+picking(), distinct(), points(), detecting(), detector(), ends()
 for limit in (0.5, -0.25, 1e9):
     x = write("x", (numbers.gauss(0, 1.5) for _ in range(ROWS * COLUMNS)), (ROWS, COLUMNS))
     write("limit", [limit], (1,))
     on_every_device("picking", ["x", "limit"], lambda: check_picking(x, limit))
+    if limit == 1e9:
+        refused_run("is out of range", "ends", ["x", "limit", "k"])
+        continue
+    k = 4 if limit > 0 else ROWS * COLUMNS  # more than there are
+    write("k", [k], (1,), "q")
+    on_every_device("ends", ["x", "limit", "k"], lambda: check_ends(x, limit, k))
 mask = write("mask", (numbers.randrange(2) for _ in range(COLUMNS)), (COLUMNS,), "q")
 on_every_device("distinct", ["x", "mask"], lambda: check_distinct(x, mask))
 many = write("points", (numbers.randrange(-6, 6) / 2 for _ in range(2 * POINTS)), (POINTS, 2))
@@ -179,6 +286,21 @@ flat = write("boxes", (n for y, x, h, w in corners for n in (y, x, y + h, x + w)
 boxes = [flat[4 * i:4 * i + 4] for i in range(BOXES)]
 scores = write("scores", (numbers.random() for _ in range(CLASSES * BOXES)), (1, CLASSES, BOXES))
 on_every_device("detecting", ["boxes", "scores"], lambda: check_boxes(boxes, scores))
+
+def corners_of(count):
+    """Boxes of which many overlap."""
+    for _ in range(count):
+        y, x = numbers.uniform(0, 1), numbers.uniform(0, 1)
+        yield from (y, x, y + numbers.uniform(0.2, 0.6), x + numbers.uniform(0.2, 0.6))
+
+
+inputs = {}
+for name, count in LEVELS.items():
+    inputs[f"{name}_boxes"] = write(f"{name}_boxes", corners_of(count), (count, 4))
+    inputs[f"{name}_scores"] = write(f"{name}_scores", (numbers.random() for _ in range(count * CLASSES)), (count, CLASSES))
+for limit in (0.9, 0.5, 2.0):  # fewer than CANDIDATES, more, none
+    write("limit", [limit], (1,))
+    on_every_device("detector", ["limit", *inputs], lambda: check_detector(inputs, limit))
 
 # The C interface returns the extent next to the value.
 library = path("picking.so")
@@ -197,6 +319,14 @@ def refused(message, op, *operands, **attributes):
     model.node("NonZero", [x], ["positions"], "nonzero")
     model.node("Cast", ["positions"], ["numbers"], "cast", to=FLOAT)
     model.node("NonZero", ["w"], ["others"], "nonzero_too")
+    model.initializer("parts", INT64, [2], [3, MOST - 3])
+    model.initializer("limit", FLOAT, [1], [1.0])
+    model.node("Size", ["positions"], ["size"], "size")
+    model.node("Transpose", [model.node("Concat", ["numbers", "numbers"], ["four"], "four", axis=0)], ["corners"], "corners")
+    model.node("Unsqueeze", ["corners", "where"], ["boxes"], "boxes")
+    fewer = model.node("NonZero", [model.node("Greater", [x, "limit"], ["above"], "greater")], ["fewer"], "nonzero_again")
+    row = model.node("Slice", [model.node("Cast", [fewer], ["fewer_numbers"], "cast_too", to=FLOAT), "where", "from", "where"], ["row"], "row")
+    model.node("Unsqueeze", [row, "where"], ["class"], "class")
     model.output(model.node(op, list(operands), ["y"], "last", **attributes), FLOAT, ["K"])
     model.save(path("refused.onnx"))
     result = subprocess.run([program("gradc"), "compile", path("refused.onnx"), "-o", path("refused.so")], capture_output=True, text=True)
@@ -221,8 +351,13 @@ data { source { npy { field { name: "x" path: "x.npy" } } } stage { batch { size
 MOST = ROWS * COLUMNS
 NUMBERS = f'("numbers", f32 [2, {MOST}])'
 refused(f'node "last": error: MatMul cannot take operand 1 {NUMBERS}: only a run knows the extent of dim 1', "MatMul", "w", "numbers")
-refused(f"Reshape cannot take operand 0 {NUMBERS}: only a run knows the extent of dim 1", "Reshape", "numbers", "shape")
+refused("Reshape expected to keep dim 1 of operand 0", "Reshape", "numbers", "shape")
+refused("Split expected to split another dim than 1 of operand 0", "Split", "numbers", "parts", axis=1)
+refused("Concat expected operands with one extent that only a run knows, in dim 1, found operand 1", "Concat", "numbers", "wide", axis=0)
+refused("TopK cannot take operand 0", "TopK", "numbers", "size", axis=0)
+refused("NonMaxSuppression expected one number of boxes that only a run knows, found operand 1", "NonMaxSuppression", "boxes", "class")
 refused("Add expected size 1 in dim 1 of operand 1", "Add", "numbers", "wide")
-refused("Slice expected all of dim 1 of operand 0", "Slice", "numbers", "from", "to", "axis")
-refused("only a run knows the extent of an indexed dim", "Gather", "numbers", "where", axis=1)
+refused("Slice expected all or the first elements of dim 1 of operand 0", "Slice", "numbers", "from", "to", "axis")
+refused("Slice expected all or the first elements of dim 1 of operand 0", "Slice", "numbers", "where", "shape", "axis")
+refused("only a run knows the extent of an indexed dim", "Gather", "numbers", "positions", axis=0)
 refused_loss('cannot take "numbers", f32 [2, 4]: only a run knows the extent of dim 1')

@@ -42,9 +42,11 @@ static Value gatherByMoves(Node &n, const HostTensor &known, int64_t dim, ArrayR
 /// data, or the extent of the data along another dim.
 static LogicalResult setGathered(Node &n, Value gathered, int64_t dim) {
   auto data = n.extent(0), indices = n.extent(1);
+  if (data && data->dim == dim)
+    data = std::nullopt; // indices have picked elements that the run has
   if (indices && !data)
     return n.setLike(1, gathered, dim + indices->dim);
-  if (data && !indices && data->dim != dim)
+  if (data && !indices)
     return n.setLike(0, gathered, data->dim < dim ? data->dim : data->dim + n.rank(1) - 1);
   if (data || indices)
     return n.error() << "cannot take " << n.describeOperand(0) << " and " << n.describeOperand(1)
@@ -52,18 +54,34 @@ static LogicalResult setGathered(Node &n, Value gathered, int64_t dim) {
   return n.set(gathered);
 }
 
+/// Indices along a dim of `size` of which a run has only `count` elements: negative ones count from
+/// the last of these, and those of other elements are out of range.
+static Expr indicesWithin(Expr indices, Value count, int64_t size) {
+  Expr x = indices.cast(indices.getBuilder().getI64Type());
+  Expr elements = x.with(count).broadcastScalar(x.type());
+  x = x.compare(ComparePredicate::lt, x.splat(0)).select(x + elements, x);
+  Expr isThere = x.compare(ComparePredicate::ge, x.splat(0))
+                     .apply<AndOp>(x.compare(ComparePredicate::lt, elements));
+  return isThere.select(x, x.splat(double(size)));
+}
+
 static LogicalResult importGather(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(n.expect(1, Kind::Int)))
     return failure();
-  Value given = n.neutralBehindExtent(1, n.expr(1), allDims(n.rank(1)), 0);
+  Expr given = n.expr(1);
+  auto data = n.extent(0);
+  bool isWithinExtent = data && data->dim == *dim;
+  if (isWithinExtent)
+    given = indicesWithin(given, data->count, n.shape(0)[*dim]);
+  given = n.neutralBehindExtent(1, given, allDims(n.rank(1)), 0);
   FailureOr<Value> indices = expectIndices(n, given, *dim);
   SmallVector<int64_t> shape(n.shape(0).take_front(*dim));
   llvm::append_range(shape, n.shape(1));
   llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
   if (failed(indices) || failed(n.expectSensible(shape)))
     return failure();
-  if (auto known = n.tryKnown(1))
+  if (auto known = isWithinExtent ? std::nullopt : n.tryKnown(1))
     if (Value moved = gatherByMoves(n, *known, *dim, shape))
       return setGathered(n, moved, *dim);
   SmallVector<int64_t> dims, indexDims;

@@ -113,7 +113,13 @@ public:
 
   /// The extent of the value that only a run knows; most values have none.
   std::optional<RunExtent> findExtent(mlir::Value value) const;
-  void setExtent(mlir::Value value, RunExtent extent) { extents[value] = extent; }
+  /// Two counts that are computed alike become one.
+  void setExtent(mlir::Value value, RunExtent extent);
+  bool hasExtents() const { return !counts.empty(); }
+  /// Whether a node's graph reads such a value from outside.
+  bool readsExtent(const onnx::GraphProto &graph) const;
+  /// A shape whose elements are known once the counts of extents are.
+  std::optional<RunShape> shapeOfRun(mlir::Value shape);
   /// Whether the value is a tensor of strings: bytes (u8) with one more dim of size `stringBytes`.
   /// Zeros follow a string's end.
   bool isText(mlir::Value value) const { return texts.contains(value); }
@@ -180,6 +186,8 @@ public:
     size_t checks, updates;
   };
   EffectCount countEffects() const { return {indexChecks.size(), updates.size()}; }
+  /// The checks behind `before` pass where `condition`, a bool scalar, does not hold.
+  void checkIndicesIf(mlir::Value condition, EffectCount before);
   struct Effects;
   Effects takeEffects(EffectCount behind);
   void addEffects(Effects effects);
@@ -235,6 +243,8 @@ private:
   unsigned depth = 0; ///< graphs around the one that is being imported
   llvm::DenseMap<const onnx::GraphProto *, unsigned> firstPositions;
   llvm::DenseMap<mlir::Value, RunExtent> extents;
+  /// The counts of extents, each with its maximum.
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>> counts;
   llvm::DenseSet<mlir::Value> texts;
   struct Codes {
     const NarrowType *type = nullptr;

@@ -47,13 +47,13 @@ static LogicalResult importConstant(Node &n) {
 }
 
 static LogicalResult importConstantOfShape(Node &n) {
-  auto shape = n.knownInts(0, "the shape");
-  if (failed(shape) || failed(n.expectSensible(*shape)))
+  FailureOr<RunShape> shape = n.knownShape(0, "the shape");
+  if (failed(shape) || failed(n.expectSensible(shape->sizes)))
     return failure();
   constexpr int64_t most = 1 << 29;
-  if (ShapedType::getNumElements(*shape) > most)
+  if (ShapedType::getNumElements(shape->sizes) > most)
     return n.error() << "expected a constant of at most 2^29 elements, found "
-                     << formatDims(*shape);
+                     << formatDims(shape->sizes);
   HostTensor one(RankedTensorType::get({1}, n.builder().getF32Type()));
   const NarrowType *narrow = nullptr;
   if (const onnx::AttributeProto *a = n.attribute("value", AttributeType::tensor);
@@ -66,7 +66,10 @@ static LogicalResult importConstantOfShape(Node &n) {
     if (one.size() != 1)
       return n.error() << "expected a value of one element, found " << describe(one.getType());
   }
-  return n.setNarrow(0, n.broadcast(n.constant(one.reshaped({})), *shape), narrow);
+  Value filled = n.broadcast(n.constant(one.reshaped({})), shape->sizes);
+  if (shape->extent && !narrow)
+    return n.set(0, filled, *shape->extent);
+  return n.setNarrow(0, filled, narrow);
 }
 
 /// The number of elements of a range. Integers need not be exact in f64.

@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/EmbeddingBag.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Subgraph.h"
+#include "compiler/import/onnx/UpperBound.h"
 #include "compiler/import/support/ErrorNote.h"
 #include "dialects/grad/Control.h"
 
@@ -13,35 +14,6 @@ using namespace gradc;
 
 /// Maximum number of unrolled iterations.
 static constexpr int64_t maxUnrolled = 1024;
-
-/// The largest number that an integer scalar may hold, as far as its constants, minima, maxima and
-/// clamps tell, along paths of at most `depth` ops: both operands of each minimum are visited.
-static std::optional<int64_t> upperBound(Value value, int depth = 8) {
-  if (ElementsAttr constant; matchPattern(value, m_Constant(&constant)))
-    return HostTensor(constant).getInt(0);
-  Operation *op = value.getDefiningOp();
-  if (depth-- == 0)
-    return std::nullopt;
-  if (isa_and_nonnull<ReshapeOp, BroadcastOp>(op))
-    return upperBound(op->getOperand(0), depth);
-  if (auto cast = dyn_cast_or_null<CastOp>(op)) {
-    auto from = dyn_cast<IntegerType>(cast.getOperand().getType().getElementType());
-    auto to = dyn_cast<IntegerType>(cast.getType().getElementType());
-    bool isWider = from && to && from.getWidth() <= to.getWidth();
-    return isWider ? upperBound(cast.getOperand(), depth) : std::nullopt;
-  }
-  if (auto clamp = dyn_cast_or_null<ClampOp>(op)) {
-    double high = clamp.getHigh().convertToDouble();
-    return std::abs(high) <= double(unboundedTrips) ? std::optional(int64_t(high)) : std::nullopt;
-  }
-  if (!isa_and_nonnull<MinOp, MaxOp>(op))
-    return std::nullopt;
-  std::optional<int64_t> a = upperBound(op->getOperand(0), depth),
-                         b = upperBound(op->getOperand(1), depth);
-  if (isa<MaxOp>(op))
-    return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
-  return a && b ? std::min(*a, *b) : a ? a : b;
-}
 
 namespace {
 

@@ -62,6 +62,7 @@ const OpTable &onnxOps();
   FAMILY(GridSample)                                                                               \
   FAMILY(Index)                                                                                    \
   FAMILY(IntegerProduct)                                                                           \
+  FAMILY(Join)                                                                                     \
   FAMILY(Loop)                                                                                     \
   FAMILY(Loss)                                                                                     \
   FAMILY(NonMaxSuppression)                                                                        \
@@ -100,6 +101,12 @@ GRADC_ONNX_FAMILIES(GRADC_DECLARE_FAMILY)
 struct RunExtent {
   int64_t dim;
   mlir::Value count;
+};
+
+/// A shape of at most `sizes`, one of which a run may determine.
+struct RunShape {
+  llvm::SmallVector<int64_t> sizes;
+  std::optional<RunExtent> extent;
 };
 
 /// The maximum number of elements of a value that a node must know at compile time.
@@ -161,6 +168,8 @@ public:
   /// The value of an operand that must be known at compile time.
   mlir::FailureOr<mlir::grad::HostTensor> known(unsigned i, llvm::StringRef what);
   mlir::FailureOr<llvm::SmallVector<int64_t>> knownInts(unsigned i, llvm::StringRef what);
+  /// The same of a shape, one element of which may be the extent of a value of the run.
+  mlir::FailureOr<RunShape> knownShape(unsigned i, llvm::StringRef what);
   /// The value of a constant, but not of an initializer that may train.
   std::optional<mlir::grad::HostTensor> tryKnown(unsigned i);
 
@@ -218,6 +227,8 @@ public:
   mlir::LogicalResult set(unsigned i, mlir::Value value, RunExtent extent);
   /// Sets a result with the extent of operand `operand`, if it has one, in the result's dim `dim`.
   mlir::LogicalResult setLike(unsigned operand, mlir::Value value, int64_t dim);
+  /// Sets the result to operand 0 in another shape.
+  mlir::LogicalResult setReshaped(llvm::ArrayRef<int64_t> shape);
   /// Sets result `i` to a sequence of these tensors.
   mlir::LogicalResult setSequence(llvm::ArrayRef<mlir::Value> values) {
     return setSequence(0, values);

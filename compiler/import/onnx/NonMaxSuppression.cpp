@@ -21,11 +21,14 @@ public:
 
 private:
   LogicalResult read();
+  /// Checks that only the boxes have an extent that a run knows.
+  LogicalResult readExtent();
   Boxes readBoxes();
   /// Operand `i`, a scalar, as `element`; `otherwise` if it is omitted.
   Expr scalar(unsigned i, Type element, double otherwise);
 
   Node &n;
+  Value countOfRun; ///< the number of boxes, if only a run knows it
   int64_t images = 0, classes = 0, count = 0, most = 0;
 };
 
@@ -52,6 +55,18 @@ LogicalResult Suppression::read() {
   return success();
 }
 
+LogicalResult Suppression::readExtent() {
+  for (unsigned i = 0; i < n.operandCount(); ++i)
+    if (auto extent = n.extent(i)) {
+      bool isOfBoxes = (i == 0 && extent->dim == 1) || (i == 1 && extent->dim == 2);
+      if (!isOfBoxes || (countOfRun && countOfRun != extent->count))
+        return n.error() << "expected one number of boxes that only a run knows, found "
+                         << n.describeOperand(i) << ", where a run determines dim " << extent->dim;
+      countOfRun = extent->count;
+    }
+  return success();
+}
+
 Expr Suppression::scalar(unsigned i, Type element, double otherwise) {
   if (!n.operand(i))
     return n.expr(splat(n.builder(), n.loc(), RankedTensorType::get({}, element), otherwise));
@@ -73,7 +88,7 @@ Boxes Suppression::readBoxes() {
 }
 
 LogicalResult Suppression::import() {
-  if (failed(read()))
+  if (failed(read()) || failed(readExtent()))
     return failure();
   OpBuilder &b = n.builder();
   if (most == 0) {
@@ -87,8 +102,14 @@ LogicalResult Suppression::import() {
           ? scores.compare(ComparePredicate::gt,
                            scalar(4, scores.element(), -infinity).broadcastScalar(scores.type()))
           : n.expr(splat(b, n.loc(), scores.type().clone(b.getI1Type()), 1));
+  if (countOfRun) {
+    Expr position = n.expr(IotaOp::create(b, n.loc(), scores.type().clone(b.getI64Type()), 2));
+    Expr limit = n.expr(countOfRun).broadcastScalar(position.type());
+    isCandidate = isCandidate.apply<AndOp>(position.compare(ComparePredicate::lt, limit));
+  }
   // A kernel that sorts puts masked elements last without sorting them, and often most are.
-  Expr masked = n.operand(4) ? isCandidate.select(scores, scores.splat(-infinity)) : scores;
+  Expr masked =
+      n.operand(4) || countOfRun ? isCandidate.select(scores, scores.splat(-infinity)) : scores;
   Expr order = n.expr(argsort(masked, 2, count, /*descending=*/true));
   Boxes boxes = readBoxes();
   Expr isKept = n.expr(b.createOrFold<NonMaxSuppressionOp>(
@@ -110,4 +131,5 @@ static LogicalResult importNonMaxSuppression(Node &n) { return Suppression(n).im
 
 void gradc::addNonMaxSuppressionOps(OpTable &ops) {
   ops["NonMaxSuppression"] = {importNonMaxSuppression, 2, 5};
+  takeExtents(ops, TakesExtents::itself, {"NonMaxSuppression"});
 }

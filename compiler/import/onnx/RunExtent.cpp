@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -18,6 +19,99 @@ void gradc::takeExtents(OpTable &ops, TakesExtents how, ArrayRef<StringRef> name
 std::optional<RunExtent> EntryImport::findExtent(Value value) const {
   auto found = extents.find(value);
   return found == extents.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Whether both values are results of the same computation, along paths of at most `depth` ops.
+static bool isSame(Value a, Value b, int depth) {
+  if (a == b)
+    return true;
+  auto x = dyn_cast<OpResult>(a), y = dyn_cast<OpResult>(b);
+  if (!x || !y || depth == 0 || x.getResultNumber() != y.getResultNumber())
+    return false;
+  Operation *one = x.getOwner(), *other = y.getOwner();
+  auto operandsAgree = [&](Value p, Value q) { return success(isSame(p, q, depth - 1)); };
+  return one->getBlock() == other->getBlock() && one->getNumRegions() == 0 &&
+         isMemoryEffectFree(one) &&
+         OperationEquivalence::isEquivalentTo(one, other, operandsAgree, /*markEquivalent=*/nullptr,
+                                              OperationEquivalence::IgnoreLocations);
+}
+
+void EntryImport::setExtent(Value value, RunExtent extent) {
+  constexpr int depth = 12; // from a count to the condition whose true elements it counts
+  int64_t most = cast<RankedTensorType>(value.getType()).getDimSize(extent.dim);
+  auto known =
+      llvm::find_if(counts, [&](auto &count) { return isSame(count.first, extent.count, depth); });
+  if (known == counts.end()) {
+    counts.emplace_back(extent.count, most);
+  } else {
+    extent.count = known->first;
+    known->second = std::min(known->second, most);
+  }
+  extents[value] = extent;
+}
+
+/// Evaluates the shape with all counts at their maxima, and with one less, which tells the size
+/// that follows a count; then with one count less after another.
+std::optional<RunShape> EntryImport::shapeOfRun(Value shape) {
+  llvm::DenseMap<Value, HostTensor> before = evaluated;
+  llvm::scope_exit restore([&] { evaluated = std::move(before); });
+  auto scalar = RankedTensorType::get({}, builder.getI64Type());
+  auto assume = [&](std::pair<Value, int64_t> count, int64_t less) {
+    HostTensor number(scalar);
+    number.setInt(0, std::max<int64_t>(count.second - less, 0));
+    evaluated[count.first] = std::move(number);
+  };
+  auto sizes = [&]() -> std::optional<SmallVector<int64_t>> {
+    std::optional<HostTensor> value = known(shape, /*mayBind=*/false);
+    if (!value)
+      return std::nullopt;
+    return llvm::map_to_vector(llvm::seq(value->size()),
+                               [&](int64_t d) { return value->getInt(d); });
+  };
+  auto assumeAll = [&](int64_t less) {
+    for (auto &count : counts)
+      assume(count, less);
+  };
+  assumeAll(1);
+  auto fewer = sizes();
+  assumeAll(0);
+  auto most = sizes();
+  if (!fewer || !most)
+    return std::nullopt;
+  RunShape result{*most, std::nullopt};
+  if (*fewer == *most)
+    return result;
+  for (auto &count : llvm::reverse(counts)) {
+    assume(count, 1);
+    std::optional<SmallVector<int64_t>> now = sizes();
+    assume(count, 0);
+    if (!now || *now == *most)
+      continue;
+    int64_t dim = std::mismatch(now->begin(), now->end(), most->begin()).first - now->begin();
+    if (*now != *fewer || (*most)[dim] != count.second || (*now)[dim] != count.second - 1 ||
+        ArrayRef(*now).drop_front(dim + 1) != ArrayRef(*most).drop_front(dim + 1))
+      return std::nullopt;
+    result.extent = RunExtent{dim, count.first};
+    return result;
+  }
+  return std::nullopt;
+}
+
+bool EntryImport::readsExtent(const onnx::GraphProto &graph) const {
+  auto hasExtent = [&](StringRef name) {
+    for (const Scope *at = scope; at; at = at->outer)
+      if (auto found = at->values.find(name); found != at->values.end())
+        return found->second && findExtent(found->second);
+    return false;
+  };
+  auto isOutside = [&](const onnx::ValueInfoProto &output) { return hasExtent(output.name()); };
+  return llvm::any_of(graph.output(), isOutside) ||
+         llvm::any_of(graph.node(), [&](const onnx::NodeProto &node) {
+           return llvm::any_of(node.input(), hasExtent) ||
+                  llvm::any_of(node.attribute(), [&](const onnx::AttributeProto &attribute) {
+                    return attribute.has_g() && readsExtent(attribute.g());
+                  });
+         });
 }
 
 LogicalResult EntryImport::expectNoExtent(StringRef name, Value value, Location where) const {
@@ -49,6 +143,37 @@ Expr Node::neutralBehindExtent(unsigned i, Expr x, ArrayRef<int64_t> dims, doubl
   Expr isThere =
       position.compare(ComparePredicate::lt, expr(extent->count).broadcastScalar(numbers));
   return isThere.select(x, x.splat(neutral));
+}
+
+FailureOr<RunShape> Node::knownShape(unsigned i, StringRef what) {
+  if (operand(i) && !extent(i) && rank(i) == 1 && element(i).isSignlessInteger() &&
+      entry.hasExtents() && !entry.known(operand(i)))
+    if (std::optional<RunShape> shape = entry.shapeOfRun(operand(i)))
+      return *shape;
+  FailureOr<SmallVector<int64_t>> sizes = knownInts(i, what);
+  if (failed(sizes))
+    return failure();
+  return RunShape{*sizes, std::nullopt};
+}
+
+LogicalResult Node::setReshaped(ArrayRef<int64_t> shape) {
+  Value value = expr(0u).reshape(shape);
+  std::optional<RunExtent> extent = this->extent(0);
+  if (!extent)
+    return set(value);
+  // Elements of later dims that join the dim multiply its extent.
+  int64_t size = this->shape(0)[extent->dim], outside = 1, product = 1;
+  for (int64_t before : this->shape(0).take_front(extent->dim))
+    outside *= before;
+  for (auto [d, now] : llvm::enumerate(shape)) {
+    if (size > 0 && product == outside && now >= size && now % size == 0) {
+      Expr count = expr(extent->count);
+      return set(0, value, {int64_t(d), now == size ? count : count * double(now / size)});
+    }
+    product *= now;
+  }
+  return error() << "expected to keep dim " << extent->dim << " of " << describeOperand(0)
+                 << ", whose extent only a run knows";
 }
 
 LogicalResult Node::set(unsigned i, Value value, RunExtent extent) {

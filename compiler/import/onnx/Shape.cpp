@@ -1,5 +1,5 @@
 // Ops that change shapes or move elements, and ops that compute with shapes. All shapes are known
-// at compile time, so the latter become constants.
+// at compile time, up to extents that only a run knows, so most of the latter become constants.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
@@ -22,32 +22,35 @@ static LogicalResult wrongSize(Node &n, ArrayRef<int64_t> shape) {
 /// 0 copies a dim (unless allowzero); -1 takes the remaining elements.
 static LogicalResult importReshape(Node &n) {
   bool allowZero = n.integer("allowzero", 0);
-  auto asked = n.knownInts(1, "the shape");
-  if (failed(asked))
+  FailureOr<RunShape> given = n.knownShape(1, "the shape");
+  if (failed(given))
     return failure();
-  SmallVector<int64_t> shape(*asked);
+  if (given->extent && !n.extent(0))
+    return n.knownInts(1, "the shape");
+  ArrayRef<int64_t> asked = given->sizes;
+  SmallVector<int64_t> shape(asked);
   int64_t rest = -1, product = 1;
   for (auto [d, size] : llvm::enumerate(shape)) {
     if (size == 0 && !allowZero) {
       if (int64_t(d) >= n.rank(0))
-        return wrongSize(n, *asked);
+        return wrongSize(n, asked);
       size = n.shape(0)[d];
     }
     if (size == -1 && rest < 0)
       rest = d;
     else if (size < 0 || llvm::MulOverflow(product, size, product))
-      return wrongSize(n, *asked);
+      return wrongSize(n, asked);
   }
   int64_t elements = n.type(0).getNumElements();
   if (rest >= 0) {
     if (product == 0 ? elements != 0 : elements % product != 0)
-      return wrongSize(n, *asked);
+      return wrongSize(n, asked);
     shape[rest] = product == 0 ? 0 : elements / product;
     product *= shape[rest];
   }
   if (product != elements)
-    return wrongSize(n, *asked);
-  return n.set(n.expr(0u).reshape(shape));
+    return wrongSize(n, asked);
+  return n.setReshaped(shape);
 }
 
 static LogicalResult importFlatten(Node &n) {
@@ -56,8 +59,7 @@ static LogicalResult importFlatten(Node &n) {
     return n.error() << "expected an axis from " << -rank << " to " << rank << ", found " << axis;
   if (axis < 0)
     axis += rank;
-  return n.set(
-      n.expr(0u).reshape({count(n.shape(0).take_front(axis)), count(n.shape(0).drop_front(axis))}));
+  return n.setReshaped({count(n.shape(0).take_front(axis)), count(n.shape(0).drop_front(axis))});
 }
 
 static LogicalResult importTranspose(Node &n) {
@@ -152,6 +154,8 @@ static LogicalResult importSlice(Node &n) {
     return failure();
 
   SmallVector<int64_t> from(n.rank(0), 0), sizes(n.shape(0)), strides(n.rank(0), 1);
+  auto extent = n.extent(0);
+  bool isBeginning = true; // of the dim whose extent only a run knows
   for (auto [start, end, axis, step] : llvm::zip(starts, ends, axes, steps)) {
     if (step == 0)
       return n.error() << "expected steps that are not 0";
@@ -168,77 +172,18 @@ static LogicalResult importSlice(Node &n) {
     sizes[dim] = distance <= 0 ? 0 : (distance - 1) / width + 1;
     from[dim] = sizes[dim] ? a : 0;
     strides[dim] = step < 0 ? -width : width;
+    isBeginning &= !extent || extent->dim != dim || (a == 0 && end >= 0 && step == 1);
   }
-  auto extent = n.extent(0);
-  if (int64_t d = extent ? extent->dim : 0;
-      extent && (from[d] || strides[d] != 1 || sizes[d] != n.shape(0)[d]))
-    return n.error() << "expected all of dim " << d << " of " << n.describeOperand(0)
-                     << ", whose extent only a run knows";
+  if (!isBeginning)
+    return n.error() << "expected all or the first elements of dim " << extent->dim << " of "
+                     << n.describeOperand(0) << ", whose extent only a run knows";
   Value slice = n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from, sizes, strides);
-  return n.setLike(0, slice, extent ? extent->dim : 0);
-}
-
-static LogicalResult importConcat(Node &n) {
-  FailureOr<int64_t> dim = n.axis(n.integer("axis", 1), n.rank(0));
-  if (failed(dim))
-    return failure();
-  SmallVector<Value> operands;
-  SmallVector<int64_t> result(n.shape(0));
-  result[*dim] = 0;
-  for (unsigned i = 0; i < n.operandCount(); ++i) {
-    if (!n.operand(i))
-      return n.error() << "operand " << i << " is missing";
-    if (failed(n.expectSameElement(0, i)) || failed(n.expectRank(i, n.rank(0))))
-      return failure();
-    for (int64_t d = 0; d < n.rank(0); ++d)
-      if (d != *dim && n.shape(i)[d] != n.shape(0)[d])
-        return n.error() << "expected shapes that agree but in dim " << *dim << ", found "
-                         << n.describeOperand(0) << " and " << n.describeOperand(i);
-    result[*dim] += n.shape(i)[*dim];
-    operands.push_back(n.operand(i));
-  }
-  if (failed(n.expectSensible(result)))
-    return failure();
-  if (operands.size() == 1)
-    return n.set(operands.front());
-  return n.set(n.builder().createOrFold<ConcatenateOp>(n.loc(), operands, *dim));
-}
-
-/// Part sizes as an attribute (up to opset 12) or an operand; otherwise equal parts, the last one
-/// smaller (from opset 18 on).
-static LogicalResult importSplit(Node &n) {
-  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
-  auto given = n.integersOrOperand("split", 1);
-  int64_t parts = n.integer("num_outputs", n.resultCount());
-  if (failed(dim) || failed(given))
-    return failure();
-  int64_t size = n.shape(0)[*dim];
-  SmallVector<int64_t> sizes;
-  if (*given) {
-    sizes = **given;
-  } else {
-    if (parts != int64_t(n.resultCount()) || (n.opset() < 18 && size % parts != 0))
-      return n.error() << "expected " << n.resultCount() << " equal parts of dim " << *dim
-                       << ", found " << n.describeOperand(0);
-    int64_t part = llvm::divideCeil(size, parts);
-    for (int64_t left = size, i = 0; i < parts; ++i, left -= sizes.back())
-      sizes.push_back(std::min(part, left));
-  }
-  int64_t total = 0;
-  for (int64_t s : sizes)
-    if (s < 0 || s > size || (total += s) > size)
-      return n.error() << "expected parts that add up to dim " << *dim << " of "
-                       << n.describeOperand(0);
-  if (total != size || sizes.size() != n.resultCount())
-    return n.error() << "expected " << n.resultCount() << " parts that add up to " << size
-                     << ", found " << sizes.size() << " that add up to " << total;
-  int64_t from = 0;
-  for (auto [i, part] : llvm::enumerate(sizes)) {
-    if (n.wants(i) && failed(n.set(i, n.expr(0u).slice(*dim, from, part))))
-      return failure();
-    from += part;
-  }
-  return success();
+  if (!extent)
+    return n.set(slice);
+  Expr count = n.expr(extent->count);
+  if (int64_t size = sizes[extent->dim]; size < n.shape(0)[extent->dim])
+    count = count.apply<MinOp>(count.splat(double(size)));
+  return n.set(0, slice, {extent->dim, count});
 }
 
 static LogicalResult importExpand(Node &n) {
@@ -361,18 +306,17 @@ void gradc::addShapeOps(OpTable &ops) {
   ops["Squeeze"] = {importSqueeze, 1, 2};
   ops["Unsqueeze"] = {importUnsqueeze, 1, 2};
   ops["Slice"] = {importSlice, 1, 5};
-  ops["Concat"] = {importConcat, 1, OnnxOp::any};
-  ops["Split"] = {importSplit, 1, 2};
   ops["Expand"] = {importExpand, 2, 2};
   ops["Tile"] = {importTile, 2, 2};
   ops["Shape"] = {importShape, 1, 1};
   ops["Size"] = {importSize, 1, 1};
-  takeExtents(ops, TakesExtents::itself,
-              {"Transpose", "Squeeze", "Unsqueeze", "Slice", "Shape", "Size"});
+  takeExtents(
+      ops, TakesExtents::itself,
+      {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Shape", "Size"});
   ops["DepthToSpace"] = {importDepthToSpace, 1, 1};
   ops["SpaceToDepth"] = {importSpaceToDepth, 1, 1};
   takeNarrow(ops, TakesNarrow::moved,
-             {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Concat", "Split",
-              "Expand", "Tile", "DepthToSpace", "SpaceToDepth"});
+             {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Expand", "Tile",
+              "DepthToSpace", "SpaceToDepth"});
   takeNarrow(ops, TakesNarrow::itself, {"Shape", "Size"});
 }

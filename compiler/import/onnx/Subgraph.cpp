@@ -168,6 +168,7 @@ FailureOr<SmallVector<GraphValue>> EntryImport::importSubgraph(const onnx::Graph
       outside.erase(argument);
     if (inner.isRegion()) {
       eraseValuesOf(block, extents);
+      llvm::erase_if(counts, [&](auto &count) { return count.first.getParentBlock() == &block; });
       eraseValuesOf(block, narrows);
     }
   });
@@ -235,6 +236,15 @@ void EntryImport::replaceIndexCheck(Value inRegion, Value outside) {
   for (IndexCheck &check : indexChecks)
     if (check.largest == inRegion)
       check.largest = outside;
+}
+
+void EntryImport::checkIndicesIf(Value condition, EffectCount before) {
+  for (IndexCheck &check : llvm::drop_begin(indexChecks, before.checks)) {
+    Expr largest(builder, check.largest.getLoc(), check.largest);
+    Expr isTaken =
+        largest.with(condition).broadcastScalar(largest.type().clone(builder.getI1Type()));
+    check.largest = isTaken.select(largest, largest.splat(0));
+  }
 }
 
 FailureOr<const onnx::GraphProto *> gradc::findGraph(Node &n, StringRef name) {

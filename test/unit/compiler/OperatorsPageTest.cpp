@@ -281,7 +281,7 @@ Shapes are static, so what determines one must be known at compile time: a const
 input that `gradc run` is given. A Loop whose trip count is a number of the run needs a bound that the graph
 computes (`Min(n, 8)`, `Clip(n, 0, 8)`); one that a condition of the run ends needs a trip count only for a gradient.
 NonZero, Compress, Unique and NonMaxSuppression give values of which only a run knows how many there are; operators on single
-elements, reductions, Gather, Transpose, Slice, Shape and Size take these.
+elements, reductions, Gather, Concat, Split, Reshape, Transpose, Slice, Shape, Size, TopK and NonMaxSuppression take these.
 
 | operator | set | cases | types | gradient |
 |---|---|---|---|---|
