@@ -19,7 +19,10 @@ FailureOr<const FieldType *> DataSet::find(StringRef field, Location where) cons
   std::vector<std::string> names;
   for (auto &entry : fields)
     names.push_back(entry.first);
-  return emitError(where) << "no field \"" << field << "\" in \"" << file << "\"; it has "
+  // Maps may have added the field to the training data.
+  bool isEvaluation = place.size() > 1;
+  return emitError(where) << "no field \"" << field << "\" in \"" << file << "\""
+                          << (isEvaluation ? ", the data of the evaluation" : "") << "; it has "
                           << llvm::join(names, ", ");
 }
 

@@ -128,6 +128,13 @@ const BadJob badJobs[] = {
     {"field",
      [](Parts &p) { p.feed = "feed { input: \"x\" field: \"images\" }"; },
      {"no field \"images\" in \"data.npz\"; it has labels, x"}},
+    {"evaluationField",
+     [](Parts &p) {
+       p.rest =
+           "evaluation { data { source { npz { path: \"images.npz\" } } stage { batch { size: 5 "
+           "} } } }";
+     },
+     {"no field \"x\" in \"images.npz\", the data of the evaluation; it has image, labels"}},
     {"logits",
      [](Parts &p) {
        p.loss = "loss { softmax_cross_entropy { logits: \"logit\" labels: \"labels\" } }";

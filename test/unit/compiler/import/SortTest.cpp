@@ -32,6 +32,23 @@ TEST_F(SortTest, AlongAnyAxisAndNone) {
   expect(OneNode("TopK", 8, 2).input({3}, {4, 6, 5}).set("k", int64_t(1)), {1}, {6});
 }
 
+/// Results have room for all elements, and their extents are k, as far as there are elements.
+TEST_F(SortTest, ARunMayDetermineK) {
+  constexpr int32_t int64 = 7;
+  for (int64_t k : {2, 0, 9, -1}) {
+    OneNode node = OneNode("TopK", 11, 2).input({4}, {1, 4, 2, 3}).input({1}, {float(k)}, int64);
+    auto results = run(node);
+    ASSERT_EQ(results.size(), 2u + 2u) << "and two extents";
+    int64_t count = std::clamp<int64_t>(k, 0, 4);
+    EXPECT_EQ(results[2].getInt(0), count);
+    EXPECT_EQ(results[3].getInt(0), count);
+    for (int64_t i = 0; i < count; ++i) {
+      EXPECT_EQ(results[0].getFloat(i), 4 - double(i));
+      EXPECT_EQ(results[1].getInt(i), (OneNode::Shape{1, 3, 2, 0}[size_t(i)]));
+    }
+  }
+}
+
 TEST_F(SortTest, SaysWhatKMayBe) {
   expectFails(OneNode("TopK", 11, 2).input({2, 3}).ints({4}),
               {"expected k from 0 to 3, the size of dim 1 of operand 0 (\"x0\", f32 [2, 3]), found "
