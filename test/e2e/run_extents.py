@@ -99,6 +99,11 @@ def level(model, name, count):
     return box, n("Add", [f"{name}.values", ones], ["sum"]), n("Mod", [chosen, "classes"], ["labels"])
 
 
+def branch(name, nodes, result, dims):
+    """The attribute of an If, a graph of one result."""
+    return message((1, name), (6, message((1, nodes), (2, name), (12, value_info(result, INT64, dims)))), (20, 5))
+
+
 def detector():
     """Two levels; a branch passes over the suppression if no score is above the limit."""
     model = Model("detector", opset=18)
@@ -120,7 +125,6 @@ def detector():
                 node("Unsqueeze", ["apart", "zero"], ["one_image"]), node("Unsqueeze", [scores, "first_two"], ["one_class"]),
                 node("NonMaxSuppression", ["one_image", "one_class", "most", "overlap"], ["kept"], "nms"),
                 node("Gather", ["kept", "box_column"], ["kept_boxes"], axis=1), node("Squeeze", ["kept_boxes", "one"], ["kept_indices"])]
-    branch = lambda name, nodes, result, dims: message((1, name), (6, message((1, nodes), (2, name), (12, value_info(result, INT64, dims)))), (20, 5))
     branches = [branch("then_branch", [node("Identity", ["nothing"], ["nobody"])], "nobody", [0]), branch("else_branch", suppress, "kept_indices", ["K"])]
     model.nodes.append(message((1, [is_empty]), (2, ["indices"]), (3, "if"), (4, "If"), (5, branches)))
     best = model.node("Slice", ["indices", "zero", "best", "zero"], ["best_indices"], "slice")
@@ -333,6 +337,19 @@ def refused(message, op, *operands, **attributes):
     expect(f"{op}: expected {message}, found {result.stderr}", result.returncode == 3 and message in result.stderr)
 
 
+def refused_branches(wanted):
+    model = Model("branches")
+    x = model.input("x", FLOAT, [ROWS, COLUMNS])
+    model.node("NonZero", [x], ["positions"], "nonzero")
+    branches = [branch("then_branch", [node("Identity", ["positions"], ["same"])], "same", [2, "K"]),
+                branch("else_branch", [node("Cast", [x], ["whole"], to=INT64)], "whole", [ROWS, COLUMNS])]
+    model.nodes.append(message((1, [model.input("is_taken", BOOL, [])]), (2, ["y"]), (3, "if"), (4, "If"), (5, branches)))
+    model.output("y", INT64, None)
+    model.save(path("branches.onnx"))
+    result = subprocess.run([program("gradc"), "compile", path("branches.onnx"), "-o", path("branches.so")], capture_output=True, text=True)
+    expect(f"branches: expected {wanted}, found {result.stderr}", result.returncode == 3 and wanted in result.stderr)
+
+
 def refused_loss(message):
     """A value without a fixed extent cannot be a loss, and no gradient can be requested for it."""
     model = Model("loss")
@@ -360,4 +377,5 @@ refused("Add expected size 1 in dim 1 of operand 1", "Add", "numbers", "wide")
 refused("Slice expected all or the first elements of dim 1 of operand 0", "Slice", "numbers", "from", "to", "axis")
 refused("Slice expected all or the first elements of dim 1 of operand 0", "Slice", "numbers", "where", "shape", "axis")
 refused("only a run knows the extent of an indexed dim", "Gather", "numbers", "positions", axis=0)
+refused_branches(f"expected branches with results of the same types, as only a run knows which is taken, found (i64 [2, {MOST}]) and (i64 [{ROWS}, {COLUMNS}])")
 refused_loss('cannot take "numbers", f32 [2, 4]: only a run knows the extent of dim 1')

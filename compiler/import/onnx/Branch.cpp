@@ -160,9 +160,11 @@ static LogicalResult importIf(Node &n) {
 
   // Statistics of a training step are updated by the branch that is taken.
   if (!n.training() &&
-      (n.getEntry().readsExtent(**then) || n.getEntry().readsExtent(**otherwise)) &&
-      !n.getEntry().known(n.operand(0)))
+      (n.getEntry().readsExtent(**then) || n.getEntry().readsExtent(**otherwise))) {
+    if (auto condition = n.getEntry().known(n.operand(0)))
+      return importTaken(n, condition->getInt(0) ? **then : **otherwise);
     return importBoth(n, **then, **otherwise);
+  }
 
   Branch body, other;
   EntryImport::EffectCount before = n.getEntry().countEffects();
