@@ -60,11 +60,13 @@ const OpTable &onnxOps();
   FAMILY(Gradient)                                                                                 \
   FAMILY(Grid)                                                                                     \
   FAMILY(GridSample)                                                                               \
+  FAMILY(GroupedAttention)                                                                         \
   FAMILY(Index)                                                                                    \
   FAMILY(IntegerProduct)                                                                           \
   FAMILY(Join)                                                                                     \
   FAMILY(Loop)                                                                                     \
   FAMILY(Loss)                                                                                     \
+  FAMILY(MultiHeadAttention)                                                                       \
   FAMILY(NonMaxSuppression)                                                                        \
   FAMILY(Normalization)                                                                            \
   FAMILY(Pad)                                                                                      \
@@ -79,6 +81,7 @@ const OpTable &onnxOps();
   FAMILY(Reduction)                                                                                \
   FAMILY(Resize)                                                                                   \
   FAMILY(RoiAlign)                                                                                 \
+  FAMILY(Rotary)                                                                                   \
   FAMILY(Scan)                                                                                     \
   FAMILY(Scatter)                                                                                  \
   FAMILY(Select)                                                                                   \
@@ -87,6 +90,7 @@ const OpTable &onnxOps();
   FAMILY(Signal)                                                                                   \
   FAMILY(Sort)                                                                                     \
   FAMILY(Strings)                                                                                  \
+  FAMILY(SumNormalization)                                                                         \
   FAMILY(TfIdfVectorizer)                                                                          \
   FAMILY(Trigonometry)                                                                             \
   FAMILY(Unique)                                                                                   \

@@ -28,14 +28,7 @@ template <typename Op> static LogicalResult softmax(Node &n) {
   return n.set(apply(n.expr(0u).reshape({rows, columns}), 1).reshape(n.shape(0)));
 }
 
-namespace {
-/// The results of `normalize`.
-struct Normalized {
-  Expr result, mean, variance;
-};
-} // namespace
-
-static FailureOr<Normalized> normalize(Node &n, Expr x, ArrayRef<int64_t> dims, double epsilon) {
+FailureOr<Normalized> gradc::normalize(Node &n, Expr x, ArrayRef<int64_t> dims, double epsilon) {
   for (int64_t d : dims)
     if (x.shape()[d] == 0)
       return n.error() << "expected elements to normalize, found " << n.describeOperand(0);
@@ -112,61 +105,6 @@ static LogicalResult importRmsNormalization(Node &n) {
   Expr factor = (mean + epsilon).apply<RsqrtOp>();
   Expr y = x * factor.broadcast(x.type(), dimsFrom(0, *axis));
   return n.set(y.cast(n.element(1)) * n.expr(n.broadcast(n.operand(1), n.shape(0))));
-}
-
-/// Operand `i`, which has one number for each element of the last dim of operand 0.
-static FailureOr<Expr> alongLast(Node &n, unsigned i) {
-  if (failed(n.expectSameElement(0, i)))
-    return failure();
-  if (n.rank(i) != 1 || n.shape(i)[0] != n.shape(0).back())
-    return n.error() << "expected " << n.shape(0).back() << " elements, as the last dim of "
-                     << n.describeOperand(0) << " has, found " << n.describeOperand(i);
-  return n.expr(n.broadcast(n.operand(i), n.shape(0)));
-}
-
-/// ONNX Runtime's layer normalization of a sum of operands 0 and 1, and operand `bias` if there is
-/// one; `isSimple`: without a mean and without operand 3, what is added afterwards.
-template <bool isSimple> static LogicalResult importSkipNormalization(Node &n) {
-  constexpr unsigned bias = isSimple ? 3 : 4, sumResult = 3;
-  double epsilon = n.real("epsilon", 1e-12f);
-  if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
-    return failure();
-  auto common = broadcastShape(n.shape(0), n.shape(1));
-  if (n.rank(0) < 1 || !common || *common != n.shape(0) || n.shape(0).back() == 0 ||
-      !(epsilon >= 0))
-    return n.error() << "expected a tensor that broadcasts to " << n.describeOperand(0)
-                     << ", found " << n.describeOperand(1) << ", and an epsilon of at least 0";
-  Expr sum = n.expr(0u) + n.expr(n.broadcast(n.operand(1), n.shape(0)));
-  if (n.operand(bias)) {
-    FailureOr<Expr> added = alongLast(n, bias);
-    if (failed(added))
-      return failure();
-    sum = sum + *added;
-  }
-  if (n.wants(sumResult))
-    (void)n.set(sumResult, sum);
-  int64_t last = n.rank(0) - 1;
-  Expr x = sum.wide();
-  if (isSimple) {
-    Expr mean = x.with(n.builder().createOrFold<ReduceMeanOp>(n.loc(), x * x, ArrayRef({last})));
-    x = x * (mean + epsilon).apply<RsqrtOp>().broadcast(x.type(), dimsFrom(0, last));
-  } else {
-    auto normalized = normalize(n, x, {last}, epsilon);
-    if (failed(normalized))
-      return failure();
-    x = normalized->result;
-  }
-  FailureOr<Expr> scale = alongLast(n, 2);
-  if (failed(scale))
-    return failure();
-  Expr y = x.cast(n.element(0)) * *scale;
-  if (!isSimple && n.operand(3)) {
-    FailureOr<Expr> added = alongLast(n, 3);
-    if (failed(added))
-      return failure();
-    y = y + *added;
-  }
-  return n.set(y);
 }
 
 Expr gradc::normOf(Expr sum, int64_t p) {
@@ -287,10 +225,8 @@ void gradc::addNormalizationOps(OpTable &ops) {
   ops["GroupNormalization"] = {importGroupNormalization, 3, 3};
   ops["MeanVarianceNormalization"] = {importMeanVarianceNormalization, 1, 1};
   ops["RMSNormalization"] = {importRmsNormalization, 2, 2};
-  // ONNX Runtime's models have these: the second is in ONNX's own domain.
-  ops["com.microsoft::SkipLayerNormalization"] = {importSkipNormalization<false>, 3, 5};
+  // ONNX Runtime's models have this, in ONNX's own domain.
   ops["SimplifiedLayerNormalization"] = {importRmsNormalization, 2, 2};
-  ops["com.microsoft::SkipSimplifiedLayerNormalization"] = {importSkipNormalization<true>, 3, 4};
   ops["LpNormalization"] = {importLpNormalization, 1, 1};
   ops["LRN"] = {importLrn, 1, 1};
 }

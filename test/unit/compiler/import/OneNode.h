@@ -7,11 +7,20 @@
 #include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "llvm/Support/FileSystem.h"
+#include <cmath>
 #include <numeric>
 
 namespace gradc {
 
 using Floats = std::vector<float>;
+
+/// `count` different numbers from -1 to 1.
+inline Floats waveOf(int64_t count, double phase) {
+  Floats values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(float(std::sin(phase + 0.7 * double(i))));
+  return values;
+}
 
 /// `OneNode("Pad", 19).input({3}).ints({2, 1}).set("mode", "wrap")`. Inputs are f32 0, 1, 2, ... by
 /// default; `ints` and `floats` are operands known at compile time.
@@ -47,6 +56,10 @@ public:
     node().add_input(name);
     data.push_back(values);
     return *this;
+  }
+  /// An f32 input of such numbers.
+  OneNode &wave(const Shape &shape, double phase) {
+    return input(shape, waveOf(llvm::product_of(shape), phase));
   }
   OneNode &floats(const Shape &shape, const std::vector<float> &values) {
     onnx::TensorProto &tensor = initializer(1, shape);
@@ -99,6 +112,11 @@ private:
     return *this;
   }
 };
+
+/// A node of ONNX Runtime's domain.
+inline OneNode contrib(llvm::StringRef op, int outputs = 1) {
+  return OneNode(op, 17, outputs).in("com.microsoft");
+}
 
 /// The node with requests for the derivatives of the sum of y0 by the first of `inputs`, of the sum
 /// of that by the second, and so on.

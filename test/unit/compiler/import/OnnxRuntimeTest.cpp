@@ -11,10 +11,6 @@ namespace {
 /// TensorProto's numbers of types.
 enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6, DOUBLE = 11 };
 
-OneNode contrib(StringRef op, int outputs = 1) {
-  return OneNode(op, 17, outputs).in("com.microsoft");
-}
-
 class OnnxRuntimeTest : public OneNodeTest {
 protected:
   /// Adds codes of u8 with a scale and a zero point.

@@ -12,8 +12,6 @@ namespace {
 /// TensorProto's numbers of types.
 enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6, DOUBLE = 11, UINT4 = 21, INT4 = 22, FLOAT4 = 23 };
 
-OneNode contrib(StringRef op) { return OneNode(op, 17).in("com.microsoft"); }
-
 class QuantizedBlocksTest : public OneNodeTest {};
 
 /// Codes that differ.
