@@ -39,10 +39,23 @@ Value stripFactor(Value value, double &factor) {
   return value;
 }
 
+/// The same, also if the factor comes before a reshape.
+Value stripFactor(OpBuilder &b, Value value, double &factor) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  if (!reshape)
+    return stripFactor(value, factor);
+  Value operand = stripFactor(reshape.getOperand(), factor);
+  if (operand == reshape.getOperand())
+    return value;
+  return Expr(b, value.getLoc(), operand).reshape(shapeOf(value)).get();
+}
+
 /// The tensor [B, G, ..] whose heads `value` repeats as [B, H, ..].
 Value stripRepeatedHeads(Value value) {
-  auto reshape = value.getDefiningOp<ReshapeOp>();
-  auto broadcast = reshape ? reshape.getOperand().getDefiningOp<BroadcastOp>() : BroadcastOp();
+  Value repeated = value;
+  while (auto reshape = repeated.getDefiningOp<ReshapeOp>())
+    repeated = reshape.getOperand();
+  auto broadcast = repeated.getDefiningOp<BroadcastOp>();
   if (!broadcast || broadcast.getDims() != ArrayRef<int64_t>{0, 1, 3, 4})
     return value;
   ArrayRef<int64_t> wide = shapeOf(broadcast), all = shapeOf(value);
@@ -123,13 +136,13 @@ public:
   /// Builds the attention's operands at `b`.
   void build(OpBuilder &b, CausalMasks &masks, SmallVectorImpl<Value> &factors) {
     Location loc = softmax.getLoc();
-    Value query = arrange(b, stripFactor(first.getLhs(), scale), first.getTransposeLhs());
+    Value query = arrange(b, stripFactor(b, first.getLhs(), scale), first.getTransposeLhs());
     if (rank == 4) {
       SmallVector<int64_t> separate(shapeOf(softmax.getResult()));
       separate[3] = shapeOf(query)[3];
       query = Expr(b, loc, query).reshape(separate);
     }
-    Value key = arrange(b, stripFactor(first.getRhs(), scale), !first.getTransposeRhs());
+    Value key = arrange(b, stripFactor(b, first.getRhs(), scale), !first.getTransposeRhs());
     Value value = arrange(b, last.getRhs(), last.getTransposeRhs());
     Value fewerKeys = stripRepeatedHeads(key), fewerValues = stripRepeatedHeads(value);
     if (shapeOf(fewerKeys)[1] == shapeOf(fewerValues)[1])
@@ -138,6 +151,27 @@ public:
       factors.push_back(withHeads(Expr(b, loc, v)));
     if (mask)
       readMask(b, masks);
+  }
+
+  /// For an attention that stays in parts: its products read keys and values as they are, neither
+  /// repeated for each query head nor scaled. With few queries, these copies would take longer than
+  /// the products.
+  void shareHeads() {
+    if (rank != 4)
+      return;
+    OpBuilder b(first);
+    double factor = 1;
+    Value key = arrange(b, stripFactor(b, first.getRhs(), factor), !first.getTransposeRhs());
+    Value fewer = stripRepeatedHeads(key);
+    if (fewer != key || factor != 1) {
+      Expr query(b, first.getLoc(), arrange(b, first.getLhs(), first.getTransposeLhs()));
+      shareRhs(b, first, factor == 1 ? query : query * factor, fewer, b.getUnitAttr());
+    }
+    b.setInsertionPoint(last);
+    Value value = arrange(b, last.getRhs(), last.getTransposeRhs());
+    fewer = stripRepeatedHeads(value);
+    if (fewer != value)
+      shareRhs(b, last, Expr(b, last.getLoc(), last.getLhs()), fewer, UnitAttr());
   }
 
   /// Whether a query may see no key, and its hidden keys would share the weights: the attention op
@@ -160,6 +194,18 @@ public:
   std::optional<int64_t> causal;
 
 private:
+  /// Replaces a product by that of `lhs` and `rhs`, which has as many heads or fewer. Rows of heads
+  /// that share one are concatenated.
+  static void shareRhs(OpBuilder &b, MatmulOp product, Expr lhs, Value rhs, UnitAttr transposeRhs) {
+    ArrayRef<int64_t> rows = lhs.shape();
+    int64_t heads = shapeOf(rhs)[1];
+    Expr joined = lhs.reshape({rows[0], heads, rows[1] / heads * rows[2], rows[3]});
+    Expr result = joined.with(
+        b.createOrFold<MatmulOp>(product.getLoc(), joined, rhs, UnitAttr(), transposeRhs));
+    product.replaceAllUsesWith(result.reshape(shapeOf(product.getResult())).get());
+    product.erase();
+  }
+
   /// Whether `rows` concatenates the rows of neighbouring heads: [B, G, .. T, S] for [B, H, T, S].
   /// These heads then share the other factor.
   static bool joinsHeads(Type rows, Type heads) {
@@ -280,7 +326,7 @@ bool dependsOnParameter(Value value) {
 /// 1. For each softmax along the last dim between two products, find queries, keys and values, the
 ///    factor and the mask. A mask that depends on a parameter is left alone.
 /// 2. If a kernel computes the attention whole, and only its batch dim holds rows of the batch,
-///    replace the ops by an attention.
+///    replace the ops by an attention. Otherwise let products on CPUs read each key head once.
 struct FormAttention : impl::FormAttentionBase<FormAttention> {
   using FormAttentionBase::FormAttentionBase;
 
@@ -342,8 +388,12 @@ private:
         drops ? drops.getStep() : Value(), b.getF64FloatAttr(match.scale),
         match.causal ? b.getI64IntegerAttr(*match.causal) : IntegerAttr(), DenseI64ArrayAttr(),
         drops ? drops.getStreamAttr() : IntegerAttr(), drops ? drops.getRatioAttr() : FloatAttr());
-    if (!isAttentionKernel(attention, exec::kernelLimits(cuda)))
-      return attention.erase();
+    if (!isAttentionKernel(attention, exec::kernelLimits(cuda))) {
+      attention.erase();
+      if (!cuda)
+        match.shareHeads();
+      return;
+    }
     Expr result(b, attention.getLoc(), attention.getResult());
     match.last.replaceAllUsesWith(result.reshape(match.last.getType().getShape()).get());
     match.last.erase();

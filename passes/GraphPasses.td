@@ -155,7 +155,8 @@ def FormAttention : Pass<"gradc-form-attention", "::mlir::ModuleOp"> {
     attends to. A known mask that is triangular, of bools or of numbers that hide a key for sure, becomes `causal`. Key heads that are repeated for several
     query heads are read in place. Not fused: attentions too small for their own kernel (`KernelLimits`), scores with
     other readers, trained masks, and entries with mixed precision. On GPUs nothing is
-    fused.
+    fused. What is too small on CPUs, as the one query of a decoder that writes a token, still reads keys and values
+    without copies: its products take the query heads that share a key head as rows, and the factor of keys moves to the queries.
 
     ```mlir
     %s = grad.matmul %q, %k transpose_rhs : tensor<2x4x64x32xf32>, tensor<2x4x64x32xf32>

@@ -278,6 +278,58 @@ func.func @no_values(%q: tensor<2x2x16x8xf32>, %v: tensor<2x2x16x0xf32>) -> tens
 
 // -----
 
+// torch.export repeats key heads, merges them with the batch to transpose them, and scales them before it splits them again.
+// CHECK-LABEL: @exported_grouped
+// CHECK: grad.attention %arg0, %arg1, %arg2 {scale = 2.500000e-01 : f64} : tensor<2x4x16x8xf32>, tensor<2x2x32x8xf32>, tensor<2x2x32x8xf32>
+func.func @exported_grouped(%q: tensor<2x4x16x8xf32>, %k: tensor<2x2x32x8xf32>, %v: tensor<2x2x32x8xf32>) -> tensor<2x4x16x8xf32> {
+  %half = grad.constant dense<0.5> : tensor<2x4x16x8xf32>
+  %halves = grad.constant dense<0.5> : tensor<8x8x32xf32>
+  %kb = grad.broadcast %k dims [0, 1, 3, 4] : tensor<2x2x32x8xf32> -> tensor<2x2x2x32x8xf32>
+  %vb = grad.broadcast %v dims [0, 1, 3, 4] : tensor<2x2x32x8xf32> -> tensor<2x2x2x32x8xf32>
+  %kk = grad.reshape %kb : tensor<2x2x2x32x8xf32> -> tensor<8x32x8xf32>
+  %vv = grad.reshape %vb : tensor<2x2x2x32x8xf32> -> tensor<2x4x32x8xf32>
+  %kt = grad.transpose %kk permutation [0, 2, 1] : tensor<8x32x8xf32>
+  %ks = grad.mul %kt, %halves : tensor<8x8x32xf32>
+  %k4 = grad.reshape %ks : tensor<8x8x32xf32> -> tensor<2x4x8x32xf32>
+  %qs = grad.mul %q, %half : tensor<2x4x16x8xf32>
+  %s = grad.matmul %qs, %k4 : tensor<2x4x16x8xf32>, tensor<2x4x8x32xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x4x16x32xf32>
+  %y = grad.matmul %p, %vv : tensor<2x4x16x32xf32>, tensor<2x4x32x8xf32>
+  return %y : tensor<2x4x16x8xf32>
+}
+
+// -----
+
+// The same with one query is no attention, but each key head is read once, for the rows of all heads that share it.
+// CHECK-LABEL: @decoded
+// CHECK-NOT: grad.attention
+// CHECK-NOT: grad.broadcast
+// CHECK-NOT: grad.transpose
+// CHECK: %[[A:.*]] = grad.mul %arg0, {{.*}} : tensor<2x4x1x8xf32>
+// CHECK: %[[R:.*]] = grad.reshape %[[A]] : tensor<2x4x1x8xf32> -> tensor<2x2x2x8xf32>
+// CHECK: %[[S:.*]] = grad.matmul %[[R]], %arg1 transpose_rhs : tensor<2x2x2x8xf32>, tensor<2x2x32x8xf32>
+// CHECK: %[[H:.*]] = grad.reshape %[[S]] : tensor<2x2x2x32xf32> -> tensor<2x4x1x32xf32>
+// CHECK: %[[P:.*]] = grad.softmax %[[H]] dim 3
+// CHECK: %[[W:.*]] = grad.reshape %[[P]] : tensor<2x4x1x32xf32> -> tensor<2x2x2x32xf32>
+// CHECK: %[[Y:.*]] = grad.matmul %[[W]], %arg2 : tensor<2x2x2x32xf32>, tensor<2x2x32x8xf32>
+// CHECK: grad.reshape %[[Y]] : tensor<2x2x2x8xf32> -> tensor<2x4x1x8xf32>
+func.func @decoded(%q: tensor<2x4x1x8xf32>, %k: tensor<2x2x32x8xf32>, %v: tensor<2x2x32x8xf32>) -> tensor<2x4x1x8xf32> {
+  %halves = grad.constant dense<0.5> : tensor<8x8x32xf32>
+  %kb = grad.broadcast %k dims [0, 1, 3, 4] : tensor<2x2x32x8xf32> -> tensor<2x2x2x32x8xf32>
+  %vb = grad.broadcast %v dims [0, 1, 3, 4] : tensor<2x2x32x8xf32> -> tensor<2x2x2x32x8xf32>
+  %kk = grad.reshape %kb : tensor<2x2x2x32x8xf32> -> tensor<8x32x8xf32>
+  %vv = grad.reshape %vb : tensor<2x2x2x32x8xf32> -> tensor<2x4x32x8xf32>
+  %kt = grad.transpose %kk permutation [0, 2, 1] : tensor<8x32x8xf32>
+  %ks = grad.mul %kt, %halves : tensor<8x8x32xf32>
+  %k4 = grad.reshape %ks : tensor<8x8x32xf32> -> tensor<2x4x8x32xf32>
+  %s = grad.matmul %q, %k4 : tensor<2x4x1x8xf32>, tensor<2x4x8x32xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x4x1x32xf32>
+  %y = grad.matmul %p, %vv : tensor<2x4x1x32xf32>, tensor<2x4x32x8xf32>
+  return %y : tensor<2x4x1x8xf32>
+}
+
+// -----
+
 // No attention: too few queries, probabilities or scores with other readers, a trained mask, a factor after the mask, 16-bit
 // products, NaN weights that become 1, a select of numbers that may hide all keys of a query, and rows of the batch as queries.
 // CHECK-LABEL: @small
