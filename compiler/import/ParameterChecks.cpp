@@ -166,12 +166,72 @@ static void remarkScalars(const Imported &imported, const States &states, const 
           << verdict.initializer << "\"; if not: freeze: \"" << verdict.initializer << "\"";
 }
 
+namespace {
+/// The initial values of a parameter of rank 2.
+struct Matrix {
+  StringRef name;
+  RankedTensorType type;
+  ArrayRef<char> values; ///< none if all are equal
+};
+} // namespace
+
+static ArrayRef<char> storedValues(ElementsAttr initial) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(initial))
+    return resource.getData();
+  auto dense = dyn_cast<DenseElementsAttr>(initial);
+  return dense && !dense.isSplat() ? dense.getRawData() : ArrayRef<char>();
+}
+
+/// Whether `a` holds the transpose of `b`, and is not the same matrix, as an identity would be.
+static bool isTranspose(const Matrix &a, const Matrix &b) {
+  int64_t rows = a.type.getDimSize(0), columns = a.type.getDimSize(1),
+          width = elementBytes(a.type.getElementType());
+  if (b.type != a.type.clone({columns, rows}) || rows == 1 || columns == 1 ||
+      int64_t(a.values.size()) < rows * columns * width || a.values.size() != b.values.size())
+    return false;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      if (a.values.slice((i * columns + j) * width, width) !=
+          b.values.slice((j * rows + i) * width, width))
+        return false;
+  return a.values != b.values;
+}
+
+/// Names parameters that PyTorch's older exporter has made of a tied one, by transposing it.
+static void remarkUntied(const Imported &imported, const States &states, const OnnxModel &model) {
+  SymbolTable symbols(imported.module.get());
+  SmallVector<Matrix> matrices;
+  for (const Verdict &verdict : imported.verdicts) {
+    if (!verdict.trains || states.isNamed(verdict.initializer))
+      continue;
+    auto state = symbols.lookup<StateOp>(states.symbol(verdict.initializer));
+    if (!state)
+      continue;
+    ElementsAttr initial = state.getInitial();
+    auto type = cast<RankedTensorType>(initial.getShapedType());
+    if (type.getRank() != 2)
+      continue;
+    Matrix own{verdict.initializer, type, storedValues(initial)};
+    for (const Matrix &other : matrices)
+      if (isTranspose(own, other))
+        emitRemark(model.nameLoc(own.name))
+            << "initializer \"" << own.name << "\" is the transpose of \"" << other.name
+            << "\": it looks like one parameter of which the exporter has made two, which would "
+               "train apart; tie them in the spec: tie { a: \""
+            << other.name << "\" b: \"" << own.name
+            << "\" transpose: true }; if they are two parameters: trainable: \"" << own.name
+            << "\"";
+    matrices.push_back(own);
+  }
+}
+
 LogicalResult gradc::checkParameters(const Imported &imported, const States &states,
                                      const OnnxModel &model, ArrayRef<Adapter> adapters) {
   LogicalResult f32 = refuseF64(imported, model, adapters),
                 own = refuseMerged(imported, states, model);
   remarkMasks(imported, states, model);
   remarkScalars(imported, states, model);
+  remarkUntied(imported, states, model);
   return success(succeeded(f32) && succeeded(own));
 }
 

@@ -15,7 +15,8 @@ namespace gradc {
 ///   nodes also share another parameter, as in a layer that is applied repeatedly, or if the spec's
 ///   `trainable` names it.
 /// Notes parameters of zeros and ones that are factors of elements (a model may hold a mask as an
-/// initializer of floats), and scalars that may be parameters.
+/// initializer of floats), scalars that may be parameters, and parameters of which one is the
+/// transpose of another: the halves of a tied parameter would train apart.
 mlir::LogicalResult checkParameters(const Imported &imported, const States &states,
                                     const OnnxModel &model, llvm::ArrayRef<Adapter> adapters);
 

@@ -105,6 +105,27 @@ TEST_F(ParameterChecksTest, NotesScalarsThatMayBeParameters) {
   }
 }
 
+TEST_F(ParameterChecksTest, NotesHalvesOfATiedParameter) {
+  Parts parts;
+  parts.model = "model: \"tied.onnx\"";
+  parts.loss = "loss { mean_squared_error { predictions: \"logits\" targets: \"x\" } }";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  expectSaid(
+      {"initializer \"decoder\" is the transpose of \"encoder\": it looks like one parameter "
+       "of which the exporter has made two, which would train apart; tie them in the spec: "
+       "tie { a: \"encoder\" b: \"decoder\" transpose: true }; if they are two parameters: "
+       "trainable: \"decoder\""});
+  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"encoder", "decoder"}));
+  for (const char *rest : {"trainable: \"decoder\"", "freeze: \"decoder\"",
+                           "tie { a: \"encoder\" b: \"decoder\" transpose: true }"}) {
+    said.clear();
+    parts.rest = rest;
+    EXPECT_TRUE(succeeded(training(parts))) << everything();
+    expectSaid({});
+  }
+}
+
 TEST_F(ParameterChecksTest, RefusesParametersInF64) {
   Parts parts;
   parts.model = "model: \"in-f64.onnx\"";
