@@ -48,7 +48,7 @@ protected:
   /// Compares the last elements of y1.
   void expectLastRow(const OneNode &one, const Floats &row) {
     auto results = run(one);
-    ASSERT_EQ(results.size(), 2u);
+    ASSERT_GT(results.size(), 1u);
     for (auto [k, value] : llvm::enumerate(row))
       EXPECT_NEAR(results[1].getFloat(results[1].size() - int64_t(row.size() - k)), value, 1e-5);
   }
