@@ -76,8 +76,9 @@ struct Imported {
   bool differentiates() const;
   /// Whether the run decodes pictures, which requires libraries.
   bool decodesPictures() const;
-  /// Whether any map of the data is a picture map.
-  bool mapsPictures() const;
+  /// Whether the data have stages that only the full runner has: maps of pictures, windows,
+  /// samplers.
+  bool hasRareStages() const;
   /// Whether any table is Parquet, which requires the plug-in.
   bool readsParquet() const;
 };

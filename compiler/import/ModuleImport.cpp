@@ -238,23 +238,23 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
   return imported;
 }
 
-/// Whether `holds` is true for any map of the training or evaluation data.
-static bool anyMap(const std::optional<spec::Training> &spec,
-                   llvm::function_ref<bool(const spec::Map &)> holds) {
-  auto any = [&](const spec::Data &data) {
-    return llvm::any_of(data.stage(), [&](const spec::Stage &stage) { return holds(stage.map()); });
-  };
+/// Whether `holds` is true for any stage of the training or evaluation data.
+static bool anyStage(const std::optional<spec::Training> &spec,
+                     llvm::function_ref<bool(const spec::Stage &)> holds) {
+  auto any = [&](const spec::Data &data) { return llvm::any_of(data.stage(), holds); };
   return spec && (any(spec->data()) || any(spec->evaluation().data()));
 }
 
 bool Imported::decodesPictures() const {
-  return anyMap(spec, [](const spec::Map &map) { return map.has_decode(); });
+  return anyStage(spec, [](const spec::Stage &stage) { return stage.map().has_decode(); });
 }
 
-bool Imported::mapsPictures() const {
-  return anyMap(spec, [](const spec::Map &map) {
-    return map.has_decode() || map.has_resize() || map.has_crop() || map.has_random_crop() ||
-           map.has_flip() || map.has_color_jitter() || map.has_normalize();
+bool Imported::hasRareStages() const {
+  return anyStage(spec, [](const spec::Stage &stage) {
+    const spec::Map &map = stage.map();
+    return stage.has_sampler() || stage.has_window() || map.has_decode() || map.has_resize() ||
+           map.has_crop() || map.has_random_crop() || map.has_flip() || map.has_color_jitter() ||
+           map.has_normalize();
   });
 }
 

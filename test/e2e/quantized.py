@@ -307,9 +307,10 @@ def far_numbers(name, rows, number, block=0, far=False):
     expect(f"{name} has no NaN", not any(map(math.isnan, last)))
     expect(f"{name} has both signs", min(last) < 0 < max(last) and math.isinf(number) == all(map(math.isinf, last)))
     size = max(abs(e) for e in expected[:-columns]) if rows > 1 else 0
+    bound = 64 / 2**24  # 64 terms are added one by one, and the far one makes each of these sums large
     for way in WAYS:
         for e, f in zip(expected, run(f"{name}.onnx", *way)):
-            expect(f"{name} {way}: {f}, expected {e}", e == f or abs(e - f) <= 1e-6 * max(abs(e), size))
+            expect(f"{name} {way}: {f}, expected {e}", e == f or abs(e - f) <= bound * max(abs(e), size))
 
 
 def in_blocks():

@@ -26,11 +26,11 @@ struct Stage {
 #define GRADC_SOURCE(NAME, FUNCTION, EXAMPLE) {#NAME, apply##FUNCTION},
 const Stage sources[] = {GRADC_DATA_SOURCES(GRADC_SOURCE)};
 #undef GRADC_SOURCE
-constexpr Stage rowStages[] = {{"map", applyMap},         {"shuffle", applyShuffle},
-                               {"filter", applyFilter},   {"cache", applyCache},
-                               {"take", applyTake},       {"skip", applySkip},
-                               {"repeat", applyRepeat},   {"shard", applyShard},
-                               {"sampler", applySampler}, {"window", applyWindow}};
+const Stage rowStages[] = {{"map", applyMap},         {"shuffle", applyShuffle},
+                           {"filter", applyFilter},   {"cache", applyCache},
+                           {"take", applyTake},       {"skip", applySkip},
+                           {"repeat", applyRepeat},   {"shard", applyShard},
+                           {"sampler", applySampler}, {"window", applyWindow}};
 // Reports problems of the chain as a whole.
 constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
 constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
@@ -186,7 +186,7 @@ Status applyStage(Config stage, const DataContext &context, Pipeline &pipeline) 
   bool takesBatches = !found;
   if (takesBatches)
     found = find(batchStages, name);
-  if (!found)
+  if (!found || !found->apply)
     return Status::invalid(text("data stage '", name, "' is unknown to this runtime"));
   if (pipeline.rule && !takesBatches)
     return Status::invalid(text("data stage '", name, "' comes after batch",

@@ -15,9 +15,12 @@ Status applyCache(Config config, const DataContext &context, Pipeline &pipeline)
 Status applyTake(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySkip(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyRepeat(Config config, const DataContext &context, Pipeline &pipeline);
-Status applySampler(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyShard(Config config, const DataContext &context, Pipeline &pipeline);
-Status applyWindow(Config config, const DataContext &context, Pipeline &pipeline);
+// Few jobs have these: null in the smaller runner.
+__attribute__((weak)) Status applySampler(Config config, const DataContext &context,
+                                          Pipeline &pipeline);
+__attribute__((weak)) Status applyWindow(Config config, const DataContext &context,
+                                         Pipeline &pipeline);
 // Stages on batches.
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
