@@ -45,6 +45,14 @@ def half(path, shape):
     model.save(path)
 
 
+def tokens(path, length):
+    """Scores of 3 classes for each of "T" tokens; `length`: the output's own name of that dim."""
+    model = Model("tokens", opset=17)
+    table = model.initializer("table", FLOAT, [5, 3], [NUMBERS.gauss(0, 0.1) for _ in range(15)])
+    model.output(model.node("Gather", [table, model.input("ids", INT64, ["N", "T"])], ["y"], "look"), FLOAT, ["N", length, 3])
+    model.save(path)
+
+
 def picture(path, value):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -166,6 +174,15 @@ def arrays(folder):
     write_npy(inside("spare/labels.npy"), array.array("q", [i % 2 for i in range(20)]), (20,))
     write_npy(inside("spare/zoom.npy"), array.array("f", [1, 2]), (2,))
     drafts(folder, os.path.join(DIGITS, "mlp.onnx"), "spare", "batch { size: 8 }", 'stratify: "labels"')
+    # The data give the length of sequences that the model leaves open, also the output's if that has the same name.
+    os.mkdir(inside("sequences"))
+    write_npy(inside("sequences/ids.npy"), array.array("q", [i % 5 for i in range(240)]), (40, 6))
+    write_npy(inside("sequences/labels.npy"), array.array("q", [i % 3 for i in range(240)]), (40, 6))
+    tokens(inside("tokens.onnx"), "T")
+    drafts(folder, "tokens.onnx", "sequences", 'softmax_cross_entropy { logits: "y"  labels: "labels" }', "labels from 0 to 2, 3 scores a row")
+    tokens(inside("unknown.onnx"), "U")
+    refuses(folder, inside("unknown.onnx"), inside("sequences"), 'no loss fits output "y" f32 [N, ?, 3] and field labels i64 [6]',
+            "the model does not say the output's size; onnx.shape_inference may find it")
     half(inside("half.onnx"), [8, 8])
     refuses(folder, inside("half.onnx"), os.path.join(DIGITS, "digits.npz"), 'feeds graph input "x" f16 [N, 8, 8]', 'field "images" cannot be cast to f16')
     linear(inside("wide.onnx"), 5, 10)

@@ -59,6 +59,7 @@ public:
 private:
   const LookedField *find(const DraftPort &port, std::string &others) const;
   Status takeRows();
+  void takeExtents(const DraftPort &port, const LookedField &field);
   void addMaps(const DraftPort &port, const LookedField &field);
   void addMap(const LookedField &field, const std::string &what, const std::string &why) {
     parts.maps.push_back(text("map { field: ", inQuotes(field.name), "  ", what, " } }",
@@ -89,6 +90,14 @@ const LookedField *ArrayMatch::find(const DraftPort &port, std::string &others) 
         found = &field;
     }
   return found;
+}
+
+void ArrayMatch::takeExtents(const DraftPort &port, const LookedField &field) {
+  const std::vector<int64_t> shape =
+      fits(port.shape, field.shape) ? field.shape : channelsFirst(field.shape);
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (!port.symbols[dim].empty())
+      parts.extents.emplace(port.symbols[dim], shape[dim]);
 }
 
 void ArrayMatch::addMaps(const DraftPort &port, const LookedField &field) {
@@ -144,6 +153,7 @@ Result<DraftParts> ArrayMatch::run(const std::string &path) {
       parts.notes.push_back(text("Graph input ", inQuotes(port.name), " takes field ",
                                  inQuotes(field->name), "; of its shape are also ", others, "."));
     parts.feeds.emplace_back(port.name, field->name);
+    takeExtents(port, *field);
     addMaps(port, *field);
   }
   if (Status equal = takeRows(); !equal.ok())

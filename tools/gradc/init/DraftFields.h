@@ -4,6 +4,8 @@
 
 #include "tools/gradc/init/SpecDraft.h"
 
+#include <map>
+
 namespace gradc {
 
 struct DraftParts {
@@ -12,6 +14,7 @@ struct DraftParts {
   std::vector<std::string> maps;                          ///< stages, each with its comment
   std::vector<std::string> notes;                         ///< what else might be meant
   LookedField target;                                     ///< no name: the model computes its loss
+  std::map<std::string, int64_t> extents;                 ///< in the data, by the model's symbols
   int64_t rows = 0;                                       ///< of the source
   bool standardizes = false;
 };

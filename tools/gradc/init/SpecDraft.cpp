@@ -18,14 +18,27 @@ namespace {
 DraftPort readPort(const onnx::ValueInfoProto &value) {
   const auto &type = value.type().tensor_type();
   DraftPort port = {value.name(), gradc_dtype(type.elem_type())};
-  for (const auto &dim : type.shape().dim())
+  for (const auto &dim : type.shape().dim()) {
     port.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    port.symbols.push_back(dim.dim_param());
+  }
   port.isLoss = type.has_shape() && port.shape.empty();
   if (!port.shape.empty()) {
     port.batch = port.shape.front();
     port.shape.erase(port.shape.begin());
+    port.symbols.erase(port.symbols.begin());
   }
   return port;
+}
+
+/// The model with the output's dims that the data determine, because an input has them, too.
+DraftModel withExtents(DraftModel model, const std::map<std::string, int64_t> &extents) {
+  DraftPort &output = model.output;
+  for (size_t dim = 0; dim < output.shape.size(); ++dim)
+    if (auto known = extents.find(output.symbols[dim]);
+        output.shape[dim] < 0 && known != extents.end())
+      output.shape[dim] = known->second;
+  return model;
 }
 
 /// A loss, a metric, and the reason for them.
@@ -297,7 +310,8 @@ Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
   auto parts = find(model, data, from(data.path));
   if (!parts)
     return parts.status();
-  return Draft(model, data, std::move(*parts))
+  DraftModel known = withExtents(model, parts->extents);
+  return Draft(known, data, std::move(*parts))
       .text(from(model.path), spec == "train" ? "" : spec + "-");
 }
 

@@ -11,9 +11,10 @@ namespace gradc {
 struct DraftPort {
   std::string name;
   gradc_dtype dtype = GRADC_F32;
-  std::vector<int64_t> shape = {}; ///< of one row; -1: any
-  int64_t batch = -1;              ///< -1: any
-  bool isLoss = false;             ///< an output of rank 0
+  std::vector<int64_t> shape = {};       ///< of one row; -1: any
+  std::vector<std::string> symbols = {}; ///< [dim] the model's name of its extent; "": none
+  int64_t batch = -1;                    ///< -1: any
+  bool isLoss = false;                   ///< an output of rank 0
 
   std::string describe() const;
 };
