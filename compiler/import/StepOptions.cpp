@@ -28,7 +28,7 @@ static void collectNodes(const OnnxModel &model, const onnx::GraphProto &graph,
 FailureOr<std::vector<std::string>> gradc::nodesInF32(const SpecFile &spec,
                                                       const OnnxModel &model) {
   std::vector<std::string> patterns(spec.get().keep_fp32().begin(), spec.get().keep_fp32().end());
-  PatternScope scope{"keep_fp32", "node", {}};
+  PatternScope scope{"keep_fp32", "node", {}, /*areWeights=*/false};
   llvm::StringSet<> matches, exact;
   collectNodes(model, model.graph(), scope.names, exact);
   auto where = [&](int i) { return spec.at({{"keep_fp32", i}}); };

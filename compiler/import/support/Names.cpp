@@ -25,6 +25,27 @@ bool gradc::matches(StringRef pattern, StringRef name) {
   return glob && glob->match(name);
 }
 
+std::string gradc::listed(ArrayRef<std::string> names, size_t shown) {
+  std::string text = "\"" + llvm::join(names.take_front(shown), "\", \"") + "\"";
+  if (names.size() > shown)
+    text += " and " + std::to_string(names.size() - shown) + " more";
+  return text;
+}
+
+/// PyTorch's exporters transpose the weights of linear layers, and call them "val_76" or, the older
+/// one, "onnx::MatMul_76": a pattern of the module's names does not match them.
+static void noteRenamed(InFlightDiagnostic &error, ArrayRef<std::string> names) {
+  for (StringRef name : names) {
+    bool isOlder = name.starts_with("onnx::");
+    if (!isOlder && !(name.starts_with("val_") && llvm::all_of(name.drop_front(4), llvm::isDigit)))
+      continue;
+    error << "; \"" << name
+          << "\" may be a weight that PyTorch's exporter has transposed and renamed: export with "
+          << (isOlder ? "do_constant_folding=False" : "optimize=False");
+    return;
+  }
+}
+
 FailureOr<std::vector<std::string>> gradc::matching(StringRef pattern, const PatternScope &scope,
                                                     Location where) {
   auto glob = llvm::GlobPattern::create(pattern);
@@ -43,6 +64,13 @@ FailureOr<std::vector<std::string>> gradc::matching(StringRef pattern, const Pat
                                 << "\"";
   if (std::string near = nearest(pattern, scope.names); !near.empty())
     error << "; did you mean \"" << near << "\"?";
+  else if (scope.names.empty())
+    error << "; there is none";
+  else
+    error << "; there " << (scope.names.size() > 1 ? "are " : "is ")
+          << listed(scope.names, /*shown=*/4);
+  if (scope.areWeights)
+    noteRenamed(error, scope.names);
   return failure();
 }
 

@@ -17,11 +17,15 @@ std::string nearest(llvm::StringRef name, llvm::ArrayRef<std::string> candidates
 /// Whether a glob pattern ("fc1.*") or a plain name matches `name`.
 bool matches(llvm::StringRef pattern, llvm::StringRef name);
 
+/// For example "\"a\", \"b\" and 7 more".
+std::string listed(llvm::ArrayRef<std::string> names, size_t shown = 8);
+
 /// The names that the patterns of a field may match.
 struct PatternScope {
   llvm::StringRef field; ///< of the spec: "freeze"
   llvm::StringRef kind;  ///< of the names: "initializer"
   std::vector<std::string> names;
+  bool areWeights = true; ///< which exporters may have renamed
 };
 
 /// The names that match a glob pattern ("fc1.*") or a plain name. If there are none, reports an

@@ -47,15 +47,6 @@ private:
 };
 } // namespace
 
-/// "a, b, c and 7 more".
-static std::string listed(ArrayRef<std::string> names) {
-  constexpr size_t shown = 8;
-  std::string text = "\"" + llvm::join(names.take_front(shown), "\", \"") + "\"";
-  if (names.size() > shown)
-    text += " and " + std::to_string(names.size() - shown) + " more";
-  return text;
-}
-
 static Type typeNamed(MLIRContext &context, StringRef dtype) {
   Builder b(&context);
   return llvm::StringSwitch<Type>(dtype)

@@ -12,6 +12,14 @@ def classifier(opset=17, ir_version=8, weights=(6, 3), dtype=FLOAT, values=WEIGH
     return model
 
 
+def renamed(weight):
+    """A classifier whose weight has a name that an exporter made."""
+    model = Model("wrong")
+    x = model.input("x", FLOAT, ["N", 6])
+    model.output(model.node("MatMul", [x, model.initializer(weight, FLOAT, [6, 3], WEIGHTS)], ["logits"], "fc"), FLOAT, ["N", 3])
+    return model
+
+
 def with_op(op, operands, outputs=("y",), opset=17, shape=(6,), **attributes):
     """x through one node, then a product."""
     model = Model("wrong", opset)
@@ -208,6 +216,8 @@ MODELS = {
     "attribute-of-another-type": lambda: with_op("LeakyRelu", ["x"], alpha="steep"),
     "list-for-a-number": lambda: with_op("Softmax", ["x"], axis=[1]),
     "merged-parameters": merged,
+    "renamed": lambda: renamed("val_3"),
+    "renamed-by-the-older-exporter": lambda: renamed("onnx::MatMul_7"),
     "scaled": lambda: behind("Mul", ("scale", (FLOAT, [3], [0.5, 1.0, 2.0]))),
     "sliced": lambda: behind("Slice", ("starts", (INT64, [1], [0])), ("ends", (INT64, [1], [3])), ("axes", (INT64, [1], [1]))),
     "shaped": lambda: behind("Reshape", ("shape", (INT64, [2], [3, -1]))),
