@@ -88,9 +88,9 @@ static LogicalResult refuseMerged(const Imported &imported, const States &states
     error
         << llvm::join(names, ", ")
         << "): it looks like several parameters of a fresh model that the exporter has merged, and "
-           "they would train as one; export with torch.onnx.export(..., optimize=False), or "
-           "training=TrainingMode.TRAINING where dynamo is False; if it is one parameter, name it "
-           "in the spec: trainable: \""
+           "they would train as one; export with torch.onnx.export(..., optimize=False), or, where "
+           "dynamo is False, training=TrainingMode.TRAINING, do_constant_folding=False; "
+           "if it is one parameter, name it in the spec: trainable: \""
         << verdict.initializer << "\"";
     ok = false;
   }
