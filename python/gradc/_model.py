@@ -276,8 +276,8 @@ class Session:
              rates: Mapping[str, float] | None = None, momentum: float | None = None) -> Step:
         """Runs one optimizer step on a batch: arrays by field or in the entry's order, each [rows, ...]; contiguous arrays are not copied.
 
-        `learning_rate`: 0 for the optimizer's. `kind`: the name of a `train` block. `rates`: learning rates of groups, keyed by the group's
-        first pattern."""
+        `learning_rate`: 0 for the optimizer's; for a step that moves next to nothing, a tiny one, such as 1e-30. `kind`: the name of a
+        `train` block. `rates`: learning rates of groups, keyed by the group's first pattern."""
         entry = self._only if kind is None else self._entry(f"train.{kind}")
         if entry is None:
             trains = sorted(name[6:] for name in self._entries if name.startswith("train.") and name.count(".") == 1)
@@ -487,7 +487,7 @@ class Model:
 
     def learning_rate(self, steps: int, epochs: int = 0, kind: str | None = None, run_steps: int = 0, run_epochs: int = 0) -> float:
         """The learning rate of the job's schedule for the step after `steps` and `epochs`. `run_steps`, `run_epochs`: the length of
-        the run; default: the job's."""
+        the run; default: the job's. At 0, as a warm-up is first, pass at least a tiny rate on to `step`."""
         keep, rate = [], ffi.new("float *")
         query = ffi.new("gradc_rate_query *", {"size": ffi.sizeof("gradc_rate_query"), "entry": keep_text(keep, kind), "steps": steps,
                                                "epochs": epochs, "run_steps": run_steps, "run_epochs": run_epochs})

@@ -65,6 +65,14 @@ class Digits(unittest.TestCase):
                     session.step(rest, learning_rate=wrong)
             self.assertEqual(session.number, 41)
 
+    def test_a_rate_of_0_is_the_optimizers(self):
+        def second(rate):
+            with self.model.session() as session:
+                session.step(self.batch(), learning_rate=rate)
+                return session.step(self.batch()).loss
+        self.assertEqual(second(0), second(1e-3))
+        self.assertNotEqual(second(0), second(1e-30))
+
     def test_a_run_returns_its_weights(self):
         trained = gradc.train(self.model, epochs=12)
         self.assertGreater(trained.metric, 0.94)

@@ -222,7 +222,8 @@ typedef struct gradc_step_result {
 /* Runs one optimizer step on one batch, with the entry whose turn it is: "train" if the job has one kind of step. `data` has
  * one pointer per data input of the entry, in order, each with `samples` rows: 1 to the batch if "train" has any_rows, or else
  * the batch of "train" or "train.tail"; 0 stands for the largest. The session keeps the step number, the counter and the seed.
- * A `learning_rate` of 0 or less selects the rate of the job's optimizer, without its schedule. `result` may be NULL. */
+ * A `learning_rate` of 0 or less selects the rate of the job's optimizer, without its schedule; for a step that moves next to
+ * nothing, give a tiny one, such as 1e-30. `result` may be NULL. */
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
                                         uint32_t data_count, int64_t samples, float learning_rate,
                                         gradc_step_result *result);
@@ -231,14 +232,14 @@ GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *cons
 typedef struct gradc_group_rate {
   size_t size;
   const char *group; /* the first pattern of the group, as written in the spec */
-  float learning_rate;
+  float learning_rate; /* 0 or more; here, 0 is a rate of 0 */
 } gradc_group_rate;
 
 typedef struct gradc_step_options {
   size_t size;
   const char *entry;   /* name of the `train` block; default: the one whose turn it is, or the only kind of step */
   int64_t samples;     /* as in gradc_train_step */
-  float learning_rate; /* default: the rate of the optimizer, without its schedule */
+  float learning_rate; /* as in gradc_train_step: 0 is not a rate of 0, but that of the optimizer, without its schedule */
   const gradc_group_rate *rates; /* rates of single groups in this step; the rates of other groups scale with `learning_rate` */
   uint32_t rate_count;
   float loss_scale; /* FP16: the loss is multiplied by this before gradients are computed, and they are divided by it. Default: the
@@ -263,7 +264,8 @@ typedef struct gradc_rate_query {
 } gradc_rate_query;
 
 /* The learning rate of a step according to the job's schedule. A schedule that depends on evaluations (reduce_on_plateau) is treated
- * as if there were none. May be called from any thread. */
+ * as if there were none. The rate may be 0, as in the first step of a warm-up, which a step would take for the default: pass at least a
+ * tiny rate on. May be called from any thread. */
 GRADC_API gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
                                            float *learning_rate);
 /* The momentum, or beta1, of that step; an error if the schedule does not change it. May be called from any thread. */
