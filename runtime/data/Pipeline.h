@@ -130,7 +130,8 @@ struct DataContext {
   FittedColumns *fit = nullptr; ///< the source is only read to fit its columns; null: for a run
   bool hasFiles = true; ///< what describes a source may open its files; else they are not there yet
   bool skips = false;   ///< rows that cannot be read; makeDataset fills it in
-  bool byLength = false; ///< batches are of rows of about one length; makeDataset fills it in
+  /// The block batch if it makes batches of rows of about one length; makeDataset fills it in.
+  Config byLength;
 };
 
 /// A padded field, and what is known about its rows.

@@ -232,7 +232,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
 
   context.memory = options.budget;
   context.skips = settings.skips;
-  context.byLength = bool(data.child("batch").child("bucket"));
+  context.byLength = batchByLength(data);
   Pipeline pipeline;
   Config source = data.child("source");
   if (Status status = applySource(source, context, pipeline); !status.ok())

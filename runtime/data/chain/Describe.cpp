@@ -284,7 +284,7 @@ uint32_t Describer::describe(Config data) {
   LoaderOptions options;
   (void)readSettings(data, context, rule, options);
   context.skips = rule.skips;
-  context.byLength = bool(data.child("batch").child("bucket"));
+  context.byLength = batchByLength(data);
   describeSource(data);
   if (!pipeline.table) {
     pipeline.table = makeDescribed({}, 1, "no source");

@@ -142,6 +142,8 @@ Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline)
   if (size < 1)
     return context.wrong(config.child("size"),
                          text("batch { size } is ", size, ", expected 1 or more"));
+  if (Config by = config.child("by"); by && !config.child("bucket"))
+    return context.wrong(by, "batch { by } is for buckets: add bucket { length: 32 }");
   BatchRule rule{size};
   rule.skips = context.skips;
   if (config.child("bucket"))

@@ -47,7 +47,8 @@ std::string obstacle(const DataContext &context, const Pipeline &pipeline) {
   for (const PaddedField &field : padded)
     if (field.longest != padded.front().longest)
       return text("expected fields that are padded to one length, found '", padded.front().name,
-                  "' of ", padded.front().longest, " and '", field.name, "' of ", field.longest);
+                  "' of ", padded.front().longest, " and '", field.name, "' of ", field.longest,
+                  "; by: \"", padded.front().name, "\" makes batches by the first alone");
   if (context.skips)
     return "expected on_error: FAIL: the length of a row that cannot be read is not known";
   if (pipeline.sampled || pipeline.chosenAnew)
@@ -90,7 +91,25 @@ Status sortRows(const Pipeline &pipeline, LengthBuckets &to) {
 
 } // namespace
 
+Config batchByLength(Config data) {
+  Config batch = data.child("batch");
+  return batch.child("bucket") ? batch : Config();
+}
+
+bool countsLength(const DataContext &context, std::string_view field) {
+  std::vector<Config> by = context.byLength.children("by");
+  return context.byLength && (by.empty() || std::ranges::any_of(by, [&](Config name) {
+                                return name.string() == field;
+                              }));
+}
+
 Status checkBuckets(Config batch, const DataContext &context, const Pipeline &pipeline) {
+  for (Config by : batch.children("by"))
+    if (!pipeline.table->fields().empty() &&
+        std::ranges::none_of(pipeline.padded,
+                             [&](const PaddedField &field) { return field.name == by.string(); }))
+      return context.wrong(by, text("batch { by } is '", by.string(),
+                                    "', expected a field that map { pad } makes of one length"));
   if (std::string found = obstacle(context, pipeline); !found.empty())
     return context.wrong(batch.child("bucket"), text("batch makes batches by length, ", found));
   int64_t longest = pipeline.padded.empty() ? 0 : pipeline.padded.front().longest, before = 0;

@@ -83,7 +83,8 @@ Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shap
                      const DataContext &context, Pipeline &pipeline) {
   auto fields = pipeline.table->fields();
   std::string mask(pad.string("mask")), length(pad.string("length"));
-  if (context.byLength && length.empty())
+  bool counts = countsLength(context, fields[padded].name);
+  if (counts && length.empty())
     length = text("length of '", fields[padded].name, '\'');
   if (mask.empty() && length.empty())
     return {};
@@ -95,7 +96,7 @@ Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shap
   if (!mask.empty() && mask == length)
     return Status::invalid(text("pad has '", mask, "' as mask and as length, expected two names"));
   const Field &before = fields[padded];
-  if (context.byLength)
+  if (counts)
     pipeline.padded.push_back({before.name, mask, length, shape[0]});
   size_t marked = before.shape.size();
   while (marked > 1 && !before.isFixed() && before.shape[marked - 1] != Field::varying)

@@ -36,6 +36,10 @@ Status applyFeed(const DataContext &context, Pipeline &pipeline, const BatchRule
 Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shape,
                      const DataContext &context, Pipeline &pipeline);
 
+/// The block batch of a data block, if it has buckets.
+Config batchByLength(Config data);
+/// Whether batches are made by the length of that field, which `pad` makes of one length.
+bool countsLength(const DataContext &context, std::string_view field);
 /// Fails with the first problem of the buckets of a block `batch`. For descriptions, which precede
 /// every run.
 Status checkBuckets(Config batch, const DataContext &context, const Pipeline &pipeline);

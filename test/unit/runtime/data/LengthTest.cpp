@@ -107,6 +107,37 @@ TEST_F(LengthTest, BatchesAreCutToTheirLength) {
   EXPECT_EQ(std::vector<float>(mask, mask + 6), (std::vector<float>{0, 0, 1, 1, 1, 0}));
 }
 
+/// Three rows of 1, 2, and 4 tokens, and of 2, 0, and 1 labels.
+TEST_F(LengthTest, FieldsThatDoNotCountKeepTheirOwnLength) {
+  context.demands = {{"tokens", "t", GRADC_I64, {4}}, {"labels", "l", GRADC_I64, {2}}};
+  writeFile(folder / "speech.npz",
+            zip({{"tokens.npy", npy("<i8", "(7,)", bytesOf<int64_t>({10, 11, 12, 13, 14, 15, 16}))},
+                 {"ends.npy", npy("<i8", "(4,)", bytesOf<int64_t>({0, 1, 3, 7}))},
+                 {"labels.npy", npy("<i8", "(3,)", bytesOf<int64_t>({5, 6, 7}))},
+                 {"at.npy", npy("<i8", "(4,)", bytesOf<int64_t>({0, 2, 2, 3}))}}));
+  auto dataset = build("source { npz { path: \"speech.npz\" "
+                       "ragged { field: \"tokens\" offsets: \"ends\" } "
+                       "ragged { field: \"labels\" offsets: \"at\" } } } "
+                       "map { field: \"tokens\" pad { shape: 4 value: -1 } } "
+                       "map { field: \"labels\" pad { shape: 2 value: -1 } } "
+                       "batch { size: 2 bucket { length: 2 } by: \"tokens\" }",
+                       context);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  Batch batch = (*dataset)->allocate();
+  auto iterator = (*dataset)->iterate();
+  std::vector<std::vector<int64_t>> tokens, labels;
+  for (int i = 0; i < 2; ++i) {
+    Status status = iterator->next(batch);
+    ASSERT_TRUE(status.ok()) << status.message();
+    tokens.push_back(tokensOf(**dataset, batch));
+    ASSERT_EQ((*dataset)->rowElements(batch, 1), 2u);
+    auto *values = reinterpret_cast<const int64_t *>(batch.field(1));
+    labels.emplace_back(values, values + 2 * batch.rows);
+  }
+  EXPECT_EQ(tokens, (std::vector<std::vector<int64_t>>{{10, -1, 11, 12}, {13, 14, 15, 16}}));
+  EXPECT_EQ(labels, (std::vector<std::vector<int64_t>>{{5, 6, -1, -1}, {7, -1}}));
+}
+
 TEST_F(LengthTest, TheRestIsDropped) {
   auto dataset = build(data("", std::string(byTwo) + " drop_remainder: true"), context);
   ASSERT_TRUE(dataset.ok()) << dataset.status().message();
@@ -146,7 +177,13 @@ TEST_F(LengthTest, SaysWhatCannotBe) {
                       "map { field: \"a\" pad { shape: 4 } } map { field: \"b\" pad { shape: 5 } } "
                       "batch { size: 1 bucket { length: 2 } }"),
             "batch makes batches by length, expected fields that are padded to one length, found "
-            "'a' of 4 and 'b' of 5");
+            "'a' of 4 and 'b' of 5; by: \"a\" makes batches by the first alone");
+  std::string padded = "source { npz { path: \"two.npz\" ragged { field: \"a\" offsets: \"ends\" } "
+                       "} } map { field: \"a\" pad { shape: 4 } } ";
+  EXPECT_EQ(problemOf(padded + "batch { size: 1 bucket { length: 2 } by: \"c\" }"),
+            "batch { by } is 'c', expected a field that map { pad } makes of one length");
+  EXPECT_EQ(problemOf(padded + "batch { size: 1 by: \"a\" }"),
+            "batch { by } is for buckets: add bucket { length: 32 }");
 }
 
 } // namespace
