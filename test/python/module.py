@@ -401,6 +401,31 @@ class Digits(unittest.TestCase):
         self.assertEqual(caught.exception.status, 3)
         self.assertIn("textproto:4:", str(caught.exception))
 
+    def test_a_cache_goes_from_run_to_run(self):
+        """As docs/features.md has it for decoders: each run fills in one position of a cache whose length --shape gives."""
+        model = Model("decoder", opset=17)
+        token, position, keys = model.input("token", INT64, [1]), model.input("position", INT64, [1]), model.input("keys", FLOAT, [1, "L", 4])
+        zero, one = (model.initializer(name, INT64, [], [value]) for name, value in (("zero", 0), ("one", 1)))
+        axis = model.initializer("axis", INT64, [1], [1])
+        key = model.node("Gather", [model.initializer("table", FLOAT, [5, 4], [float(i) for i in range(20)]), token], ["key"], "embed")
+        length = model.node("Gather", [model.node("Shape", [keys], ["dims"], "shape"), one], ["length"], "length")
+        places = model.node("Range", [zero, length, one], ["places"], "places")
+        here = model.node("Unsqueeze", [model.node("Equal", [places, position], ["is_here"], "equal"), axis], ["here"], "here")
+        filled = model.node("Where", [here, key, keys], ["new_keys"], "fill")
+        seen = model.node("Cast", [model.node("LessOrEqual", [places, position], ["is_seen"], "seen")], ["weights"], "cast", to=FLOAT)
+        weighted = model.node("Mul", [filled, model.node("Unsqueeze", [seen, axis], ["column"], "column")], ["weighted"], "weigh")
+        model.output(model.node("ReduceSum", [weighted, axis], ["sum"], "sum", keepdims=0), FLOAT, [1, 4])
+        model.output(filled, FLOAT, [1, "L", 4])
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(os.path.join(folder, "decoder.onnx"))
+            session = gradc.compile(os.path.join(folder, "decoder.onnx"), shapes={"keys": (1, 6, 4)}, target="cpu").session()
+        table, tokens, keys = np.arange(20.0).reshape(5, 4), np.array([2, 0, 4, 4, 1, 3]), np.full((1, 6, 4), 7, np.float32)
+        for position in range(6):
+            found = session.run("forward", {"token": tokens[position:position + 1], "position": np.array([position]), "keys": keys})
+            np.testing.assert_array_equal(found["sum"][0], table[tokens[:position + 1]].sum(0))
+            keys = found["new_keys"]
+        np.testing.assert_array_equal(keys[0], table[tokens])
+
     def test_a_schedule_is_asked(self):
         self.assertAlmostEqual(self.model.learning_rate(steps=10), 1e-3)
         for name in ("steps", "epochs", "run_steps", "run_epochs"):
