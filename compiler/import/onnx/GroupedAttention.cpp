@@ -104,6 +104,7 @@ static LogicalResult rotateHeads(Node &n, Heads &h, const Steps &s) {
   bool interleaved = n.integer("rotary_interleaved", 0);
   if (n.integer("do_rotary", 0) == 0)
     return success();
+  markTables(n, cosines, sines);
   int64_t batch = h.query.shape()[0], steps = h.query.shape()[2], size = h.query.shape()[3];
   std::optional<Expr> ids;
   if (n.operand(positions)) {

@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/AttentionParts.h"
+#include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Indices.h"
 #include "compiler/import/onnx/Pick.h"
 #include "compiler/import/onnx/Rotary.h"
@@ -27,6 +28,12 @@ Expr gradc::rotate(Expr x, Expr cosine, Expr sine, bool interleaved) {
   if (width < shape[3])
     rotated = join({rotated, x.slice(3, width, shape[3] - width)}, 3);
   return rotated;
+}
+
+void gradc::markTables(Node &n, unsigned cosines, unsigned sines) {
+  for (unsigned i : {cosines, sines})
+    if (n.operand(i))
+      n.getEntry().getStates().makeTable(n.operand(i), n.loc());
 }
 
 FailureOr<Expr> gradc::pickAngles(Node &n, unsigned i, Expr ids) {
@@ -115,6 +122,7 @@ static FailureOr<Expr> readAngles(Node &n, unsigned i, int64_t batch, int64_t po
 static LogicalResult importRotaryEmbedding(Node &n) {
   bool interleaved = n.integer("interleaved", 0);
   int64_t heads = n.integer("num_heads", 0), given = n.integer("rotary_embedding_dim", 0);
+  markTables(n, 1, 2);
   for (unsigned i : {0u, 1u, 2u})
     if (failed(n.expect(i, Kind::Float)) || failed(n.expectSameElement(0, i)))
       return failure();
@@ -142,6 +150,7 @@ static LogicalResult importRuntimeRotaryEmbedding(Node &n) {
   int64_t heads = n.integer("num_heads", 0), given = n.integer("rotary_embedding_dim", 0);
   n.ignore("is_packed_batching"); // ONNX Runtime's CPU code ignores these, too
   n.ignore("scale");
+  markTables(n, cosines, sines);
   for (unsigned i : {0u, cosines, sines})
     if (failed(n.expect(i, Kind::Float)) || failed(n.expectSameElement(0, i)))
       return failure();

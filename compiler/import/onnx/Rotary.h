@@ -12,6 +12,9 @@ namespace gradc {
 mlir::grad::Expr rotate(mlir::grad::Expr x, mlir::grad::Expr cosine, mlir::grad::Expr sine,
                         bool interleaved);
 
+/// Marks both operands as tables of angles: unlike parameters, initializers among them do not train
+/// by themselves.
+void markTables(Node &n, unsigned cosines, unsigned sines);
 /// Rows of the table that is operand `i`, [positions, half], at `ids` (integers
 /// [batch, positions]), which are checked.
 mlir::FailureOr<mlir::grad::Expr> pickAngles(Node &n, unsigned i, mlir::grad::Expr ids);

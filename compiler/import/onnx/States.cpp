@@ -127,6 +127,11 @@ void States::makeScale(Value value, Location node) {
     scales.try_emplace(symbols.lookup<StateOp>(read.getState()), nodeName(node));
 }
 
+void States::makeTable(Value value, Location node) {
+  if (auto read = value.getDefiningOp<ReadOp>())
+    tables.try_emplace(symbols.lookup<StateOp>(read.getState()), nodeName(node));
+}
+
 bool States::isFrozen(Value value) {
   auto read = value.getDefiningOp<ReadOp>();
   return read && frozen.contains(initializers.lookup(symbols.lookup<StateOp>(read.getState())));
@@ -235,6 +240,8 @@ Verdict States::judge(const onnx::TensorProto &initializer, ArrayRef<ReadOp> rea
     return no("a buffer of the PyTorch module, which trains if trainable names it");
   if (auto owner = scales.find(state); owner != scales.end())
     return no("a scale of codes of \"" + owner->second + "\", which trains if trainable names it");
+  if (auto owner = tables.find(state); owner != tables.end())
+    return no("a table of angles of \"" + owner->second + "\", which trains if trainable names it");
   if (!allOf(state.getInitial(), [](double x) { return std::isfinite(x); }))
     return no("holds values that are not finite");
   if (isMask(state.getInitial()))

@@ -50,6 +50,8 @@ public:
   /// Marks a state that `read` reads, if any, as the scale of codes: only `trainable` makes it
   /// train.
   void makeScale(mlir::Value read, mlir::Location node);
+  /// The same for a table of the angles of a rotary embedding.
+  void makeTable(mlir::Value read, mlir::Location node);
   /// Whether `freeze` of the spec names the initializer that is read.
   bool isFrozen(mlir::Value read);
 
@@ -84,6 +86,7 @@ private:
   std::string whyOthersStay;
   llvm::DenseMap<mlir::grad::StateOp, std::string> statistics; ///< with the node that updates them
   llvm::DenseMap<mlir::grad::StateOp, std::string> scales;     ///< with the node that reads them
+  llvm::DenseMap<mlir::grad::StateOp, std::string> tables;     ///< with the node that reads them
 };
 
 /// The reason in the verdict on a scalar that nothing says is a parameter.

@@ -217,6 +217,28 @@ TEST_F(GroupedAttentionTest, QueriesAndKeysAreRotated) {
          1);
 }
 
+TEST_F(GroupedAttentionTest, TablesOfItsAnglesDoNotTrain) {
+  auto tables = [](int64_t rotates) {
+    OneNode one = contrib("GroupQueryAttention").input({1, 1, 16}).input({1, 1, 16});
+    one.input({1, 1, 16}).input({1, 1, 2, 16}).input({1, 1, 2, 16});
+    one.input({1}, {2}, INT32).ints({3});
+    one.floats({4, 8}, waveOf(32, 7)).floats({4, 8}, waveOf(32, 8));
+    one.set("num_heads", int64_t(1)).set("kv_num_heads", int64_t(1));
+    return one.set("do_rotary", rotates);
+  };
+  for (auto [rotates, reason] :
+       {std::pair(1, "a table of angles of \"node\", which trains if trainable names it"),
+        {0, "not used"}}) {
+    auto imported = import(tables(rotates));
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    ASSERT_EQ(imported->verdicts.size(), 3u);
+    for (const Verdict &verdict : ArrayRef(imported->verdicts).drop_front()) {
+      EXPECT_FALSE(verdict.trains);
+      EXPECT_EQ(verdict.reason, reason);
+    }
+  }
+}
+
 TEST_F(GroupedAttentionTest, GroupedAttentionSaysWhatItExpects) {
   auto heads = [](int64_t queries, int64_t keys) {
     OneNode one = contrib("GroupQueryAttention").set("num_heads", queries);

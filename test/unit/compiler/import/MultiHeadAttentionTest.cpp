@@ -286,6 +286,27 @@ TEST_F(MultiHeadAttentionTest, RotationsSayWhatTheyExpect) {
   expectFails(reals, {"expected an integer as operand 1"});
 }
 
+/// Both operators of this name. Without position_ids, ONNX's tables hold the rows in order.
+TEST_F(MultiHeadAttentionTest, TablesOfAnglesDoNotTrain) {
+  OneNode runtime = contrib("RotaryEmbedding").input({1, 2, 8}).input({1}, {2}, INT64);
+  runtime.floats({4, 4}, waveOf(16, 7)).floats({4, 4}, waveOf(16, 8));
+  OneNode picked = OneNode("RotaryEmbedding", 23).input({1, 1, 2, 8});
+  picked.floats({4, 4}, waveOf(16, 7)).floats({4, 4}, waveOf(16, 8));
+  picked.input({1, 2}, {3, 1}, INT64);
+  OneNode inOrder = OneNode("RotaryEmbedding", 23).input({1, 1, 2, 8});
+  inOrder.floats({1, 2, 4}, waveOf(8, 7)).floats({1, 2, 4}, waveOf(8, 8));
+  for (const OneNode &one : {runtime, picked, inOrder}) {
+    auto imported = import(one);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    ASSERT_EQ(imported->verdicts.size(), 2u);
+    for (const Verdict &verdict : imported->verdicts) {
+      EXPECT_FALSE(verdict.trains);
+      EXPECT_EQ(verdict.reason,
+                "a table of angles of \"node\", which trains if trainable names it");
+    }
+  }
+}
+
 // EmbedLayerNormalization -------------------------------------------------------------------------
 
 TEST_F(MultiHeadAttentionTest, EmbeddingsAreSummedAndNormalized) {
