@@ -45,6 +45,10 @@ def picking():
     model.output(model.node("Shape", [twice], ["elements"], "shape"), INT64, [1])
     model.output(places, INT64, ["K", 2])
     model.output(twice, FLOAT, ["K"])
+    some = model.node("Greater", [model.node("Squeeze", ["elements"], ["count"], "squeeze"), model.initializer("none", INT64, [], [0])], ["some"], "some")
+    branches = [branch(name, [node("Identity", ["elements"], [name + "_length"])], name + "_length", [1]) for name in ("then_branch", "else_branch")]
+    model.nodes.append(message((1, [some]), (2, ["length"]), (3, "if"), (4, "If"), (5, branches)))
+    model.output(model.node("ConstantOfShape", ["length"], ["zeros"], "zeros"), FLOAT, ["K"])
     model.save(path("picking.onnx"))
 
 
@@ -168,6 +172,7 @@ def check_picking(x, limit):
     shape, twice = output("twice")
     expect(f"elements above {limit}", shape == [count] and close(twice, [math.exp(v) + v for v in picked]))
     expect("how many there are", output("numbers") == ([], [2 * count]) and output("elements") == ([1], [count]))
+    expect("a shape that a branch computes", output("zeros") == ([count], [0] * count))
     expect("another's type alone", output("whole") == ([1], [int(limit)]))
     expect("their sum", close(output("sum")[1], [sum(picked)]))
     mean = output("mean")[1]
@@ -316,7 +321,7 @@ expect(f"an extent of role extent in\n{shown}", "places.extent" in shown and "ex
 def refused(message, op, *operands, **attributes):
     model = Model("refused")
     x = model.input("x", FLOAT, [ROWS, COLUMNS])
-    for name, values in ("shape", [-1]), ("from", [1]), ("to", [5]), ("axis", [1]), ("where", [0]):
+    for name, values in ("shape", [-1]), ("from", [1]), ("to", [5]), ("axis", [1]), ("where", [0]), ("ten", [10]):
         model.initializer(name, INT64, [1], values)
     model.initializer("w", FLOAT, [2, 2], [1] * 4)
     model.initializer("wide", FLOAT, [2, MOST], [1] * (2 * MOST))
@@ -326,6 +331,9 @@ def refused(message, op, *operands, **attributes):
     model.initializer("parts", INT64, [2], [3, MOST - 3])
     model.initializer("limit", FLOAT, [1], [1.0])
     model.node("Size", ["positions"], ["size"], "size")
+    length = model.node("Gather", [model.node("Shape", ["positions"], ["sizes"], "sizes"), "from"], ["length"], "length")
+    for name in ("Min", "Max"):
+        model.node(name, [length, "ten"], [name.lower()], name)
     model.node("Transpose", [model.node("Concat", ["numbers", "numbers"], ["four"], "four", axis=0)], ["corners"], "corners")
     model.node("Unsqueeze", ["corners", "where"], ["boxes"], "boxes")
     fewer = model.node("NonZero", [model.node("Greater", [x, "limit"], ["above"], "greater")], ["fewer"], "nonzero_again")
@@ -376,6 +384,9 @@ refused("NonMaxSuppression expected one number of boxes that only a run knows, f
 refused("Add expected size 1 in dim 1 of operand 1", "Add", "numbers", "wide")
 refused("Slice expected all or the first elements of dim 1 of operand 0", "Slice", "numbers", "from", "to", "axis")
 refused("Slice expected all or the first elements of dim 1 of operand 0", "Slice", "numbers", "where", "shape", "axis")
+# These follow the extent, but are not it: the smaller one is 10 near the maximum, the larger one 10 for few elements.
+for bounded in ("min", "max"):
+    refused(f'ConstantOfShape expected the shape to be known at compile time, but operand 0 ("{bounded}", i64 [1]) is computed', "ConstantOfShape", bounded)
 refused("only a run knows the extent of an indexed dim", "Gather", "numbers", "positions", axis=0)
 refused_branches(f"expected branches with results of the same types, as only a run knows which is taken, found (i64 [2, {MOST}]) and (i64 [{ROWS}, {COLUMNS}])")
 refused_loss('cannot take "numbers", f32 [2, 4]: only a run knows the extent of dim 1')

@@ -50,49 +50,51 @@ void EntryImport::setExtent(Value value, RunExtent extent) {
   extents[value] = extent;
 }
 
-/// Evaluates the shape with all counts at their maxima, and with one less, which tells the size
-/// that follows a count; then with one count less after another.
+/// Evaluates the shape with all counts at their maxima, with one less, which tells the size that
+/// follows a count, and at 0, which tells a size that follows it only near its maximum; then with
+/// one count less after another.
 std::optional<RunShape> EntryImport::shapeOfRun(Value shape) {
   llvm::DenseMap<Value, HostTensor> before = evaluated;
   llvm::scope_exit restore([&] { evaluated = std::move(before); });
-  auto scalar = RankedTensorType::get({}, builder.getI64Type());
-  auto assume = [&](std::pair<Value, int64_t> count, int64_t less) {
-    HostTensor number(scalar);
-    number.setInt(0, std::max<int64_t>(count.second - less, 0));
-    evaluated[count.first] = std::move(number);
-  };
-  auto sizes = [&]() -> std::optional<SmallVector<int64_t>> {
+  using Count = std::pair<Value, int64_t>; // with its maximum
+  auto sizesWith = [&](llvm::function_ref<int64_t(const Count &)> number)
+      -> std::optional<SmallVector<int64_t>> {
+    evaluated = before; // results of branches and loops may depend on other counts
+    for (const Count &count : counts) {
+      HostTensor assumed(RankedTensorType::get({}, builder.getI64Type()));
+      assumed.setInt(0, std::max<int64_t>(number(count), 0));
+      evaluated[count.first] = std::move(assumed);
+    }
     std::optional<HostTensor> value = known(shape, /*mayBind=*/false);
     if (!value)
       return std::nullopt;
     return llvm::map_to_vector(llvm::seq(value->size()),
                                [&](int64_t d) { return value->getInt(d); });
   };
-  auto assumeAll = [&](int64_t less) {
-    for (auto &count : counts)
-      assume(count, less);
-  };
-  assumeAll(1);
-  auto fewer = sizes();
-  assumeAll(0);
-  auto most = sizes();
-  if (!fewer || !most)
+  auto most = sizesWith([](const Count &count) { return count.second; });
+  auto fewer = sizesWith([](const Count &count) { return count.second - 1; });
+  auto least = sizesWith([](const Count &) { return 0; });
+  if (!most || !fewer || !least)
     return std::nullopt;
-  RunShape result{*most, std::nullopt};
   if (*fewer == *most)
-    return result;
-  for (auto &count : llvm::reverse(counts)) {
-    assume(count, 1);
-    std::optional<SmallVector<int64_t>> now = sizes();
-    assume(count, 0);
+    return *least == *most ? std::optional(RunShape{*most, std::nullopt}) : std::nullopt;
+  for (const Count &chosen : llvm::reverse(counts)) {
+    auto now = sizesWith([&](const Count &count) {
+      return count.first == chosen.first ? count.second - 1 : count.second;
+    });
     if (!now || *now == *most)
       continue;
+    // Only the size of one dim, which is the count itself, may follow the counts.
     int64_t dim = std::mismatch(now->begin(), now->end(), most->begin()).first - now->begin();
-    if (*now != *fewer || (*most)[dim] != count.second || (*now)[dim] != count.second - 1 ||
-        ArrayRef(*now).drop_front(dim + 1) != ArrayRef(*most).drop_front(dim + 1))
+    auto expected = [&](int64_t size) {
+      SmallVector<int64_t> sizes(*most);
+      sizes[dim] = size;
+      return sizes;
+    };
+    if (*now != *fewer || (*most)[dim] != chosen.second || *now != expected(chosen.second - 1) ||
+        *least != expected(0))
       return std::nullopt;
-    result.extent = RunExtent{dim, count.first};
-    return result;
+    return RunShape{*most, RunExtent{dim, chosen.first}};
   }
   return std::nullopt;
 }
