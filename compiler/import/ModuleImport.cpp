@@ -55,7 +55,8 @@ std::set<std::string> ModuleImport::unreadInputs(StringRef name, const ImportOpt
   std::vector<std::string> elements = elementNames(model, options);
   std::set<std::string> unread(elements.begin(), elements.end());
   for (const onnx::ValueInfoProto &input : model.graph().input())
-    if (input.type().has_tensor_type())
+    // Up to IR version 3, initializers are graph inputs, too.
+    if (input.type().has_tensor_type() && !model.initializer(input.name()))
       unread.insert(input.name());
   auto function = module->lookupSymbol<func::FuncOp>(name);
   for (unsigned i = 0; i < function.getNumArguments(); ++i)

@@ -61,6 +61,13 @@ model.input("aside", FLOAT, [4, 5])
 model.output(model.node("Neg", [model.input("x", FLOAT, [4, 6])], ["y"], "negated"), FLOAT, [4, 6])
 model.save(os.path.join(folder, "aside.onnx"))
 
+# Up to IR version 3, initializers are inputs, too.
+model = Model("old", opset=8, ir_version=3)
+weight = model.initializer("fc.weight", FLOAT, [6, 3], [0.5] * 18)
+model.input(weight, FLOAT, [6, 3])
+model.output(model.node("MatMul", [model.input("x", FLOAT, [4, 6]), weight], ["y"], "fc"), FLOAT, [4, 3])
+model.save(os.path.join(folder, "old.onnx"))
+
 # Contractions of bf16, off the tile: 1.0 is 0x3f80.
 model = Model("bf16")
 weight = model.initializer("weight", BFLOAT16, [65, 50], data=b"\x80\x3f" * (65 * 50))
