@@ -79,6 +79,15 @@ Value skipNanGuard(Value weights) {
   return weights;
 }
 
+/// The operand of a reshape that keeps the last two dims; null for any other value.
+Value mergedMatrices(Value v) {
+  auto reshape = v.getDefiningOp<ReshapeOp>();
+  return reshape && shapeOf(reshape.getOperand()).size() >= 2 &&
+                 shapeOf(reshape.getOperand()).take_back(2) == shapeOf(v).take_back(2)
+             ? reshape.getOperand()
+             : Value();
+}
+
 /// `v`, with its last two dims swapped if `swaps`. An exporter's transpose is undone instead of
 /// adding a second one, also if heads are merged with the batch.
 Value arrange(OpBuilder &b, Value v, bool swaps) {
@@ -86,10 +95,8 @@ Value arrange(OpBuilder &b, Value v, bool swaps) {
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
   if (swaps)
     std::swap(order[order.size() - 1], order[order.size() - 2]);
-  if (auto reshape = v.getDefiningOp<ReshapeOp>();
-      swaps && reshape && shapeOf(reshape.getOperand()).size() >= 2 &&
-      shapeOf(reshape.getOperand()).take_back(2) == shape.take_back(2)) {
-    Value swapped = arrange(b, reshape.getOperand(), true);
+  if (Value merged = mergedMatrices(v); swaps && merged) {
+    Value swapped = arrange(b, merged, true);
     return Expr(b, v.getLoc(), swapped).reshape(applyPermutation(shape, order)).get();
   }
   if (auto transpose = v.getDefiningOp<TransposeOp>()) {
@@ -97,6 +104,29 @@ Value arrange(OpBuilder &b, Value v, bool swaps) {
     order = applyPermutation(transpose.getPermutation(), order);
   }
   return llvm::is_sorted(order) ? v : Expr(b, v.getLoc(), v).transpose(order).get();
+}
+
+/// Whether `arrange` would swap the last two dims by a change of a transpose, without a new one.
+bool isTransposed(Value v) {
+  if (Value merged = mergedMatrices(v))
+    return isTransposed(merged);
+  return bool(v.getDefiningOp<TransposeOp>());
+}
+
+/// The right operand of a product, and whether the product transposes it.
+struct RightOperand {
+  Value value;
+  UnitAttr isTransposed;
+};
+
+/// `v`, the right operand of the product up to a factor, arranged to be transposed by it or not, as
+/// `transposes` says. A value that is stored in the other form is kept, since its transpose would
+/// be a copy.
+RightOperand arrangeStored(OpBuilder &b, MatmulOp product, Value v, bool transposes) {
+  bool swaps = product.getTransposeRhs() != transposes;
+  if (swaps && !isTransposed(v))
+    return {v, product.getTransposeRhsAttr()};
+  return {arrange(b, v, swaps), transposes ? b.getUnitAttr() : UnitAttr()};
 }
 
 /// The match of one softmax and the ops around it.
@@ -161,17 +191,18 @@ public:
       return;
     OpBuilder b(first);
     double factor = 1;
-    Value key = arrange(b, stripFactor(b, first.getRhs(), factor), !first.getTransposeRhs());
-    Value fewer = stripRepeatedHeads(key);
-    if (fewer != key || factor != 1) {
+    Value scaled = stripFactor(b, first.getRhs(), factor);
+    RightOperand key = arrangeStored(b, first, scaled, /*transposes=*/true);
+    Value fewer = stripRepeatedHeads(key.value);
+    if (fewer != key.value || factor != 1) {
       Expr query(b, first.getLoc(), arrange(b, first.getLhs(), first.getTransposeLhs()));
-      shareRhs(b, first, factor == 1 ? query : query * factor, fewer, b.getUnitAttr());
+      shareRhs(b, first, factor == 1 ? query : query * factor, fewer, key.isTransposed);
     }
     b.setInsertionPoint(last);
-    Value value = arrange(b, last.getRhs(), last.getTransposeRhs());
-    fewer = stripRepeatedHeads(value);
-    if (fewer != value)
-      shareRhs(b, last, Expr(b, last.getLoc(), last.getLhs()), fewer, UnitAttr());
+    RightOperand value = arrangeStored(b, last, last.getRhs(), /*transposes=*/false);
+    fewer = stripRepeatedHeads(value.value);
+    if (fewer != value.value)
+      shareRhs(b, last, Expr(b, last.getLoc(), last.getLhs()), fewer, value.isTransposed);
   }
 
   /// Whether a query may see no key, and its hidden keys would share the weights: the attention op

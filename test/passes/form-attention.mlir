@@ -330,6 +330,34 @@ func.func @decoded(%q: tensor<2x4x1x8xf32>, %k: tensor<2x2x32x8xf32>, %v: tensor
 
 // -----
 
+// Keys and values that are stored the other way around stay so: transposing them would copy them.
+// CHECK-LABEL: @decoded_columns
+// CHECK-NOT: grad.attention
+// CHECK-NOT: grad.broadcast
+// CHECK-NOT: grad.transpose
+// CHECK: %[[A:.*]] = grad.mul %arg0, {{.*}} : tensor<2x4x1x8xf32>
+// CHECK: %[[R:.*]] = grad.reshape %[[A]] : tensor<2x4x1x8xf32> -> tensor<2x2x2x8xf32>
+// CHECK: %[[S:.*]] = grad.matmul %[[R]], %arg1 : tensor<2x2x2x8xf32>, tensor<2x2x8x32xf32>
+// CHECK: %[[H:.*]] = grad.reshape %[[S]] : tensor<2x2x2x32xf32> -> tensor<2x4x1x32xf32>
+// CHECK: %[[P:.*]] = grad.softmax %[[H]] dim 3
+// CHECK: %[[W:.*]] = grad.reshape %[[P]] : tensor<2x4x1x32xf32> -> tensor<2x2x2x32xf32>
+// CHECK: %[[Y:.*]] = grad.matmul %[[W]], %arg2 transpose_rhs : tensor<2x2x2x32xf32>, tensor<2x2x8x32xf32>
+// CHECK: grad.reshape %[[Y]] : tensor<2x2x2x8xf32> -> tensor<2x4x1x8xf32>
+func.func @decoded_columns(%q: tensor<2x4x1x8xf32>, %k: tensor<2x2x8x32xf32>, %v: tensor<2x2x8x32xf32>) -> tensor<2x4x1x8xf32> {
+  %halves = grad.constant dense<0.5> : tensor<2x4x8x32xf32>
+  %kb = grad.broadcast %k dims [0, 1, 3, 4] : tensor<2x2x8x32xf32> -> tensor<2x2x2x8x32xf32>
+  %vb = grad.broadcast %v dims [0, 1, 3, 4] : tensor<2x2x8x32xf32> -> tensor<2x2x2x8x32xf32>
+  %kk = grad.reshape %kb : tensor<2x2x2x8x32xf32> -> tensor<2x4x8x32xf32>
+  %vv = grad.reshape %vb : tensor<2x2x2x8x32xf32> -> tensor<2x4x8x32xf32>
+  %ks = grad.mul %kk, %halves : tensor<2x4x8x32xf32>
+  %s = grad.matmul %q, %ks : tensor<2x4x1x8xf32>, tensor<2x4x8x32xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x4x1x32xf32>
+  %y = grad.matmul %p, %vv transpose_rhs : tensor<2x4x1x32xf32>, tensor<2x4x8x32xf32>
+  return %y : tensor<2x4x1x8xf32>
+}
+
+// -----
+
 // No attention: too few queries, probabilities or scores with other readers, a trained mask, a factor after the mask, 16-bit
 // products, NaN weights that become 1, a select of numbers that may hide all keys of a query, and rows of the batch as queries.
 // CHECK-LABEL: @small
