@@ -120,6 +120,11 @@ static FailureOr<SmallVector<Expr>> readPacked(Node &n, unsigned i, int64_t head
   return read;
 }
 
+static LogicalResult wrongBias(Node &n, unsigned bias) {
+  return n.error() << "expected a bias for queries, keys and values, found "
+                   << n.describeOperand(bias);
+}
+
 /// Adds `bias`, from element `first` on, to operand `i`, if there is a bias, and splits its heads.
 /// Of rank 4, it is heads already, and has no bias.
 static FailureOr<Expr> readHeads(Node &n, unsigned i, int64_t heads, int64_t &first) {
@@ -134,8 +139,7 @@ static FailureOr<Expr> readHeads(Node &n, unsigned i, int64_t heads, int64_t &fi
     if (failed(n.expectSameElement(0, bias)) || failed(n.expectRank(bias, 1)))
       return failure();
     if (n.shape(bias)[0] < first + size)
-      return n.error() << "expected a bias for queries, keys and values, found "
-                       << n.describeOperand(bias);
+      return wrongBias(n, bias);
     x = x + n.expr(bias).slice(0, first, size).broadcast(x.type(), {2});
     first += size;
   }
@@ -173,6 +177,8 @@ static FailureOr<Heads> readHeads(Node &n, int64_t heads) {
   FailureOr<Expr> v = failed(k) ? k : readHeads(n, value, heads, first);
   if (failed(v))
     return failure();
+  if (n.operand(bias) && n.shape(bias)[0] != first)
+    return wrongBias(n, bias);
   return Heads{*q, *k, *v, 0};
 }
 

@@ -165,8 +165,9 @@ TEST_F(MultiHeadAttentionTest, MultiHeadAttentionSaysWhatItExpects) {
   expectFails(heads().input({2, 4}).input({1, 2, 4}).input({1, 2, 4}), {"expected rank 3"});
   expectFails(heads().input({1, 2, 4}).input({1, 3, 4}).input({1, 2, 4}),
               {"expected queries [B, H, S, D], keys [B, h, T, D]"});
-  expectFails(heads().input({1, 2, 4}).input({1, 2, 4}).input({1, 2, 4}).input({11}),
-              {"expected a bias for queries, keys and values, found operand 3"});
+  for (int64_t wrong : {11, 13})
+    expectFails(heads().input({1, 2, 4}).input({1, 2, 4}).input({1, 2, 4}).input({wrong}),
+                {"expected a bias for queries, keys and values, found operand 3"});
   expectFails(heads().input({1, 2, 2, 2, 2}), {"expected 2 heads of 3 vectors, found operand 0"});
   expectFails(heads().input({1, 2, 4}).input({1, 2, 2, 2, 2}).input({1, 2, 4}),
               {"expected packed operands without others and without a bias, found operand 1"});
