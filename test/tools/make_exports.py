@@ -11,6 +11,7 @@ from onnx_writer import FLOAT, Model, field, message
 FUSED = ("pkg.onnxscript.rewriter.rule_name", "RemoveIdentity, FuseBatchNormIntoConv")
 EVALUATED = ("pkg.torch.onnx.fx_node", "%x = call_function[target=torch.ops.aten._native_batch_norm_legit_no_training.default]")
 READS_DETACHED = ("pkg.torch.onnx.fx_node", "%c : call_function[target=torch.ops.aten.convolution.default](args = (%detach_1, %w), kwargs = {})")
+READS_BOTH = ("pkg.torch.onnx.fx_node", "%c : call_function[target=torch.ops.aten.convolution.default](args = (%detach_1, %detach), kwargs = {})")
 DETACH = ("pkg.torch.onnx.fx_node", "%detach_1 : call_function[target=torch.ops.aten.detach.default](args = (%x,), kwargs = {})")
 EXPORTS = {  # names of weight and bias, whether there is a Dropout, and metadata of the convolution
     "plain": ("conv.weight", "conv.bias", False, None),
@@ -21,6 +22,7 @@ EXPORTS = {  # names of weight and bias, whether there is a Dropout, and metadat
     "evaluated": ("conv.weight", "conv.bias", False, EVALUATED),
     "detached": ("conv.weight", "conv.bias", False, READS_DETACHED),
     "detach-kept": ("conv.weight", "conv.bias", False, READS_DETACHED),
+    "detach-kept-once": ("conv.weight", "conv.bias", False, READS_BOTH),
     "tf": ("net/conv/Conv2D_weights_fused_bn", "net/conv/Conv2D_bias_fused_bn", False, None),
 }
 
@@ -30,7 +32,7 @@ def main():
     for name, (weight, bias, drops, entry) in EXPORTS.items():
         model = Model(name)
         x = model.input("x", FLOAT, [2, 1, 4, 4])
-        if name == "detach-kept":
+        if name.startswith("detach-kept"):
             x = model.node("Identity", [x], ["detached"], "detach")
             model.nodes[-1] += field(9, message((1, DETACH[0]), (2, DETACH[1])))
         model.initializer(weight, FLOAT, [1, 1, 3, 3], [0.5] * 9)

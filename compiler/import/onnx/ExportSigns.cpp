@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace gradc;
 using llvm::StringRef;
@@ -30,11 +31,45 @@ bool gradc::isDetach(const onnx::NodeProto &node) {
   return node.op_type() == "Identity" && isFrom(node, fxNode, "[target=torch.ops.aten.detach.");
 }
 
-/// Whether the node's operator in PyTorch reads the result of a `detach`, which has the name
-/// "%detach" or "%detach_1" there.
-static bool readsDetached(const onnx::NodeProto &node) {
-  return isFrom(node, fxNode, "%detach,") || isFrom(node, fxNode, "%detach)") ||
-         isFrom(node, fxNode, "%detach_");
+namespace {
+/// The results of `detach` in PyTorch, "%detach" or "%detach_1".
+struct Detached {
+  llvm::StringSet<> kept; ///< those of nodes of the file
+  llvm::StringSet<> read; ///< those that other operators read there
+
+  void add(const onnx::NodeProto &node);
+  void addReads(StringRef call);
+  bool hasLost() const {
+    return llvm::any_of(read.keys(), [&](StringRef name) { return !kept.contains(name); });
+  }
+};
+} // namespace
+
+/// PyTorch describes a node as "%name : call_function[...](args = (%other,), kwargs = {})".
+void Detached::add(const onnx::NodeProto &node) {
+  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
+    if (entry.key() != fxNode)
+      continue;
+    auto [result, call] = StringRef(entry.value()).split(" : ");
+    if (isDetach(node))
+      kept.insert(result);
+    else
+      addReads(call);
+  }
+}
+
+void Detached::addReads(StringRef call) {
+  static constexpr StringRef prefix = "%detach";
+  for (size_t at = call.find(prefix); at != StringRef::npos; at = call.find(prefix)) {
+    call = call.drop_front(at);
+    StringRef rest = call.drop_front(prefix.size());
+    auto isInName = [](char c) { return c == '_' || llvm::isAlnum(c); };
+    StringRef suffix = rest.take_while(isInName), number = suffix;
+    bool isNumbered = number.consume_front("_") && llvm::all_of(number, llvm::isDigit);
+    if (suffix.empty() || isNumbered) // others are of operators like detach_copy
+      read.insert(call.take_front(prefix.size() + suffix.size()));
+    call = rest.drop_front(suffix.size());
+  }
 }
 
 /// "onnx::Conv_27": the form of names that PyTorch's older exporter gives to values it has
@@ -51,11 +86,11 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
   size_t folded = 0, foldedByTf = 0;
   std::string numbered;
   size_t numberedCount = 0;
-  bool isEvaluation = false, wasDetached = false, hasDetach = false;
+  bool isEvaluation = false;
+  Detached detached;
   for (const onnx::NodeProto &node : graph.node()) {
     isEvaluation |= isFrom(node, fxNode, "_batch_norm_legit_no_training");
-    wasDetached |= readsDetached(node);
-    hasDetach |= isDetach(node);
+    detached.add(node);
     if (!StringRef(node.op_type()).starts_with("Conv") || node.input_size() < 2)
       continue;
     StringRef weight = node.input(1);
@@ -81,7 +116,7 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
                     "\"), as where PyTorch's exporter folds BatchNormalization into them; if the "
                     "network has it, " +
                     torchCall.str() + " keeps it, and the names");
-  if (wasDetached && !hasDetach)
+  if (detached.hasLost())
     notes.push_back("the exporter has left out detach(), so gradients flow where it stops them; " +
                     torchCall.str() + " keeps it");
   bool seemsEvaluation = isEvaluation || numberedCount;
