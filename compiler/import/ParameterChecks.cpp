@@ -197,7 +197,7 @@ static bool isTranspose(const Matrix &a, const Matrix &b) {
   return a.values != b.values;
 }
 
-/// Names parameters that PyTorch's older exporter has made of a tied one, by transposing it.
+/// Names parameters that an exporter has made of a tied one, by transposing it.
 static void remarkUntied(const Imported &imported, const States &states, const OnnxModel &model) {
   SymbolTable symbols(imported.module.get());
   SmallVector<Matrix> matrices;

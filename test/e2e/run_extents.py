@@ -377,6 +377,7 @@ MOST = ROWS * COLUMNS
 NUMBERS = f'("numbers", f32 [2, {MOST}])'
 refused(f'node "last": error: MatMul cannot take operand 1 {NUMBERS}: only a run knows the extent of dim 1', "MatMul", "w", "numbers")
 refused("Reshape expected to keep dim 1 of operand 0", "Reshape", "numbers", "shape")
+refused("Reshape expected the shape to be known at compile time, but only a run knows element 0 of operand 1", "Reshape", "x", "length")
 refused("Split expected to split another dim than 1 of operand 0", "Split", "numbers", "parts", axis=1)
 refused("Concat expected operands with one extent that only a run knows, in dim 1, found operand 1", "Concat", "numbers", "wide", axis=0)
 refused("TopK cannot take operand 0", "TopK", "numbers", "size", axis=0)

@@ -26,7 +26,9 @@ static LogicalResult importReshape(Node &n) {
   if (failed(given))
     return failure();
   if (given->extent && !n.extent(0))
-    return n.knownInts(1, "the shape");
+    return n.error()
+           << "expected the shape to be known at compile time, but only a run knows element "
+           << given->extent->dim << " of " << n.describeOperand(1);
   ArrayRef<int64_t> asked = given->sizes;
   SmallVector<int64_t> shape(asked);
   int64_t rest = -1, product = 1;
