@@ -217,6 +217,71 @@ TEST_F(GroupedAttentionTest, QueriesAndKeysAreRotated) {
          1);
 }
 
+TEST_F(GroupedAttentionTest, EachRowIsRotatedByItsOwnPosition) {
+  OneNode one = contrib("GroupQueryAttention", 2);
+  for (float phase : {0.0f, 1.0f, 2.0f})
+    one.wave({2, 1, 16}, phase);
+  Floats keys(128, 0), values(128, 0), pastKeys = waveOf(64, 3), pastValues = waveOf(64, 4);
+  for (int64_t row : {0, 1}) {
+    std::copy_n(pastKeys.begin() + row * 32, 32, keys.begin() + row * 64);
+    std::copy_n(pastValues.begin() + row * 32, 32, values.begin() + row * 64);
+  }
+  one.input({2, 1, 4, 16}, keys).input({2, 1, 4, 16}, values);
+  one.input({2}, {2, 1}, INT32).ints({3});
+  one.wave({4, 8}, 7);
+  one.wave({4, 8}, 8);
+  one.set("num_heads", int64_t(1)).set("kv_num_heads", int64_t(1)).set("do_rotary", int64_t(1));
+  expect(one, {2, 1, 16},
+         {0.662773f,  0.180703f,  -0.386355f, -0.771704f, -0.794108f, -0.443031f, 0.11641f,
+          0.621102f,  0.83368f,   0.654165f,  0.166986f,  -0.398729f, -0.776916f, -0.789707f,
+          -0.431087f, 0.130281f,  0.722306f,  0.954183f,  0.737293f,  0.173642f,  -0.471675f,
+          -0.895156f, -0.897631f, -0.477937f, 0.166539f,  0.732689f,  0.954244f,  0.727003f,
+          0.157841f,  -0.485556f, -0.900588f, -0.89206f});
+  Floats third = {-0.615906f, -0.687874f, -0.512795f, -0.381312f, -0.511695f, -0.6875f,
+                  -0.616879f, -0.417067f, 0.100459f,  0.903293f,  1.3393f,    0.684678f,
+                  0.0261442f, 0.456907f,  1.26187f,   1.10474f};
+  Floats second = {0.733022f,  0.557217f,  0.627838f,  0.82765f,   0.824952f, 0.624223f,
+                   0.558687f,  0.737137f,  -0.336935f, 0.0938279f, 0.898793f, 0.741665f,
+                   -0.116713f, -0.251377f, 0.561224f,  0.972119f};
+  llvm::copy(third, keys.begin() + 2 * 16);
+  llvm::copy(second, keys.begin() + 64 + 16);
+  expect(one, {2, 1, 4, 16}, keys, 1);
+}
+
+/// Two query heads, a key head and a value head in one operand.
+TEST_F(GroupedAttentionTest, PackedHeadsAreRotated) {
+  Floats packed, q = waveOf(64, 0), k = waveOf(32, 1), v = waveOf(32, 2);
+  for (int64_t i : {0, 1}) {
+    packed.insert(packed.end(), q.begin() + i * 32, q.begin() + i * 32 + 32);
+    packed.insert(packed.end(), k.begin() + i * 16, k.begin() + i * 16 + 16);
+    packed.insert(packed.end(), v.begin() + i * 16, v.begin() + i * 16 + 16);
+  }
+  OneNode one = contrib("GroupQueryAttention", 2).input({1, 2, 64}, packed).nothing().nothing();
+  one.nothing().nothing().input({1}, {1}, INT32).ints({2});
+  one.wave({4, 8}, 7);
+  one.wave({4, 8}, 8);
+  one.set("num_heads", int64_t(2)).set("kv_num_heads", int64_t(1)).set("do_rotary", int64_t(1));
+  one.set("rotary_interleaved", int64_t(1));
+  expect(one, {1, 2, 32},
+         {0.909297f,  0.42738f,    -0.255541f, -0.818277f,  -0.996165f, -0.70554f,  -0.0830894f,
+          0.57844f,   0.96792f,    0.902172f,  0.412118f,   -0.271761f, -0.827826f, -0.994553f,
+          -0.693525f, -0.0663219f, 0.909297f,  0.42738f,    -0.255541f, -0.818277f, -0.996165f,
+          -0.70554f,  -0.0830894f, 0.57844f,   0.96792f,    0.902172f,  0.412118f,  -0.271761f,
+          -0.827826f, -0.994553f,  -0.693525f, -0.0663219f, 0.784315f,  0.641957f,  0.197676f,
+          -0.339575f, -0.717118f,  -0.75739f,  -0.441449f,  0.0821123f, 0.567055f,  0.785302f,
+          0.63421f,   0.184839f,   -0.351465f, -0.722469f,  -0.753685f, -0.430431f, 0.893739f,
+          0.454092f,  -0.199121f,  -0.758684f, -0.961426f,  -0.711995f, -0.127701f, 0.516653f,
+          0.918017f,  0.887623f,   0.439766f,  -0.214919f,  -0.768525f, -0.960681f, -0.701014f,
+          -0.111649f});
+  expect(one, {1, 1, 2, 16},
+         {-0.428277f, 1.48403f,  0.639905f,  0.4889f,    -0.498674f, -0.850555f, -0.515608f,
+          0.432918f,  0.720051f, -0.617269f, -0.289936f, -1.44935f,  -0.248178f, 0.60318f,
+          0.893041f,  0.219918f, -0.293398f, -0.296766f, -0.39845f,  1.50851f,   0.639002f,
+          0.430763f,  -0.53184f, -0.837351f, -0.481404f, 0.449555f,  0.722647f,  -0.669346f,
+          -0.320509f, -1.419f,   -0.214306f, 0.638127f},
+         1);
+}
+
 TEST_F(GroupedAttentionTest, TablesOfItsAnglesDoNotTrain) {
   auto tables = [](int64_t rotates) {
     OneNode one = contrib("GroupQueryAttention").input({1, 1, 16}).input({1, 1, 16});
