@@ -110,7 +110,8 @@ def main():
     archive(os.path.join(folder, "data.npz"), x=npy("<f4", [10, 4], raw(FLOAT, [0.1 * i for i in range(40)])))
     with open(os.path.join(folder, "composed.textproto"), "w", encoding="utf-8") as file:
         file.write('model: "composed.onnx"\nloss { scalar: "loss.out" }\noptimizer { sgd { learning_rate: 0.01 } }\n'
-                   'data { source { npz { path: "data.npz" } } stage { batch { size: 5 } } }\nepochs: 1\n')
+                   'data { source { npz { path: "data.npz" } } stage { batch { size: 5 } } }\nepochs: 1\n'
+                   'trainable: "rotary.*"\n')
 
 
 if __name__ == "__main__":

@@ -293,7 +293,7 @@ TEST_F(GroupedAttentionTest, TablesOfItsAnglesDoNotTrain) {
   };
   for (auto [rotates, reason] :
        {std::pair(1, "a table of angles of \"node\", which trains if trainable names it"),
-        {0, "not used"}}) {
+        {0, "only its shape or value at compile time is used"}}) {
     auto imported = import(tables(rotates));
     ASSERT_TRUE(succeeded(imported)) << everything();
     ASSERT_EQ(imported->verdicts.size(), 3u);
