@@ -296,8 +296,8 @@ Status Loop::evaluateNow() {
 TrainPosition Loop::position() const {
   TrainPosition position = {uint64_t(done), walk->position(), uint64_t(training.dataset->rows()),
                             job.seed,       *job.dataState,   watch->state()};
-  if (int64_t rest = training.dataset->droppedRows())
-    position.runState[leftOut] = {double(rest)};
+  position.runState[leftOut] = {double(training.dataset->droppedRows())};
+  position.runState[batching] = {double(training.dataset->batchSize()), double(stepsAhead)};
   lossScale.keep(position.runState);
   if (owesEvaluation)
     position.runState[owed] = {double(done)};

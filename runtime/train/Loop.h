@@ -39,8 +39,10 @@ private:
   using Clock = Progress::Clock;
   /// The name of a checkpoint's run state if `owesEvaluation`: the step.
   static constexpr const char *owed = "evaluation due";
-  /// The name of the run state that says how many rows of an epoch fill no batch; absent: none.
+  /// The name of the run state that says how many rows of an epoch fill no batch.
   static constexpr const char *leftOut = "rows left out";
+  /// The name of the run state with the size of batches and `stepsAhead`.
+  static constexpr const char *batching = "batches";
 
   Loop(Session &session, const Job &job, const TrainOptions &options, CheckpointFolder checkpoints)
       : session(session), job(job), options(options), vote(options),
@@ -50,7 +52,7 @@ private:
   static Status expectRows(const TrainPosition &position, const Dataset &dataset);
   Status prepare(const Checkpoint *resume);
   Status prepareTraining(const Checkpoint *resume);
-  bool findEnd();
+  bool findEnd(const Checkpoint *resume);
   Status prepareOutputs(const Checkpoint *resume);
   void sayWhatDiffers(bool stepsAreBatches, uint64_t wantedSeed);
   void sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data);
@@ -136,6 +138,8 @@ private:
   std::string lastCheckpoint;                    ///< written or resumed from
   int64_t done = 0;                              ///< steps
   int64_t lastStep = 0;                          ///< to be done
+  int64_t stepsAhead = 0;                        ///< of those that the epochs so far have in
+                                                 ///< batches of this size
   int64_t pruningLeft = 0;                       ///< steps until all masks are final
   bool pruningIsOfSome = false;                  ///< counted are steps that train some parameters
   bool stopped = false;                          ///< by onStep, a signal or an evaluation

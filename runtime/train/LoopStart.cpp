@@ -40,7 +40,7 @@ Status Loop::prepare(const Checkpoint *resume) {
   uint64_t wantedSeed = job.seed;
   if (Status status = prepareTraining(resume); !status.ok())
     return status;
-  bool stepsAreBatches = findEnd();
+  bool stepsAreBatches = findEnd(resume);
   watch.emplace(job, rates.plateau());
   lossScale = job.lossScale;
   if (resume) {
@@ -83,7 +83,7 @@ Status Loop::prepare(const Checkpoint *resume) {
 Status Loop::expectRows(const TrainPosition &position, const Dataset &dataset) {
   auto found = position.runState.find(leftOut);
   bool isKnown = found != position.runState.end() && found->second.size() == 1 &&
-                 found->second[0] > 0 && found->second[0] < 0x1p53;
+                 found->second[0] >= 0 && found->second[0] < 0x1p53;
   uint64_t before = position.rows + (isKnown ? uint64_t(found->second[0]) : 0);
   uint64_t rows = uint64_t(dataset.rows()), now = rows + uint64_t(dataset.droppedRows());
   // Earlier versions did not say how many rows were left out.
@@ -142,15 +142,36 @@ Status Loop::prepareTraining(const Checkpoint *resume) {
   return {};
 }
 
+/// Returns null if there is no such state.
+static const std::vector<double> *find(const RunState &state, const char *name) {
+  auto found = state.find(name);
+  return found == state.end() ? nullptr : &found->second;
+}
+
+/// The sum, or `Job::unlimited` if it is larger.
+static int64_t sum(int64_t a, int64_t b) {
+  return b > 0 && a > Job::unlimited - b ? Job::unlimited : a + b;
+}
+
 /// Sets the last step: that of the last epoch, unless the number of steps is reached first. Returns
 /// whether the steps so far are the batches before the current position, as they are unless the
 /// batch size has changed.
-bool Loop::findEnd() {
+bool Loop::findEnd(const Checkpoint *resume) {
   const Dataset &dataset = *training.dataset;
   Position at = walk->position();
   auto epoch = int64_t(at.epoch);
   int64_t perEpoch = dataset.batchesPerEpoch(), left = dataset.batchesLeft(at);
   auto epochsOf = [&](int64_t batches) { return batches / perEpoch + (batches % perEpoch != 0); };
+  // Checkpoints of earlier versions do not say the size. It then counts as unchanged.
+  bool keepsSize = true;
+  const std::vector<double> *kept = resume ? find(resume->position().runState, batching) : nullptr;
+  if (kept && kept->size() == 2) {
+    keepsSize = (*kept)[0] == double(dataset.batchSize());
+    if (!keepsSize)
+      stepsAhead = left - (epoch + 1) * perEpoch + done;
+    else if ((*kept)[1] > -0x1p53 && (*kept)[1] <= double(done))
+      stepsAhead = int64_t((*kept)[1]);
+  }
   // Skipped rows count in the position but are in no batch. How many batches they cost is not known
   // before the end, so a resumed run takes for its length what the whole run takes.
   bool skips = job.data.string("on_error") == "SKIP";
@@ -158,14 +179,17 @@ bool Loop::findEnd() {
   if (job.epochs <= job.steps / perEpoch) {
     int64_t more = epoch < job.epochs ? left + (job.epochs - epoch - 1) * perEpoch : 0;
     more = std::min(more, Job::unlimited - done);
-    lastStep = std::min(job.steps, std::max(done + more, skips ? job.epochs * perEpoch : 0));
+    int64_t whole = sum(job.epochs * perEpoch, stepsAhead);
+    lastStep = std::min(job.steps, std::max(done + more, skips ? whole : 0));
   }
   int64_t steps = lastStep - done, begun = epoch + (steps > 0 || at.row > 0);
-  int64_t epochs =
-      skips ? epochsOf(lastStep) : begun + epochsOf(std::max(steps - left, int64_t(0)));
+  int64_t epochs = skips ? epochsOf(sum(lastStep, -stepsAhead))
+                         : begun + epochsOf(std::max(steps - left, int64_t(0)));
   rates = RateSchedule(job.schedule, job.learningRate, {lastStep, epochs});
   int64_t before = dataset.batchesBefore(at);
-  return skips || (done == epoch * perEpoch + before && before + left == perEpoch);
+  if (skips)
+    return keepsSize && stepsAhead == 0;
+  return done == epoch * perEpoch + before && before + left == perEpoch;
 }
 
 /// Everything else that may fail is tried before the first step.

@@ -1,4 +1,4 @@
-"""A schedule by epochs without a length of its own is as long as the run, also if a resumed run has batches of another size.
+"""A resumed run with batches of another size ends with its last epoch, and a schedule without a length of its own is as long as the run.
 
     resumed_batches.py
 """
@@ -11,15 +11,17 @@ BATCHES = {"whole": 32, "half": 32, "rest": 64, "one": 32, "others": 50}  # rows
 LENGTH = {32: 44, 50: 28, 64: 22}  # batches of an epoch
 
 
-def trainer(size):
+def trainer(size, data=""):
+    """The trainer for batches of `size` rows, with further fields of the data block."""
     with open(os.path.join(DIGITS, "train.textproto")) as file:
         spec = file.read()
     for old, new in (('"mlp.onnx"', f'"{DIGITS}/mlp.onnx"'), ('"digits.npz"', f'"{DIGITS}/digits.npz"'), ("size: 32", f"size: {size}"),
+                     ("\ndata {", "\ndata {" + data),
                      ("epochs: 20", "epochs: 4  schedule { unit: EPOCHS cosine {} }"), ("every_epochs: 5", "every_epochs: 1"),
                      ('export { onnx: "trained.onnx" }', "")):
         expect(f"{old} is not in the spec", old in spec)
         spec = spec.replace(old, new)
-    name = path(f"of{size}.textproto")
+    name = path(f"of{size}{'-skipping' * bool(data)}.textproto")
     with open(name, "w") as file:
         file.write(spec)
     return compile_spec(name, folder)
@@ -48,3 +50,15 @@ others = rates("others", "--checkpoint", path("odd"), "--resume")
 expect(f"4 epochs but for a batch of 32 have {len(others)} steps", len(others) == 4 * LENGTH[50])
 expect("the last epoch is whole", events(path("others.jsonl"), "done")[0]["epochs"] == 4)
 print("a resumed run ends with its last epoch")
+
+# Rows that are skipped cost batches that are not known in advance. A run of batches of one size, though, is as long as all its epochs.
+skipping = {size: trainer(size, data=" on_error: SKIP ") for size in (32, 64)}
+RUN = ("--quiet", "--checkpoint", path("skipping"))
+run(skipping[64], *RUN, "--steps", 2 * LENGTH[64], cwd=folder)
+expected = 2 * LENGTH[64] + 2 * LENGTH[32]
+for stop in 60, None:
+    log = path(f"to{stop}.jsonl")
+    run(skipping[32], *RUN, "--resume", "--log", log, *(["--steps", stop] if stop else ["--epochs", 4]), cwd=folder)
+    steps = events(log, "resume")[0]["steps"]
+    expect(f"the run's length is {steps}, not {stop or expected}", steps == (stop or expected))
+print("skipped rows do not change that")
