@@ -7,8 +7,8 @@ import os
 from case import expect, folder, path
 from bar import DIGITS, compile_spec, events, run
 
-BATCHES = {"whole": 32, "half": 32, "rest": 64, "one": 32, "others": 50}  # rows of each run's batches
-LENGTH = {32: 44, 50: 28, 64: 22}  # batches of an epoch
+BATCHES = {"whole": 32, "half": 32, "rest": 64, "one": 32, "others": 50, "tens": 10, "last": 32}  # rows of each run's batches
+LENGTH = {10: 143, 32: 44, 50: 28, 64: 22}  # batches of an epoch
 
 
 def trainer(size, data=""):
@@ -50,6 +50,13 @@ others = rates("others", "--checkpoint", path("odd"), "--resume")
 expect(f"4 epochs but for a batch of 32 have {len(others)} steps", len(others) == 4 * LENGTH[50])
 expect("the last epoch is whole", events(path("others.jsonl"), "done")[0]["epochs"] == 4)
 print("a resumed run ends with its last epoch")
+
+# 142 batches of 10 end in the rows that batches of 32 leave out: the next batch is the first of the next epoch.
+rates("tens", "--checkpoint", path("end"), "--steps", 142)
+last = rates("last", "--checkpoint", path("end"), "--resume")
+expect(f"3 epochs have {len(last)} steps", len(last) == 3 * LENGTH[32])
+expect("3 epochs follow the first one", events(path("last.jsonl"), "done")[0]["epochs"] == 4)
+print("an epoch ends where only rows are left that fill no batch")
 
 # Rows that are skipped cost batches that are not known in advance. A run of batches of one size, though, is as long as all its epochs.
 skipping = {size: trainer(size, data=" on_error: SKIP ") for size in (32, 64)}

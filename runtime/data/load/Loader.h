@@ -19,8 +19,8 @@ struct LoaderOptions {
   std::shared_ptr<HostMemory> hostMemory = std::make_shared<PageableMemory>(); ///< of batches
 };
 
-/// Returns the batches that `rule` makes of the table's rows. The table outlives the iterator. The
-/// options never change the batches.
+/// Returns the batches that `rule` makes of the table's rows. Positions are before row `rows` of
+/// their epoch. The table outlives the iterator. The options never change the batches.
 std::unique_ptr<Iterator> makeLoader(const Table &table, const BatchRule &rule, int64_t rows,
                                      const LoaderOptions &options);
 

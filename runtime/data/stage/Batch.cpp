@@ -80,7 +80,9 @@ public:
     return elements / size_t(all.longest()) * size_t(all.buckets[batch.bucket].length);
   }
   std::unique_ptr<Iterator> iterate() const override {
-    return makeLoader(*table, rule, rows(), options);
+    // A resumed run may begin in rows that its own batches leave out: the next epoch is next then.
+    // Batches made by length are in an order that excludes such rows.
+    return makeLoader(*table, rule, rule.buckets ? rows() : table->rows(), options);
   }
   Batch allocate() const override { return Batch(fields(), rule.capacity(), options.hostMemory); }
   std::string describeRow(const Batch &batch, int64_t row) const override {

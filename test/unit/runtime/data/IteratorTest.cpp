@@ -120,6 +120,21 @@ TEST_F(IteratorTest, RestoreOutsideTheEpoch) {
             "cannot go on at row 23 of an epoch: '" + (folder / "digits.npz") + "' gives 23 rows");
 }
 
+// Batches of another size may have ended in rows that these batches leave out.
+TEST_F(IteratorTest, RestoreInDroppedRowsGoesOnWithTheNextEpoch) {
+  auto set = dataset("batch { size: 5 drop_remainder: true }");
+  auto all = take(*set->iterate(), *set, 12); // of 4 batches an epoch
+  for (uint64_t row : {20, 22}) {
+    auto iterator = set->iterate();
+    ASSERT_TRUE(iterator->restore({0, row}).ok());
+    EXPECT_EQ(iterator->position(), (Position{0, row}));
+    auto rest = take(*iterator, *set, 8);
+    EXPECT_TRUE(std::equal(rest.begin(), rest.end(), all.begin() + 4)) << row;
+  }
+  EXPECT_EQ(set->iterate()->restore({0, 23}).message(),
+            "cannot go on at row 23 of an epoch: '" + (folder / "digits.npz") + "' gives 23 rows");
+}
+
 TEST_F(IteratorTest, AnyNumberOfThreadsMakesTheSameBatches) {
   auto plain = dataset("batch { size: 5 }");
   auto expected = take(*plain->iterate(), *plain, 200);
