@@ -71,7 +71,7 @@ gradc_status gradc_open(const char *path, gradc_model **model) {
 }
 
 gradc_status gradc_open_memory(const void *bytes, size_t count, gradc_model **model) {
-  return cCall({{model, "model"}}, [&]() -> Status {
+  return cCall({{bytes, "bytes"}, {model, "model"}}, [&]() -> Status {
     auto artifact = Artifact::fromMemory({static_cast<const std::byte *>(bytes), count});
     if (artifact)
       *model = new gradc_model{*artifact};

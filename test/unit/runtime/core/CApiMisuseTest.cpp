@@ -22,6 +22,9 @@ TEST_F(CApiMisuse, NullHandles) {
   float rate = 0;
   expectUsage(gradc_open("any", nullptr), "model is null");
   expectUsage(gradc_open_memory(blob.data(), blob.size(), nullptr), "model is null");
+  gradc_model *opened = nullptr;
+  expectUsage(gradc_open_memory(nullptr, 4096, &opened), "bytes is null");
+  EXPECT_EQ(opened, nullptr);
   expectUsage(gradc_model_describe(nullptr, &info), "model is null");
   expectUsage(gradc_session_create(nullptr, nullptr, &made), "model is null");
   expectUsage(gradc_session_create(model, nullptr, nullptr), "session is null");
