@@ -303,22 +303,22 @@ gradc_status gradc_momentum(const gradc_model *model, const gradc_rate_query *qu
 }
 
 gradc_status gradc_checkpoint_save(gradc_session *session, const char *path) {
-  return cCall({{session, "session"}}, [&] {
+  return cCall({{session, "session"}, {path, "path"}}, [&] {
     session->begun = nullptr;
     Steps &steps = stepsOf(*session);
     TrainPosition position = steps.loaded;
     position.step = uint64_t(session->step);
     position.seed = session->seed;
     steps.lossScale.keep(position.runState);
-    return writeCheckpoint(orEmpty(path), *session->session, position);
+    return writeCheckpoint(path, *session->session, position);
   });
 }
 
 gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
-  return cCall({{session, "session"}}, [&]() -> Status {
+  return cCall({{session, "session"}, {path, "path"}}, [&]() -> Status {
     session->begun = nullptr;
     session->isFitted = false;
-    auto checkpoint = Checkpoint::open(orEmpty(path));
+    auto checkpoint = Checkpoint::open(path);
     if (!checkpoint)
       return checkpoint.status();
     if (Status restored = checkpoint->restore(*session->session); !restored.ok())
@@ -333,9 +333,9 @@ gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
 }
 
 gradc_status gradc_export_onnx(gradc_session *session, const char *path) {
-  return cCall({{session, "session"}}, [&] {
+  return cCall({{session, "session"}, {path, "path"}}, [&] {
     session->begun = nullptr;
-    return exportOnnx(*session->session, orEmpty(path), session->step);
+    return exportOnnx(*session->session, path, session->step);
   });
 }
 

@@ -104,6 +104,16 @@ TEST_F(CApiMisuse, NullTensorsAndResults) {
   expectUsage(gradc_train(model, &job, nullptr), "fields is null, and field_count is 2");
 }
 
+// A refused call does not end the entry that was begun.
+TEST_F(CApiMisuse, NullPaths) {
+  const void *inputs[] = {x};
+  ASSERT_EQ(gradc_begin(session, entry("train"), inputs, 1), GRADC_OK);
+  expectUsage(gradc_checkpoint_save(session, nullptr), "path is null");
+  expectUsage(gradc_checkpoint_load(session, nullptr), "path is null");
+  expectUsage(gradc_export_onnx(session, nullptr), "path is null");
+  EXPECT_EQ(gradc_launch(session, 0), GRADC_OK) << gradc_last_error();
+}
+
 // A step that is refused has not trained.
 TEST_F(CApiMisuse, NothingRunsBeforeTheArgumentsAreChecked) {
   const std::string size = "expected the result's size to be set to sizeof of its struct";
