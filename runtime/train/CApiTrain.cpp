@@ -167,9 +167,9 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
     return usage("data is null");
   if (Status sized = result ? checkSize(result) : Status(); !sized.ok())
     return sized;
-  if (!std::isfinite(options.learning_rate))
-    return usage(
-        text("the learning rate is ", options.learning_rate, ", expected a finite number"));
+  float rate = options.learning_rate;
+  if (rate > 0 && std::isinf(rate))
+    return usage("the learning rate is inf, expected a finite number");
   const Artifact &artifact = *session.artifact;
   Steps &steps = stepsOf(session);
   auto turn = findTurn(steps.turns, orEmpty(options.entry), session.step);
@@ -187,7 +187,6 @@ static Status trainStep(gradc_session &session, const gradc_step_options &option
     return usage(text("expected ", call.data.size(), " data inputs, found ", data_count));
   for (size_t i = 0; i < data_count; ++i)
     call.inputs[call.data[i]] = data[i];
-  float rate = options.learning_rate;
   if (!(rate > 0))
     rate = float(steps.commonRate * (*turn)->share);
   if (Status checked = checkScalars(options, call); !checked.ok())

@@ -222,8 +222,8 @@ typedef struct gradc_step_result {
 /* Runs one optimizer step on one batch, with the entry whose turn it is: "train" if the job has one kind of step. `data` has
  * one pointer per data input of the entry, in order, each with `samples` rows: 1 to the batch if "train" has any_rows, or else
  * the batch of "train" or "train.tail"; 0 stands for the largest. The session keeps the step number, the counter and the seed.
- * A `learning_rate` of 0 or less selects the rate of the job's optimizer, without its schedule; for a step that moves next to
- * nothing, give a tiny one, such as 1e-30. `result` may be NULL. */
+ * A `learning_rate` of 0 or less, or NaN, selects the job's, without its schedule (a tiny one, such as 1e-30, moves next to
+ * nothing); infinity is refused. `result` may be NULL. */
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
                                         uint32_t data_count, int64_t samples, float learning_rate,
                                         gradc_step_result *result);

@@ -127,14 +127,26 @@ TEST_F(CApiMisuse, NothingRunsBeforeTheArgumentsAreChecked) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   expectUsage(gradc_train_step(session, data, 1, 0, infinity, nullptr),
               "the learning rate is inf, expected a finite number");
-  expectUsage(gradc_train_step(session, data, 1, 0, std::nanf(""), nullptr),
-              "the learning rate is nan, expected a finite number");
   gradc_group_rate rate = {sizeof rate, "any", infinity};
   gradc_step_options options = {.size = sizeof options, .rates = &rate, .rate_count = 1};
   expectUsage(gradc_train_step_with(session, &options, data, 1, nullptr),
               "the learning rate of group 'any' is inf, expected a finite number");
   EXPECT_EQ(gradc_session_step(session), 0);
   EXPECT_EQ(total(), std::vector<float>(64 * 16));
+}
+
+// Programs may pass any of these for the rate of the job.
+TEST_F(CApiMisuse, RatesNotAboveZeroAreNotRefused) {
+  const void *data[] = {x};
+  ASSERT_EQ(gradc_train_step(session, data, 1, 0, 0, nullptr), GRADC_OK) << gradc_last_error();
+  std::vector<float> once = total();
+  for (float rate : {-1.0f, -std::numeric_limits<float>::infinity(), std::nanf("")}) {
+    ASSERT_EQ(gradc_state_reset(session), GRADC_OK);
+    gradc_step_options options = {.size = sizeof options, .learning_rate = rate};
+    EXPECT_EQ(gradc_train_step_with(session, &options, data, 1, nullptr), GRADC_OK)
+        << gradc_last_error();
+    EXPECT_EQ(total(), once);
+  }
 }
 
 TEST_F(CApiMisuse, LengthsBelowZero) {
