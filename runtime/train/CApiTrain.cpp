@@ -334,7 +334,9 @@ gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
 gradc_status gradc_export_onnx(gradc_session *session, const char *path) {
   return cCall({{session, "session"}, {path, "path"}}, [&] {
     session->begun = nullptr;
-    return exportOnnx(*session->session, path, session->step);
+    // Only steps of a training whose checkpoint was loaded count although they were skipped.
+    int64_t skipped = session->steps ? stepsOf(*session).lossScale.skipped() : 0;
+    return exportOnnx(*session->session, path, session->step - skipped);
   });
 }
 

@@ -452,6 +452,17 @@ def dead():
     expect(f"says {result}", result.returncode == 1 and "the ranges of activations" in result.stderr)
 
 
+def skipped():
+    """A step that FP16 skips finds no ranges, and no export takes it for a step that does."""
+    save_perceptron()
+    gradc("compile", spec("skipped", "quantize {}  precision: FP16  loss_scaling { initial: 16777216 }"), "-o", path("skipped"))
+    for command in ([path("skipped"), "--data-dir", path("."), "--steps", "1", "--checkpoint", path("skipped.run"), "--log", path("skipped.jsonl"), "--quiet"],
+                    [program("gradc"), "export", path("skipped"), "--checkpoint", path("skipped.run"), "-o", path("skipped.onnx")]):
+        result = subprocess.run(command, capture_output=True, text=True)
+        expect(f"says {result}", result.returncode == 1 and "the ranges of activations, which quantize finds in the data, are unset" in result.stderr)
+    expect("the step is not skipped", [event["step"] for event in events(path("skipped.jsonl"), "skipped")] == [1])
+
+
 def refused(what, more, opset=19):
     save_perceptron(opset)
     refused_model(what, more)
@@ -498,6 +509,7 @@ told_apart()
 own_statistic()
 untrained()
 dead()
+skipped()
 damaged()
 learned_scale()
 wrong()

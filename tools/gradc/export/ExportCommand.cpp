@@ -4,6 +4,7 @@
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Export.h"
+#include "runtime/train/LossScale.h"
 #include "runtime/train/Predict.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
@@ -79,7 +80,9 @@ Status exportArtifact(const Settings &settings, bool onnx) {
     auto checkpoint = openWeights(settings.checkpoint);
     if (!checkpoint)
       return checkpoint.status();
-    steps = int64_t(checkpoint->position().step);
+    LossScale scale = lossScaleOf(Config::job(**artifact));
+    scale.restore(checkpoint->position().runState);
+    steps = int64_t(checkpoint->position().step) - scale.skipped();
     if (Status restored = checkpoint->restore(**session, /*withSlots=*/false); !restored.ok())
       return restored;
   }
