@@ -161,19 +161,19 @@ LogicalResult FourierOp::verify() {
            (type.getDimSize(2) == 1 || type.getDimSize(2) == 2);
   };
   if (!hasNumbers(from) || !hasNumbers(to) || from.getDimSize(0) != to.getDimSize(0) ||
-      from.getElementType() != to.getElementType())
+      from.getElementType() != to.getElementType()) // C1
     return emitOpError("expected the same rows of numbers, [rows, numbers, 1 or 2], found ")
            << from << " and " << to;
   bool isFromReal = from.getDimSize(2) == 1, isToReal = to.getDimSize(2) == 1;
   int64_t given = from.getDimSize(1), wanted = to.getDimSize(1);
-  if (!isFromReal && !isToReal && given != wanted)
+  if (!isFromReal && !isToReal && given != wanted) // C2
     return emitOpError("expected ") << given << " complex numbers as the result, found " << wanted;
-  if ((isFromReal && isToReal) || (isFromReal && getInverse()) || (isToReal && !getInverse()))
+  if ((isFromReal && isToReal) || (isFromReal && getInverse()) || (isToReal && !getInverse())) // C3
     return emitOpError("expected real numbers as the operand of a transform or the result of an "
                        "inverse one, found ")
            << from << " and " << to;
   int64_t real = isFromReal ? given : wanted, half = isFromReal ? wanted : given;
-  if ((isFromReal || isToReal) && (real % 2 != 0 || half != real / 2 + 1))
+  if ((isFromReal || isToReal) && (real % 2 != 0 || half != real / 2 + 1)) // C4
     return emitOpError("expected an even number n of real numbers and n / 2 + 1 complex ones, "
                        "found ")
            << real << " and " << half;

@@ -4,6 +4,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace gradc::test;
 using llvm::formatv;
 
@@ -14,17 +17,21 @@ struct Sizes {
   int64_t numbers, parts;
 };
 
-void expectFourier(int64_t rows, Sizes from, Sizes to, bool inverse, const char *element,
-                   int64_t lanes, double tolerance) {
+std::string kernelOf(int64_t rows, Sizes from, Sizes to, bool inverse, const char *element,
+                     int64_t lanes) {
   auto type = [&](Sizes s) {
     return formatv("tensor<{0}x{1}x{2}x{3}>", rows, s.numbers, s.parts, element).str();
   };
-  expectRight(formatv(R"(exec.kernel @k(%x: {0}) attributes {{
+  return formatv(R"(exec.kernel @k(%x: {0}) attributes {{
       schedule = #exec.schedule<lanes = {3}, tile = [{3}, {4}, {5}], order = [0, 1, 2], grain = 1, fourier>} {{
       %y = grad.fourier %x {2} : {0} -> {1}
       exec.yield %y : {1} })",
-                      type(from), type(to), inverse ? "inverse" : "", lanes, to.numbers, to.parts),
-              tolerance);
+                 type(from), type(to), inverse ? "inverse" : "", lanes, to.numbers, to.parts);
+}
+
+void expectFourier(int64_t rows, Sizes from, Sizes to, bool inverse, const char *element,
+                   int64_t lanes, double tolerance) {
+  expectRight(kernelOf(rows, from, to, inverse, element, lanes), tolerance);
 }
 
 /// Both directions of complex numbers and, twice as many, of real ones.
@@ -59,6 +66,46 @@ TEST(Fourier, Doubles) {
 TEST(Fourier, Rows) {
   for (int64_t rows : {1, 7, 8, 9, 33})
     expectAll(rows, 12);
+}
+
+// Infinity and NaN reach all results of their row, and no other row. -0 is 0, and denormal numbers
+// stay.
+TEST(Fourier, SpecialNumbers) {
+  constexpr int64_t rows = 11, infinite = 1, unordered = 4, zero = 6, denormal = 10;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (auto [from, to] : {std::pair(Sizes{20, 2}, Sizes{20, 2}),
+                          {Sizes{40, 1}, Sizes{21, 2}},
+                          {Sizes{21, 2}, Sizes{40, 1}}}) {
+    KernelRunner runner(kernelOf(rows, from, to, /*inverse=*/to.parts == 1, "f32", 8));
+    ASSERT_TRUE(runner.isReady());
+    int64_t given = from.numbers * from.parts, wanted = to.numbers * to.parts;
+    std::vector<HostTensor> operands = runner.randomOperands(1);
+    HostTensor usual = runner.run(operands, {{0, runner.units()}})[0];
+    HostTensor &x = operands[0];
+    x.setFloat(infinite * given + 6, -infinity);
+    x.setFloat(unordered * given + 6, std::nan(""));
+    for (int64_t i = 0; i < given; ++i) {
+      x.setFloat(zero * given + i, -0.0);
+      x.setFloat(denormal * given + i, double(i % 7 - 3) * 0x1p-130);
+    }
+    HostTensor found = runner.run(operands, {{0, runner.units()}})[0];
+    HostTensor expected = runner.evaluate(operands)[0];
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t i = row * wanted; i < (row + 1) * wanted; i += to.parts) {
+        bool isFinite = true;
+        for (int64_t part = i; part < i + to.parts; ++part) {
+          double value = found.getFloat(part);
+          isFinite &= std::isfinite(value);
+          if (row == zero)
+            EXPECT_EQ(value, 0) << part;
+          else if (row == denormal)
+            EXPECT_NEAR(value, expected.getFloat(part), 1000 * 0x1p-149) << part;
+          else if (row != infinite && row != unordered)
+            EXPECT_EQ(value, usual.getFloat(part)) << part;
+        }
+        EXPECT_EQ(isFinite, row != infinite && row != unordered) << row << ' ' << i;
+      }
+  }
 }
 
 TEST(Fourier, ScratchIsForAVectorOfRows) {
