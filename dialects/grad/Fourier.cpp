@@ -22,7 +22,8 @@ bool grad::hasSmallFactors(int64_t n) {
 }
 
 bool grad::isShortFourier(int64_t numbers) {
-  constexpr int64_t most = 1 << 13; // 16 rows of 8 bytes for each number: 1 MB
+  // 16 rows of 8 bytes for each number: 1 MB, or, with the half spectrum of real numbers, 2 MB.
+  constexpr int64_t most = 1 << 13;
   return numbers >= 2 && numbers <= most && hasSmallFactors(numbers);
 }
 

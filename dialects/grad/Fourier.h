@@ -10,8 +10,9 @@ namespace mlir::grad {
 
 /// Whether n has prime factors up to 13 only.
 bool hasSmallFactors(int64_t n);
-/// Whether a CPU kernel transforms rows of `numbers` complex numbers: few enough that a vector of
-/// rows stays in the L2 cache, with prime factors whose butterflies stay in registers.
+/// Whether a CPU kernel transforms rows of `numbers` complex numbers, or of twice as many real
+/// ones: few enough for the scratch memory of a vector of rows, with prime factors whose
+/// butterflies stay in registers.
 bool isShortFourier(int64_t numbers);
 
 /// e^(2 pi i k / n), or its conjugate if not `inverse`.
