@@ -119,14 +119,19 @@ static FailureOr<Expr> readAngles(Node &n, unsigned i, int64_t batch, int64_t po
   return table;
 }
 
+/// Checks what is rotated and the tables of angles, which do not train by themselves.
+static LogicalResult expectTables(Node &n, unsigned cosines, unsigned sines) {
+  markTables(n, cosines, sines);
+  for (unsigned i : {0u, cosines, sines})
+    if (failed(n.expect(i, Kind::Float)) || failed(n.expectSameElement(0, i)))
+      return failure();
+  return success(n.rank(0) == 3 || succeeded(n.expectRank(0, 4)));
+}
+
 static LogicalResult importRotaryEmbedding(Node &n) {
   bool interleaved = n.integer("interleaved", 0);
   int64_t heads = n.integer("num_heads", 0), given = n.integer("rotary_embedding_dim", 0);
-  markTables(n, 1, 2);
-  for (unsigned i : {0u, 1u, 2u})
-    if (failed(n.expect(i, Kind::Float)) || failed(n.expectSameElement(0, i)))
-      return failure();
-  if (n.rank(0) != 3 && failed(n.expectRank(0, 4)))
+  if (failed(expectTables(n, 1, 2)))
     return failure();
   if (n.rank(0) == 3 && failed(expectHeads(n, 0, heads)))
     return failure();
@@ -150,13 +155,8 @@ static LogicalResult importRuntimeRotaryEmbedding(Node &n) {
   int64_t heads = n.integer("num_heads", 0), given = n.integer("rotary_embedding_dim", 0);
   n.ignore("is_packed_batching"); // ONNX Runtime's CPU code ignores these, too
   n.ignore("scale");
-  markTables(n, cosines, sines);
-  for (unsigned i : {0u, cosines, sines})
-    if (failed(n.expect(i, Kind::Float)) || failed(n.expectSameElement(0, i)))
-      return failure();
-  if (n.rank(0) != 3 && failed(n.expectRank(0, 4)))
-    return failure();
-  if (failed(n.expectRank(cosines, 2)) || failed(n.expectRank(sines, 2)))
+  if (failed(expectTables(n, cosines, sines)) || failed(n.expectRank(cosines, 2)) ||
+      failed(n.expectRank(sines, 2)))
     return failure();
   int64_t half = n.shape(cosines)[1];
   if (heads == 0 && n.rank(0) == 3 && half > 0 && n.shape(0)[2] % (2 * half) == 0)

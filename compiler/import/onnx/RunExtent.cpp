@@ -39,6 +39,8 @@ static bool isSame(Value a, Value b, int depth) {
 void EntryImport::setExtent(Value value, RunExtent extent) {
   constexpr int depth = 12; // from a count to the condition whose true elements it counts
   int64_t most = cast<RankedTensorType>(value.getType()).getDimSize(extent.dim);
+  if (most == 0) // in every run
+    return;
   auto known =
       llvm::find_if(counts, [&](auto &count) { return isSame(count.first, extent.count, depth); });
   if (known == counts.end()) {
@@ -149,7 +151,7 @@ Expr Node::neutralBehindExtent(unsigned i, Expr x, ArrayRef<int64_t> dims, doubl
 
 FailureOr<RunShape> Node::knownShape(unsigned i, StringRef what) {
   if (operand(i) && !extent(i) && rank(i) == 1 && element(i).isSignlessInteger() &&
-      entry.hasExtents() && !entry.known(operand(i)))
+      entry.hasExtents() && !entry.known(operand(i), /*mayBind=*/false))
     if (std::optional<RunShape> shape = entry.shapeOfRun(operand(i)))
       return *shape;
   FailureOr<SmallVector<int64_t>> sizes = knownInts(i, what);

@@ -222,8 +222,7 @@ typedef struct gradc_step_result {
 /* Runs one optimizer step on one batch, with the entry whose turn it is: "train" if the job has one kind of step. `data` has
  * one pointer per data input of the entry, in order, each with `samples` rows: 1 to the batch if "train" has any_rows, or else
  * the batch of "train" or "train.tail"; 0 stands for the largest. The session keeps the step number, the counter and the seed.
- * A `learning_rate` of 0 or less, or NaN, selects the job's, without its schedule (a tiny one, such as 1e-30, moves next to
- * nothing); infinity is refused. `result` may be NULL. */
+ * A `learning_rate` of 0 or less, or NaN, selects the job's, without its schedule; infinity is refused. `result` may be NULL. */
 GRADC_API gradc_status gradc_train_step(gradc_session *session, const void *const *data,
                                         uint32_t data_count, int64_t samples, float learning_rate,
                                         gradc_step_result *result);
@@ -264,8 +263,7 @@ typedef struct gradc_rate_query {
 } gradc_rate_query;
 
 /* The learning rate of a step according to the job's schedule. A schedule that depends on evaluations (reduce_on_plateau) is treated
- * as if there were none. The rate may be 0, as in the first step of a warm-up, which a step would take for the default: pass at least a
- * tiny rate on. May be called from any thread. */
+ * as if there were none. A rate of 0, as a warm-up begins with, has to be passed on as a tiny one, such as 1e-30. From any thread. */
 GRADC_API gradc_status gradc_learning_rate(const gradc_model *model, const gradc_rate_query *query,
                                            float *learning_rate);
 /* The momentum, or beta1, of that step; an error if the schedule does not change it. May be called from any thread. */

@@ -20,8 +20,6 @@ namespace {
 
 using ResumeTest = TrainTest;
 
-std::string digitsJobWith(std::string_view more) { return digitsJob + std::string(more); }
-
 TEST_F(ResumeTest, ResumeAfterAnyStepGivesTheSameBits) {
   TrainOptions options;
   options.steps = 20;

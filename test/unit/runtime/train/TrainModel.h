@@ -36,6 +36,9 @@ constexpr const char *digitsJob = R"(
                       map { field: "images" cast: F32 scale: 0.01 } batch { size: 8 } } }
   epochs: 4 seed: 7)";
 
+/// The job with further fields.
+inline std::string digitsJobWith(std::string_view more) { return digitsJob + std::string(more); }
+
 /// A training, with the loss of each step.
 struct Trained : TrainSummary {
   std::vector<float> losses;

@@ -21,8 +21,6 @@ namespace {
 
 using TrainerTest = TrainTest;
 
-std::string digitsJobWith(std::string_view more) { return digitsJob + std::string(more); }
-
 TEST_F(TrainerTest, TrainsWholeEpochsWithTheirSmallerLastBatch) {
   auto summary = train();
   ASSERT_TRUE(summary.ok()) << summary.status().message();
