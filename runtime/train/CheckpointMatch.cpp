@@ -42,7 +42,7 @@ bool Checkpoint::lacksRules() const {
 static constexpr std::string_view otherSteps =
     "its `train` blocks or groups with frozen_until_step are not those of this artifact: ";
 
-/// What may be done with the weights of a run that was pruned or quantized otherwise.
+/// Tells how to use the weights of a run with another `prune` or `quantize` block.
 static constexpr std::string_view asInitialWeights =
     "; to begin with its weights, write them with `gradc export CHECKPOINT -o FILE.safetensors`, "
     "and name that file in initial_weights (with ignore: \"*_range\" if the run quantized)";

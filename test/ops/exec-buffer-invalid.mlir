@@ -1,6 +1,6 @@
 // RUN: gradc-opt %s -verify-diagnostics -split-input-file
 
-// What buffers, cuts and their users name.
+// A buffer, a cut or an op names something that does not exist.
 
 func.func @load_unknown() {
   // expected-error @+1 {{expected @w.primary to be an exec.buffer}}

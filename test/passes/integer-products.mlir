@@ -258,7 +258,7 @@ func.func @reshaped_zeros(%x: tensor<8x4xf32>) -> tensor<8x2xf32> attributes {gr
   return %y : tensor<8x2xf32>
 }
 
-// Those that are computed are subtracted in every run.
+// Zero points that a run computes are subtracted in every run.
 // CHECK-LABEL: func @weights_computed
 // CHECK: grad.sub %{{.*}} : tensor<64x32xi32>
 // CHECK: grad.matmul %arg0, %{{.*}} : tensor<8x64xf32>, tensor<64x32xf32>

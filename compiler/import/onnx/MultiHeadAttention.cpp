@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-/// What both operators have beside queries, keys and values.
 namespace {
+/// The operands of Attention and of MultiHeadAttention that hide keys or change scores.
 struct Masks {
   unsigned padding, bias; ///< operands
 };
@@ -48,7 +48,8 @@ static FailureOr<Expr> readPadding(Node &n, unsigned i, const Heads &h) {
                    << ", found " << n.describeOperand(i);
 }
 
-/// What is added to scores: operand `bias`, and mask_filter_value for keys that a row pads.
+/// Returns the sum of operand `bias` and mask_filter_value where a row pads keys, which is added to
+/// the scores; null: neither is given.
 static FailureOr<Value> readAdded(Node &n, const Masks &masks, const Heads &h) {
   double filter = n.real("mask_filter_value", -10000);
   SmallVector<int64_t> scores = h.scoresShape();

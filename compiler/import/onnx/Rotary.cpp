@@ -73,22 +73,28 @@ FailureOr<Expr> gradc::sliceAngles(Node &n, unsigned i, int64_t first, int64_t c
   return n.expr(i).slice(0, first, count).broadcast(type, {1, 2});
 }
 
-/// Operand 0 as [batch, heads, positions, size].
-static Expr readRotated(Node &n, int64_t heads) {
-  return n.rank(0) == 3 ? splitHeads(n.expr(0u), heads) : n.expr(0u);
+namespace {
+struct Rotated {
+  Expr x;        ///< operand 0 as [batch, heads, positions, size]
+  int64_t width; ///< of `size` elements, so many are rotated
+};
+} // namespace
+
+/// A `width` of 0 stands for all elements of a head.
+static FailureOr<Rotated> readRotated(Node &n, int64_t heads, int64_t width) {
+  if (n.rank(0) == 3 && failed(expectHeads(n, 0, heads)))
+    return failure();
+  Expr x = n.rank(0) == 3 ? splitHeads(n.expr(0u), heads) : n.expr(0u);
+  int64_t size = x.shape()[3];
+  width = width ? width : size;
+  if (width >= 2 && width % 2 == 0 && width <= size)
+    return Rotated{x, width};
+  return n.error() << "expected an even number of at most " << size << " elements to rotate, found "
+                   << width;
 }
 
 static LogicalResult setRotated(Node &n, Expr rotated) {
   return n.set(n.rank(0) == 3 ? mergeHeads(rotated) : rotated);
-}
-
-/// Checks how many of `size` elements are rotated; 0 stands for all.
-static FailureOr<int64_t> expectWidth(Node &n, int64_t width, int64_t size) {
-  width = width ? width : size;
-  if (width >= 2 && width % 2 == 0 && width <= size)
-    return width;
-  return n.error() << "expected an even number of at most " << size << " elements to rotate, found "
-                   << width;
 }
 
 /// Position_ids for each row of the batch.
@@ -133,15 +139,13 @@ static LogicalResult importRotaryEmbedding(Node &n) {
   int64_t heads = n.integer("num_heads", 0), given = n.integer("rotary_embedding_dim", 0);
   if (failed(expectTables(n, 1, 2)))
     return failure();
-  if (n.rank(0) == 3 && failed(expectHeads(n, 0, heads)))
+  FailureOr<Rotated> rotated = readRotated(n, heads, given);
+  if (failed(rotated))
     return failure();
-  Expr x = readRotated(n, heads);
+  auto [x, width] = *rotated;
   ArrayRef<int64_t> shape = x.shape();
-  FailureOr<int64_t> width = expectWidth(n, given, shape[3]);
-  if (failed(width))
-    return failure();
-  FailureOr<Expr> cosine = readAngles(n, 1, shape[0], shape[2], *width / 2),
-                  sine = readAngles(n, 2, shape[0], shape[2], *width / 2);
+  FailureOr<Expr> cosine = readAngles(n, 1, shape[0], shape[2], width / 2),
+                  sine = readAngles(n, 2, shape[0], shape[2], width / 2);
   if (failed(cosine) || failed(sine))
     return failure();
   return setRotated(n, rotate(x, *cosine, *sine, interleaved));
@@ -161,15 +165,13 @@ static LogicalResult importRuntimeRotaryEmbedding(Node &n) {
   int64_t half = n.shape(cosines)[1];
   if (heads == 0 && n.rank(0) == 3 && half > 0 && n.shape(0)[2] % (2 * half) == 0)
     heads = n.shape(0)[2] / (2 * half);
-  if (n.rank(0) == 3 && failed(expectHeads(n, 0, heads)))
+  FailureOr<Rotated> rotated = readRotated(n, heads, given);
+  if (failed(rotated))
     return failure();
-  Expr x = readRotated(n, heads);
+  auto [x, width] = *rotated;
   ArrayRef<int64_t> shape = x.shape();
-  FailureOr<int64_t> width = expectWidth(n, given, shape[3]);
-  if (failed(width))
-    return failure();
-  if (half != *width / 2 || n.shape(sines)[1] != half)
-    return n.error() << "expected tables with " << *width / 2 << " columns, found "
+  if (half != width / 2 || n.shape(sines)[1] != half)
+    return n.error() << "expected tables with " << width / 2 << " columns, found "
                      << n.describeOperand(cosines) << " and " << n.describeOperand(sines);
   OpBuilder &b = n.builder();
   std::optional<Expr> positions;

@@ -23,7 +23,7 @@ Bytes packed(unsigned bits) {
   return bytes;
 }
 
-/// What `make` makes of each code.
+/// One byte for each code: the result of `make`.
 Bytes elementsOf(unsigned bits, llvm::function_ref<int(int code, uint64_t i)> make) {
   Bytes elements;
   for (uint64_t i = 0; i < count; ++i)

@@ -9,7 +9,24 @@ using namespace gradc;
 
 namespace {
 
-class ParameterChecksTest : public TrainingTesting {};
+class ParameterChecksTest : public TrainingTesting {
+protected:
+  using Strings = std::vector<std::string>;
+
+  /// Expects that a spec with `rest` says these notes of the model, and trains these parameters.
+  void expectNotes(StringRef model, StringRef rest, ArrayRef<StringRef> notes,
+                   const Strings &trains) {
+    SCOPED_TRACE((model + " " + rest).str());
+    said.clear();
+    Parts parts;
+    parts.model = ("model: \"" + model + ".onnx\"").str();
+    parts.rest = rest.str();
+    auto imported = training(parts);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    expectSaid(notes);
+    EXPECT_EQ(trained(*imported), trains);
+  }
+};
 
 TEST_F(ParameterChecksTest, RefusesParametersOfAFreshModelThatWereMerged) {
   Parts parts;
@@ -37,27 +54,19 @@ TEST_F(ParameterChecksTest, TrainsALayerThatIsAppliedAgain) {
 }
 
 TEST_F(ParameterChecksTest, NotesParametersThatLookLikeMasks) {
-  const char *const note =
+  const StringRef note =
       "initializer \"mask\" holds only 0 and 1 and is a factor of \"prune\": if it is a mask, "
       "which "
       "training would change, name it in the spec: freeze: \"mask\"; if it is a parameter: "
       "trainable: \"mask\"";
-  using Strings = std::vector<std::string>;
   for (auto [model, rest, isNoted] : {std::tuple("masked", "", true),
                                       {"masked-sub", "", true},
                                       {"masked-add", "", false},
                                       {"masked", "trainable: \"mask\"", false},
                                       {"masked", "freeze: \"mask\"", false}}) {
-    said.clear();
-    Parts parts;
-    parts.model = std::string("model: \"") + model + ".onnx\"";
-    parts.rest = rest;
-    auto imported = training(parts);
-    ASSERT_TRUE(succeeded(imported)) << everything();
-    expectSaid(isNoted ? std::vector<StringRef>{note} : std::vector<StringRef>{});
-    EXPECT_EQ(trained(*imported), StringRef(rest).starts_with("freeze")
-                                      ? Strings{"weight"}
-                                      : (Strings{"mask", "weight"}));
+    bool isFrozen = StringRef(rest).starts_with("freeze");
+    expectNotes(model, rest, isNoted ? ArrayRef<StringRef>(note) : ArrayRef<StringRef>(),
+                isFrozen ? Strings{"weight"} : Strings{"mask", "weight"});
   }
 }
 
@@ -84,25 +93,16 @@ TEST_F(ParameterChecksTest, TrainsWhatTheModuleCallsAParameter) {
 }
 
 TEST_F(ParameterChecksTest, NotesScalarsThatMayBeParameters) {
-  const char *const note =
+  const StringRef note =
       "initializer \"temperature\" is a scalar, which does not train by itself: if it is a "
       "parameter, name it in the spec: trainable: \"temperature\"; if not: freeze: "
       "\"temperature\"";
-  using Strings = std::vector<std::string>;
   for (auto [model, rest, isNoted, trains] :
        {std::tuple("module-older", "", true, Strings{"weight", "levels"}),
         {"module-older", "freeze: \"temperature\"", false, {"weight", "levels"}},
         {"module-older", "trainable: \"temperature\"", false, {"weight", "levels", "temperature"}},
-        {"module-elsewhere", "", false, {"weight", "levels"}}}) {
-    said.clear();
-    Parts parts;
-    parts.model = std::string("model: \"") + model + ".onnx\"";
-    parts.rest = rest;
-    auto imported = training(parts);
-    ASSERT_TRUE(succeeded(imported)) << everything();
-    expectSaid(isNoted ? std::vector<StringRef>{note} : std::vector<StringRef>{});
-    EXPECT_EQ(trained(*imported), trains);
-  }
+        {"module-elsewhere", "", false, {"weight", "levels"}}})
+    expectNotes(model, rest, isNoted ? ArrayRef<StringRef>(note) : ArrayRef<StringRef>(), trains);
 }
 
 TEST_F(ParameterChecksTest, NotesHalvesOfATiedParameter) {
