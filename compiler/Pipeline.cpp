@@ -95,6 +95,8 @@ void gradc::buildGraphPhase(OpPassManager &pm, const CompileOptions &options) {
   // After unused gradients are removed: gradients of weights are sums over steps.
   hoistFromScans(pm, options);
   pm.addPass(createMoveTransposes());
+  // When nothing is left that could still move out of a loop or be simplified.
+  pm.addPass(createDeriveStates());
 }
 
 void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {

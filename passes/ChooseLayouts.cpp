@@ -351,7 +351,8 @@ private:
   /// The entries `pack:STATE` and `unpack:STATE`, through which the runtime sees packed states.
   void createTransfer(StateStorage &storage) {
     auto permutation = storage.state.getPermutation();
-    if (storage.forms.size() == 1 && !storage.forms[0].layout && !permutation)
+    bool isPlain = storage.forms.size() == 1 && !storage.forms[0].layout && !permutation;
+    if (isPlain || storage.state.getKind() == StateKind::derived)
       return;
     auto type = cast<RankedTensorType>(storage.state.getType());
     RankedTensorType logical = storage.state.getLogicalType();

@@ -469,4 +469,33 @@ def WidenColumns : Pass<"gradc-widen-columns", "::mlir::ModuleOp"> {
   }];
 }
 
+def DeriveStates : Pass<"gradc-derive-states", "::mlir::ModuleOp"> {
+  let summary = "Compute what depends on fixed states alone once, instead of in each run";
+  let description = [{
+    A value that is computed from constants and states that no entry writes is the same in every run until a caller sets a
+    state. If it takes work, it becomes a `derived` state. The entry `derive:` computes all of them; the runtime runs it when states
+    have been set, before the next run. Entries that need equal values share them.
+
+    Where another op reads such a value, a state holds it, or values above it: what moves or repeats elements, or takes a few
+    instructions for each, is left to the kernel that reads them. A derived state has at most twice as many bytes as what it
+    is computed from. States of ranks' shards, the stages of a pipeline, the models of map stages, and entries without inputs are left alone.
+
+    ```mlir
+    func.func @forward(%x: tensor<4x512xf32>) -> tensor<4x512xf32> {
+      %w = grad.read @w : tensor<512x64xf32>
+      %p = grad.read @positions : tensor<64x512xf32>
+      %k = grad.matmul %w, %p : tensor<512x64xf32>, tensor<64x512xf32>
+      %y = grad.matmul %x, %k : tensor<4x512xf32>, tensor<512x512xf32>
+    ```
+    becomes
+    ```mlir
+    grad.state derived @derived : tensor<512x512xf32> = dense<0.0> : tensor<512x512xf32>
+    func.func @"derive:"() { // grad.write @derived, %k
+    func.func @forward(%x: tensor<4x512xf32>) -> tensor<4x512xf32> {
+      %k = grad.read @derived : tensor<512x512xf32>
+      %y = grad.matmul %x, %k : tensor<4x512xf32>, tensor<512x512xf32>
+    ```
+  }];
+}
+
 #endif

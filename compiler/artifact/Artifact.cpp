@@ -70,7 +70,10 @@ private:
 
   gradc_range writeStates(ModuleOp module) {
     std::vector<gradc_artifact_state> states;
-    for (auto op : module.getOps<StateOp>()) {
+    auto isDerived = [](StateOp op) { return op.getKind() == StateKind::derived; };
+    auto ordered = llvm::to_vector(module.getOps<StateOp>());
+    std::ranges::stable_partition(ordered, std::not_fn(isDerived));
+    for (StateOp op : ordered) {
       gradc_artifact_state state{};
       state.tensor = tensor(op.getSymName(), op.getWholeType());
       if (auto shard = op.getShard()) {
@@ -119,9 +122,9 @@ private:
   }
 
   /// The whole state's logical type: the order in which a pass stores it is not the model's, and
-  /// neither are constants, which no checkpoint holds.
+  /// neither are constants and derived states, which no checkpoint holds.
   void addToModelHash(StateOp op) {
-    if (op.getKind() == StateKind::constant)
+    if (op.getKind() == StateKind::constant || op.getKind() == StateKind::derived)
       return;
     std::string signature;
     llvm::raw_string_ostream(signature) << op.getSymName() << ':' << op.getWholeType() << ';';

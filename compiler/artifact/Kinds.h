@@ -29,6 +29,8 @@ inline gradc_state_kind stateKind(mlir::grad::StateKind kind) {
     return GRADC_STATE_CONSTANT;
   case Kind::average:
     return GRADC_STATE_AVERAGE;
+  case Kind::derived:
+    return GRADC_STATE_DERIVED;
   }
   llvm_unreachable("all kinds are above");
 }

@@ -78,7 +78,7 @@ def Grad_ComparePredicateEnum : Grad_Enum<"ComparePredicate", "comparison", [
 def Grad_ComparePredicate : EnumAttr<Grad_Dialect, Grad_ComparePredicateEnum, "compare">;
 def Grad_StateKindEnum : Grad_Enum<"StateKind", "who changes a state", [
   I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"slot", 1>, I32EnumAttrCase<"statistic", 2>,
-  I32EnumAttrCase<"constant", 3>, I32EnumAttrCase<"average", 4>]>;
+  I32EnumAttrCase<"constant", 3>, I32EnumAttrCase<"average", 4>, I32EnumAttrCase<"derived", 5>]>;
 def Grad_StateKind : EnumAttr<Grad_Dialect, Grad_StateKindEnum, "state_kind">;
 
 // Ops ---------------------------------------------------------------------------------------------

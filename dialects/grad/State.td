@@ -17,7 +17,7 @@ def Grad_ConstantOp : Op<Grad_Dialect, "constant", [Pure, ConstantLike, Grad_Inf
 }
 
 def Grad_StateOp : Op<Grad_Dialect, "state", [Symbol]> {
-  let summary = "a tensor that outlives a step: parameter, optimizer slot, statistic, large constant or average of a parameter";
+  let summary = "a tensor that outlives a step: parameter, optimizer slot, statistic, large constant, average of a parameter, or what such states determine";
   let description = [{
     `initial` is an elements attribute (a splat for slots; a dense resource for weights). Entries see the state in
     `type`; the model, checkpoints and exports see it in its logical type. With `shape`, the logical type has that shape, and

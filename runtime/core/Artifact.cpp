@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/core/ArtifactCheck.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -61,17 +62,15 @@ Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
   void *mapping = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.number, 0);
   if (mapping == MAP_FAILED)
     return failure(Code::error, "cannot map: ", std::strerror(errno));
-  std::shared_ptr<Artifact> artifact(new Artifact);
+  auto blob = findBlob({static_cast<const std::byte *>(mapping), bytes});
+  Status checked = blob ? checkArtifact(*blob) : blob.status();
+  if (!checked.ok()) {
+    munmap(mapping, bytes);
+    return failure(checked.code(), checked.message());
+  }
+  std::shared_ptr<Artifact> artifact(new Artifact(*blob));
   artifact->mapping = mapping;
   artifact->mappingBytes = bytes;
-
-  auto blob = findBlob({static_cast<const std::byte *>(mapping), bytes});
-  if (!blob)
-    return failure(blob.status().code(), blob.status().message());
-  if (Status checked = checkArtifact(*blob); !checked.ok())
-    return failure(checked.code(), checked.message());
-  artifact->base = blob->data();
-  artifact->size = blob->size();
   artifact->releasePages(); // hashing touched all pages, a run needs few
   return artifact;
 }
@@ -79,10 +78,15 @@ Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
 Result<std::shared_ptr<Artifact>> Artifact::fromMemory(std::span<const std::byte> bytes) {
   if (Status checked = checkArtifact(bytes); !checked.ok())
     return checked;
-  std::shared_ptr<Artifact> artifact(new Artifact);
-  artifact->base = bytes.data();
-  artifact->size = bytes.size();
-  return artifact;
+  return std::shared_ptr<Artifact>(new Artifact(bytes));
+}
+
+Artifact::Artifact(std::span<const std::byte> checked)
+    : base(checked.data()), size(checked.size()) {
+  auto isDerived = [](const gradc_artifact_state &state) {
+    return state.kind == GRADC_STATE_DERIVED;
+  };
+  numStates = size_t(std::ranges::find_if(storedStates(), isDerived) - storedStates().begin());
 }
 
 Artifact::~Artifact() {
@@ -103,7 +107,7 @@ std::string_view Artifact::string(gradc_string offset) const {
   return reinterpret_cast<const char *>(base + header().strings.offset + offset);
 }
 
-std::span<const gradc_artifact_state> Artifact::states() const {
+std::span<const gradc_artifact_state> Artifact::storedStates() const {
   return elements<gradc_artifact_state>(header().states);
 }
 

@@ -45,16 +45,20 @@ public:
   /// The whole artifact.
   std::span<const std::byte> bytes() const { return {base, size}; }
   std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
-  std::span<const gradc_artifact_state> states() const;
+  /// Those that users and checkpoints see: all but derived ones.
+  std::span<const gradc_artifact_state> states() const { return storedStates().first(numStates); }
+  /// They and, behind them, derived ones.
+  std::span<const gradc_artifact_state> storedStates() const;
   /// The number of the state of that name, if there is one.
   std::optional<uint32_t> findState(std::string_view name) const;
   std::span<const gradc_artifact_level> levels() const;
   SharedStates &sharedStates() const { return shared; }
 
 private:
-  Artifact() = default;
-  const std::byte *base = nullptr;
-  size_t size = 0;
+  explicit Artifact(std::span<const std::byte> checked);
+  const std::byte *base;
+  size_t size;
+  size_t numStates;        // without derived ones
   void *mapping = nullptr; // of the whole file, when a file was opened
   size_t mappingBytes = 0;
   mutable SharedStates shared;

@@ -20,6 +20,9 @@ using namespace gradc::runtime;
 
 namespace {
 
+/// Whether the state is computed from others.
+bool isDerived(const gradc_artifact_state &state) { return state.kind == GRADC_STATE_DERIVED; }
+
 class Checker : BlobView {
 public:
   using BlobView::BlobView;
@@ -59,6 +62,8 @@ Status Checker::check() {
   for (size_t i = 0; good && i < states.size(); ++i) {
     where = text("state ", i);
     good = checkState(states[i]);
+    if (good && i > 0 && states[i].kind < GRADC_STATE_DERIVED && isDerived(states[i - 1]))
+      good = fail("expected it before derived states");
   }
   where = "job";
   good = good && checkJob();
@@ -117,8 +122,10 @@ bool Checker::checkTensor(const gradc_artifact_tensor &tensor) {
 bool Checker::checkState(const gradc_artifact_state &state) {
   if (!checkTensor(state.tensor) || !checkString(state.rule, "rule"))
     return false;
-  if (state.kind > GRADC_STATE_AVERAGE)
+  if (state.kind > GRADC_STATE_DERIVED)
     return fail("unknown kind ", state.kind);
+  if (isDerived(state) && (isSharded(state) || state.places.count))
+    return fail("a derived state that is sharded, or in the model");
   std::span<const std::byte> initial;
   if (state.codes.bits && !checkCodes(state))
     return false;
@@ -404,6 +411,12 @@ bool Checker::checkPackEntries(const Level &level) {
   };
   for (const gradc_artifact_buffer &buffer : level.buffers) {
     const gradc_artifact_state &state = states[buffer.state];
+    if (isDerived(state)) {
+      auto found = byName.find(GRADC_DERIVE_ENTRY);
+      if (found == byName.end() || found->second->inputs.count || found->second->outputs.count)
+        return fail("expected an entry " GRADC_DERIVE_ENTRY " without inputs and outputs");
+      continue;
+    }
     if (buffer.kind != GRADC_BUFFER_PLAIN && !needs("pack", state, true))
       return false;
     if (buffer.kind == GRADC_BUFFER_PACKED && !needs("unpack", state, false))

@@ -37,7 +37,10 @@ public:
   const gradc_artifact_entry *findEntry(std::string_view name) const override;
 
   Status start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-               std::span<void *const> outputs, int64_t rows, PrefetchedInputs prefetched) override;
+               std::span<void *const> outputs, int64_t rows, PrefetchedInputs prefetched) override {
+    Status derived = states.derive();
+    return derived.ok() ? launch(entry, inputs, outputs, rows, prefetched) : derived;
+  }
   Status finish() override;
   bool runsBeside() const override { return !device->sharesHostMemory(); }
   Result<PrefetchedInputs> prefetch(const gradc_artifact_entry &entry,
@@ -85,6 +88,8 @@ private:
   Result<BoundEntry *> bind(const gradc_artifact_entry &entry);
   /// Binds an entry for a run; states that the entry writes become this session's own.
   Result<BoundEntry *> bindToRun(const gradc_artifact_entry &entry);
+  Status launch(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                std::span<void *const> outputs, int64_t rows, PrefetchedInputs prefetched);
   Status runEachRow(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                     std::span<void *const> outputs, int64_t rows);
   Status ownStates();
@@ -93,7 +98,8 @@ private:
     programs.clear();
     separate.clear();
   }
-  /// Runs an entry once and drops its binding, which would occupy as much memory as a state.
+  /// Runs an entry that converts or derives states, and drops its binding, which would occupy as
+  /// much memory as a state.
   Status runOnce(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
                  std::span<void *const> outputs);
   std::string_view string(gradc_string offset) const { return theArtifact->string(offset); }
@@ -310,9 +316,9 @@ Result<PrefetchedInputs> DeviceSession::prefetch(const gradc_artifact_entry &ent
   return copied.ok() ? Result<PrefetchedInputs>(prefetched) : copied;
 }
 
-Status DeviceSession::start(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
-                            std::span<void *const> outputs, int64_t rows,
-                            PrefetchedInputs prefetched) {
+Status DeviceSession::launch(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
+                             std::span<void *const> outputs, int64_t rows,
+                             PrefetchedInputs prefetched) {
   size_t results = countGiven(ports(entry.outputs));
   if (Status count = checkCount(*theArtifact, entry, "outputs", results, outputs.size());
       !count.ok())
@@ -376,7 +382,9 @@ Status DeviceSession::finish() {
 
 Status DeviceSession::runOnce(const gradc_artifact_entry &entry,
                               std::span<const void *const> inputs, std::span<void *const> outputs) {
-  Status status = run(entry, inputs, outputs);
+  Status status = launch(entry, inputs, outputs, entry.batch, {});
+  if (status.ok())
+    status = finish();
   replay.end(); // the replay may be of this entry
   programs.erase(&entry);
   return status;
@@ -389,6 +397,8 @@ Status DeviceSession::begin(const gradc_artifact_entry &entry, std::span<const v
                   text("entry ", string(entry.name), " runs entry ",
                        string(scheduleOf(*theArtifact, entries(), entry).name),
                        " for each row; expected that one, to run it launch by launch"));
+  if (Status derived = states.derive(); !derived.ok())
+    return derived;
   auto bound = bindToRun(entry);
   if (!bound)
     return bound.status();

@@ -21,7 +21,7 @@ Status StateMemory::allocate() {
   SharedStates &states = artifact.sharedStates();
   filling = std::unique_lock(states.mutex);
   std::shared_ptr<std::byte> block = ranks ? nullptr : states.blocks[&level].lock();
-  shared = bool(block);
+  shared = derived = bool(block);
   if (!block)
     block = device.allocateShared(store.bytes());
   if (!block)
@@ -36,6 +36,10 @@ Status StateMemory::fill(bool onlyConstants) {
   if (shared)
     return {};
   Status filled = writeInitial(onlyConstants, /*isZero=*/true);
+  if (onlyConstants)
+    derived = true; // no entry that reads only constants reads derived states
+  if (filled.ok())
+    filled = derive();
   if (filled.ok())
     filled = device.synchronize(); // other sessions read the block without waiting for this device
   if (filled.ok() && !onlyConstants && !ranks) {
@@ -121,7 +125,16 @@ Status StateMemory::read(uint32_t state, void *out) {
 
 Status StateMemory::write(uint32_t state, const void *value) {
   StateDivision *division = divisionOf(state);
+  derived = false;
   return division ? division->scatter(state, value) : store.write(state, value);
+}
+
+Status StateMemory::derive() {
+  if (derived)
+    return {};
+  Status status = store.derive();
+  derived = status.ok();
+  return status;
 }
 
 /// The elements that codes stand for. On CPUs, threads share the work.

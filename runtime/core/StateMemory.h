@@ -52,6 +52,8 @@ public:
   /// Reading a divided state is a collective call.
   Status read(uint32_t state, void *out);
   Status write(uint32_t state, const void *value);
+  /// Must precede every run of an entry: computes derived states, if others have been written.
+  Status derive();
   /// Resets all states to the artifact's initial values.
   Status reset() { return writeInitial(/*onlyConstants=*/false, /*isZero=*/false); }
 
@@ -65,6 +67,7 @@ private:
   const gradc_artifact_level &level;
   Device &device;
   StateStore store;
+  bool derived = false;          // derived states are those of the other states
   bool shared = false;           // other sessions may share the memory
   Communicator *ranks = nullptr; // the ranks that divide states; null: whole states
   Division cuts;

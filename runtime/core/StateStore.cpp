@@ -1,16 +1,15 @@
 #include "runtime/core/StateStore.h"
 
 #include "runtime/base/DataType.h"
-#include "runtime/base/Text.h"
 #include "runtime/core/Shards.h"
+#include "runtime/include/gradc/entries.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace gradc::runtime {
 
-const gradc_artifact_entry *StateStore::findEntry(const char *what, uint32_t state) const {
-  std::string name = text(what, ':', artifact.string(record(state).tensor.name));
+const gradc_artifact_entry *StateStore::findEntry(std::string_view name) const {
   for (const auto &entry : artifact.elements<gradc_artifact_entry>(level.entries))
     if (artifact.string(entry.name) == name)
       return &entry;
@@ -19,7 +18,7 @@ const gradc_artifact_entry *StateStore::findEntry(const char *what, uint32_t sta
 
 void StateStore::layOut() {
   auto records = artifact.elements<gradc_artifact_buffer>(level.buffers);
-  auto states = artifact.states();
+  auto states = artifact.storedStates();
   storage.resize(states.size());
   std::vector<bool> stored(states.size());
   auto place = [&](uint64_t size) {
@@ -90,6 +89,11 @@ Status StateStore::write(uint32_t state, const void *value) {
   std::vector<void *> ignored(pack ? pack->outputs.count : 0);
   return pack ? run(*pack, {&value, 1}, ignored)
               : copyIn(device, primary(state), value, storedBytes(record(state)));
+}
+
+Status StateStore::derive() {
+  const gradc_artifact_entry *entry = findEntry(GRADC_DERIVE_ENTRY);
+  return entry ? run(*entry, {}, {}) : Status();
 }
 
 void StateStore::keepOnly(uint32_t state, uint64_t begin, uint64_t end) {

@@ -3,6 +3,7 @@
 #ifndef RUNTIME_CORE_STATESTORE_H
 #define RUNTIME_CORE_STATESTORE_H
 
+#include "runtime/base/Text.h"
 #include "runtime/core/Artifact.h"
 #include "runtime/device/Device.h"
 
@@ -36,7 +37,9 @@ public:
   /// The addresses of the level's buffers, in the level's order.
   std::span<std::byte *const> buffers() const { return addresses; }
 
-  const gradc_artifact_state &record(uint32_t state) const { return artifact.states()[state]; }
+  const gradc_artifact_state &record(uint32_t state) const {
+    return artifact.storedStates()[state];
+  }
   uint32_t numStates() const { return uint32_t(storage.size()); }
   std::byte *primary(uint32_t state) const { return block.get() + storage[state].offset; }
   uint64_t primaryBytes(uint32_t state) const { return storage[state].bytes; }
@@ -49,6 +52,8 @@ public:
   /// whole state.
   Status read(uint32_t state, void *out);
   Status write(uint32_t state, const void *value);
+  /// Computes the derived states from the others.
+  Status derive();
   /// Release the memory of the primary outside of [begin, end), in bytes, or of all mirrors. What
   /// it held is lost.
   void keepOnly(uint32_t state, uint64_t begin, uint64_t end);
@@ -64,7 +69,11 @@ private:
     const gradc_artifact_entry *unpack = nullptr;            // if packed
   };
 
-  const gradc_artifact_entry *findEntry(const char *what, uint32_t state) const;
+  const gradc_artifact_entry *findEntry(std::string_view name) const;
+  /// Of an entry that converts a state.
+  const gradc_artifact_entry *findEntry(const char *what, uint32_t state) const {
+    return findEntry(text(what, ':', artifact.string(record(state).tensor.name)));
+  }
 
   const Artifact &artifact;
   const gradc_artifact_level &level;

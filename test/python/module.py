@@ -275,6 +275,28 @@ class Digits(unittest.TestCase):
             session.reset()
             self.assertEqual(session.number, 0)
 
+    def test_what_weights_determine_follows_them(self):
+        model, sizes = Model("factors"), {"down": (96, 64), "up": (64, 96)}
+        values = {name: np.random.default_rng(len(name)).normal(size=shape).astype(np.float32) for name, shape in sizes.items()}
+        factors = [model.initializer(name, FLOAT, value.shape, value.ravel().tolist()) for name, value in values.items()]
+        product = model.node("MatMul", factors, ["product"], "product")
+        model.output(model.node("MatMul", [model.input("x", FLOAT, ["N", 96]), product], ["y"], "y"), FLOAT, ["N", 96])
+        x = np.ones((5, 96), np.float32)
+
+        def expect(session, down, up):
+            np.testing.assert_allclose(session.predict(x), x @ (down.astype(float) @ up), rtol=1e-4, atol=1e-3)
+
+        compiled = gradc.compile(model.bytes(), shapes={"x": (8, 96)})
+        with compiled.session() as session, compiled.session() as other:
+            expect(session, **values)
+            session.load_state_dict({"up": 2 * values["up"]})
+            session.load_state_dict({"down": -values["down"]})
+            expect(session, -values["down"], 2 * values["up"])
+            expect(other, **values)
+            self.assertEqual(sorted(session.state_dict(all_states=True)), ["down", "up"])
+            session.reset()
+            expect(session, **values)
+
     def test_arrays_are_read_where_they_lie(self):
         with self.model.session() as session, self.model.session() as other:
             strided = {name: values[:64:2] for name, values in self.data.items()}

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GRADC_ARTIFACT_MAGIC "GRADCART"
-#define GRADC_ARTIFACT_VERSION 24u
+#define GRADC_ARTIFACT_VERSION 25u
 #define GRADC_NONE 0xffffffffu
 
 /* The maximum number of ranks of a run, and so of the shards of a state. */
@@ -66,7 +66,8 @@ typedef struct gradc_artifact_tensor {
 
 typedef enum gradc_state_kind {
   GRADC_STATE_PARAMETER, GRADC_STATE_SLOT, GRADC_STATE_STATISTIC, GRADC_STATE_CONSTANT,
-  GRADC_STATE_AVERAGE /* the average of a parameter, named as the parameter with GRADC_AVERAGE_SUFFIX */
+  GRADC_STATE_AVERAGE, /* the average of a parameter, named as the parameter with GRADC_AVERAGE_SUFFIX */
+  GRADC_STATE_DERIVED  /* what the entry "derive:" computes from other states; behind all other states, hidden from users */
 } gradc_state_kind;
 
 /* How the 8-bit integers of a state are computed from codes, modulo 256: element i is (code i ^ flip) - zeros[i / block].

@@ -6,6 +6,7 @@
  *                              initializers that only exported models have
  *   map.N                      the model of a map stage; only at CPU levels
  *   train.NAME                 a step of each `train` block of the spec, instead of "train"
+ *   derive:                    no inputs, no outputs: computes the derived states from the others
  *   pack:STATE, unpack:STATE   convert a packed state: one input or output, named "value", row-major
  * Suffixes denote variants of these:
  *   .until.N                   of the first N steps of the run, in which groups are frozen
@@ -27,6 +28,7 @@
 #define GRADC_PREDICT_ENTRY "predict"
 #define GRADC_GRADIENTS_ENTRY "gradients"
 #define GRADC_MERGED_ENTRY "merged"
+#define GRADC_DERIVE_ENTRY "derive:"
 
 #define GRADC_TRAIN_PREFIX "train."
 #define GRADC_MAP_PREFIX "map."

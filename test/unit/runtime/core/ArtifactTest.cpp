@@ -99,7 +99,7 @@ TEST(Artifact, RefusesOtherVersionsAndDamagedBytes) {
   newer[offsetof(gradc_artifact_header, version)] = std::byte{GRADC_ARTIFACT_VERSION + 1};
   EXPECT_EQ(
       errorOf(newer),
-      "expected an artifact of version 24, found 25: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 25, found 26: compile it again, gradc compile SPEC -o FILE");
   Bytes damaged = blob;
   damaged[damaged.size() / 2] ^= std::byte{1};
   EXPECT_EQ(errorOf(damaged), "corrupt artifact: its bytes do not match the hash in its header");
@@ -253,7 +253,9 @@ TEST(Artifact, ChecksStates) {
   EXPECT_EQ(error([](auto &s) { s.tensor.dtype = 8; }), prefix + "unknown element type 8");
   EXPECT_EQ(error([](auto &s) { s.tensor.bytes = 95; }),
             prefix + "expected a tensor size of 96, found 95");
-  EXPECT_EQ(error([](auto &s) { s.kind = 5; }), prefix + "unknown kind 5");
+  EXPECT_EQ(error([](auto &s) { s.kind = 6; }), prefix + "unknown kind 6");
+  EXPECT_EQ(error([](auto &s) { s.kind = GRADC_STATE_DERIVED; }),
+            prefix + "a derived state that is sharded, or in the model");
   EXPECT_EQ(error([](auto &s) { s.initial.count = 4; }),
             prefix + "expected initial values of 96, found 4");
   auto places = [](const Artifact &a) { return a.states()[1].places; };
@@ -295,6 +297,32 @@ TEST(Artifact, ChecksStates) {
               s.tensor.shape.count = uint64_t(1) << 62;
             }).find(prefix + "dims lie outside the artifact"),
             std::string::npos);
+}
+
+TEST(Artifact, DerivedStatesAreLastAndHidden) {
+  Bytes blob = makeTestModel();
+  gradc_range records = (*openBytes(blob))->header().states;
+  auto errorOfDerived = [&](std::initializer_list<size_t> derived) {
+    Bytes changed = blob;
+    auto *states = reinterpret_cast<gradc_artifact_state *>(changed.data() + records.offset);
+    for (size_t i : derived) {
+      states[i].kind = GRADC_STATE_DERIVED;
+      states[i].places.count = 0;
+    }
+    sealHash(changed);
+    auto artifact = openBytes(changed);
+    if (artifact) {
+      EXPECT_EQ((*artifact)->states().size(), 3 - derived.size());
+      EXPECT_EQ((*artifact)->storedStates().size(), 3u);
+      EXPECT_FALSE((*artifact)->findState("unused"));
+    }
+    return artifact.status().message();
+  };
+  EXPECT_EQ(errorOfDerived({2}), "");
+  EXPECT_EQ(errorOfDerived({0}), "corrupt artifact: state 1: expected it before derived states");
+  EXPECT_EQ(
+      errorOfDerived({1, 2}), // level 0 has buffers of state 1
+      "corrupt artifact: level x86-64-v3: expected an entry derive: without inputs and outputs");
 }
 
 TEST(Artifact, ChecksTheJob) {

@@ -343,7 +343,7 @@ TEST(Schedule, OldArtifactsSayHowToRebuildThem) {
   std::memcpy(blob.data() + offsetof(gradc_artifact_header, version), &old, sizeof old);
   EXPECT_EQ(
       Artifact::fromMemory(blob).status().message(),
-      "expected an artifact of version 24, found 5: compile it again, gradc compile SPEC -o FILE");
+      "expected an artifact of version 25, found 5: compile it again, gradc compile SPEC -o FILE");
 }
 
 } // namespace
