@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <ftw.h>
 #include <optional>
 #include <poll.h>
 #include <span>
@@ -84,10 +85,17 @@ static std::optional<RankEnd> reportedEnd(const std::string &file) {
   return isWhole ? std::optional(end) : std::nullopt;
 }
 
+/// The folder in which Open MPI makes those of its jobs; a job that ends removes the one that all
+/// jobs of a user have in common, where another one may be about to begin.
+static constexpr const char *jobsVariables[] = {"OMPI_MCA_orte_tmpdir_base",
+                                                "PRTE_MCA_prte_tmpdir_base"};
+
 /// Sets mpirun's options as environment variables, unless the user has set them. Open MPI 4 and 5
 /// use different variables, and each ignores those of the other.
-static void prepareEnvironment(const std::string &exitFile) {
+static void prepareEnvironment(const std::string &folder, const std::string &exitFile) {
   setenv(exitVariable, exitFile.c_str(), 1);
+  for (const char *name : jobsVariables)
+    setenv(name, folder.c_str(), 0);
   if (isatty(STDOUT_FILENO))
     setenv(terminalVariable, "1", 1);
   constexpr std::pair<const char *, const char *> settings[] = {
@@ -214,14 +222,17 @@ static int awaitMpirun(pid_t mpirun, const std::string &exitFile, ErrorLines &er
 }
 
 namespace {
-/// A folder for the files by which ranks and this process communicate.
+/// A folder for the files by which ranks and this process communicate, and for those of mpirun.
 class SharedFolder {
 public:
   ~SharedFolder() {
-    for (const std::string &file :
-         {exitFile(), meetingFile(exitFile()), checkpointFile(exitFile()), artifactFile()})
-      unlink(file.c_str());
-    rmdir(path.c_str());
+    for (const char *name : jobsVariables)
+      if (const char *value = std::getenv(name); value && value == path)
+        unsetenv(name); // the next ranks have another folder
+    auto removeFile = [](const char *file, const struct stat *, int, FTW *) {
+      return remove(file);
+    };
+    (void)nftw(path.c_str(), removeFile, /*nopenfd=*/8, FTW_DEPTH | FTW_PHYS);
   }
   Status make() {
     const char *temporary = std::getenv("TMPDIR");
@@ -230,6 +241,7 @@ public:
                                 : Status::error(text("cannot make temporary folder '", path,
                                                      "': ", std::strerror(errno), "; see TMPDIR"));
   }
+  const std::string &name() const { return path; }
   std::string exitFile() const { return path + "/exit"; }
   std::string artifactFile() const { return path + "/artifact"; }
 
@@ -243,7 +255,7 @@ static Result<RankEnd> launchOnce(const RankProgram &program, const std::string 
   SharedFolder folder;
   if (Status made = folder.make(); !made.ok())
     return made;
-  prepareEnvironment(folder.exitFile());
+  prepareEnvironment(folder.name(), folder.exitFile());
   if (!program.artifact.empty()) {
     AtomicFile artifact(folder.artifactFile());
     artifact.write(program.artifact);

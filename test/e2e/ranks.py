@@ -68,6 +68,20 @@ def same_losses():
         assert content(f"ranks{ranks}", "step-50.ckpt") == content(f"again{ranks}", "step-50.ckpt"), f"{ranks} ranks: other bits"
 
 
+def folders_are_removed():
+    """mpirun's folders are in one of the launcher's, where no other job comes between, and that is gone afterwards."""
+    os.makedirs(path("temporary"))
+    fresh()
+    training = start([trainer, "--ranks", "2", *endless], folder, env=os.environ | {"TMPDIR": path("temporary")})
+    wait_for_steps(training, checkpoints, 1)
+    made, = os.listdir(path("temporary"))
+    inside = os.listdir(os.path.join(path("temporary"), made))
+    assert any(name.startswith(("ompi.", "prte.")) for name in inside), inside
+    training.send_signal(signal.SIGTERM)
+    training.communicate(timeout=60)
+    assert not os.listdir(path("temporary")), os.listdir(path("temporary"))
+
+
 def by_messages():
     """Ranks of one host without shared memory: the same bits as with it."""
     os.environ["GRADC_RANKS_MEMORY"] = "separate"
@@ -416,7 +430,7 @@ def by_gradc():
     assert losses(path("gradc.jsonl")) == losses(path("ranks2.jsonl"))[:20]
 
 
-for check in (too_few_rows_are_refused, same_losses, a_cache_is_made_once, by_messages, by_blocks, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, the_best_is_gone_on_from, a_rank_is_lost_before_it_joins, later_ranks_are_lost_before_they_meet, all_ranks_are_lost, a_signal_stops_all,
+for check in (too_few_rows_are_refused, same_losses, folders_are_removed, a_cache_is_made_once, by_messages, by_blocks, parts_of_a_batch, resume_with_others, a_rank_is_lost, fewer_go_on, the_best_is_gone_on_from, a_rank_is_lost_before_it_joins, later_ranks_are_lost_before_they_meet, all_ranks_are_lost, a_signal_stops_all,
               a_rank_fails, a_file_is_cut_off, a_row_is_not_finite, the_disk_is_full, differences_are_refused, what_is_missing, without_distribution, output_is_plain, by_gradc):
     check()
     print(check.__name__)
