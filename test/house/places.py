@@ -19,7 +19,7 @@ OPTIMIZERS = {
 OPERATORS = {
     "compiler/import/data/Preprocessing.cpp": "writes maps as nodes before an exported model",
     "compiler/import/transfer/": "edits a graph of ONNX before it is imported",
-    "compiler/import/Predictions.cpp": "looks for an activation at the model's end",
+    "compiler/import/objective/Predictions.cpp": "looks for an activation at the model's end",
 }
 
 

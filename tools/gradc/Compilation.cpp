@@ -1,7 +1,7 @@
 // Reads the options shared by all compilations, and runs their steps.
 #include "tools/gradc/Compilation.h"
 
-#include "compiler/import/StepOptions.h"
+#include "compiler/import/job/StepOptions.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/HostTensor.h"
 #include "runtime/include/gradc/artifact.h"
