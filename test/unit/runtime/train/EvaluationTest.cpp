@@ -60,10 +60,7 @@ TEST_F(EvaluationTest, KeepsAndExportsTheBest) {
   auto trained = train(options);
   ASSERT_TRUE(trained.ok()) << trained.status().message();
   auto steps = logged(options.log, "eval", "step"), losses = logged(options.log, "eval", "loss");
-  size_t best = 0;
-  for (size_t i = 0; i < losses.size(); ++i)
-    if (std::stod(losses[i]) < std::stod(losses[best]))
-      best = i;
+  size_t best = lowest(losses);
   ASSERT_LT(best + 1, losses.size()) << "the last evaluation is the best: the test shows nothing";
   EXPECT_EQ(logged(options.log, "done", "best_step")[0], steps[best]);
   EXPECT_EQ(logged(options.log, "best", "step").back(), steps[best]);

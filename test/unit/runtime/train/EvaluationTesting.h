@@ -4,6 +4,8 @@
 
 #include "test/unit/runtime/train/TrainModel.h"
 
+#include <algorithm>
+
 namespace gradc::runtime::test {
 
 class EvaluationTesting : public TrainTest {
@@ -28,6 +30,13 @@ protected:
             begin == line.npos ? "" : line.substr(begin, line.find_first_of(",}", begin) - begin));
       }
     return found;
+  }
+  /// The index of the first lowest of these values, as logged; values before `from` do not count.
+  static size_t lowest(const std::vector<std::string> &values, size_t from = 0) {
+    auto first = values.begin() + std::min(from, values.size());
+    return std::ranges::min_element(first, values.end(), {},
+                                    [](const std::string &value) { return std::stod(value); }) -
+           values.begin();
   }
 };
 

@@ -42,14 +42,8 @@ TEST_F(PruningEndTest, NoneIsTheBestWhileParametersArePruned) {
   auto trained = train(options);
   ASSERT_TRUE(trained.ok()) << trained.status().message();
   auto steps = logged(options.log, "eval", "step"), losses = logged(options.log, "eval", "loss");
-  size_t best = 6, lowest = 0; // evaluation 6 is after step 14
-  for (size_t i = 0; i < losses.size(); ++i) {
-    if (i > best && std::stod(losses[i]) < std::stod(losses[best]))
-      best = i;
-    if (std::stod(losses[i]) < std::stod(losses[lowest]))
-      lowest = i;
-  }
-  ASSERT_LT(lowest, 6u) << "the best is behind the pruning anyway: the test shows nothing";
+  size_t best = lowest(losses, 6); // evaluation 6 is after step 14
+  ASSERT_LT(lowest(losses), 6u) << "the best is behind the pruning anyway: the test shows nothing";
   EXPECT_EQ(logged(options.log, "best", "step")[0], "14");
   EXPECT_EQ(logged(options.log, "done", "best_step")[0], steps[best]);
 
