@@ -34,7 +34,7 @@ struct OnnxOp {
   TakesNarrow narrow = TakesNarrow::no;
   static constexpr unsigned any = ~0u;
 };
-/// All ops by name. Each family adds its own: <Family>.cpp defines add<Family>Ops.
+/// All ops by name. Each family adds its own: ops/<Family>.cpp defines add<Family>Ops.
 using OpTable = llvm::StringMap<OnnxOp>;
 void takeExtents(OpTable &ops, TakesExtents how, llvm::ArrayRef<llvm::StringRef> names);
 void takeNarrow(OpTable &ops, TakesNarrow how, llvm::ArrayRef<llvm::StringRef> names);

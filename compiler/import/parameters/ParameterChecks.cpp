@@ -1,7 +1,7 @@
 // Compares values and users of parameters.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Quantization.h"
+#include "compiler/import/onnx/ops/Quantization.h"
 #include "compiler/import/parameters/ParameterChecks.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"

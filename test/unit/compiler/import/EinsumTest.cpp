@@ -2,7 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "OneNode.h"
-#include "compiler/import/onnx/EinsumOrder.h"
+#include "compiler/import/onnx/ops/EinsumOrder.h"
 
 using namespace mlir;
 using namespace gradc;

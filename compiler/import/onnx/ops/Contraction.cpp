@@ -1,0 +1,168 @@
+// MatMul and Gemm.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ops/Products.h"
+#include "compiler/import/support/Names.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+static LogicalResult shapesDoNotFit(Node &n, const Twine &lhsDim, int64_t lhs, const Twine &rhsDim,
+                                    int64_t rhs, unsigned i = 0, unsigned j = 1) {
+  return n.error() << "expected " << lhsDim << " (" << lhs << ") to match " << rhsDim << " (" << rhs
+                   << "): lhs is " << n.describeOperand(i) << ", rhs is " << n.describeOperand(j);
+}
+
+static Value matmul(Node &n, Value lhs, Value rhs, bool transposeLhs = false,
+                    bool transposeRhs = false) {
+  UnitAttr yes = n.builder().getUnitAttr(), no;
+  return n.builder().createOrFold<MatmulOp>(n.loc(), lhs, rhs, transposeLhs ? yes : no,
+                                            transposeRhs ? yes : no);
+}
+
+bool gradc::sumsProducts(Type element) { return isa<Float32Type, Float64Type>(element); }
+
+/// Whether the last two dims of both are those of one row and one column. A row of a matrix may be
+/// the only row of a batch, and stays one.
+static bool areVectors(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
+  if (lhs.size() == 1 && rhs.size() == 1)
+    return true;
+  return lhs.size() > 2 && rhs.size() > 2 && lhs[lhs.size() - 2] == 1 && rhs.back() == 1;
+}
+
+/// A vector counts as a row or a column; batch dims are broadcast.
+FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned j) {
+  int64_t lhsRank = a.type().getRank(), rhsRank = b.type().getRank();
+  if (lhsRank == 0 || rhsRank == 0)
+    return n.error() << "expected operands of rank 1 or more, found " << n.describeOperand(i)
+                     << " and " << n.describeOperand(j);
+  SmallVector<int64_t> lhs(a.shape()), rhs(b.shape());
+  if (lhs.size() == 1)
+    lhs.insert(lhs.begin(), 1);
+  if (rhs.size() == 1)
+    rhs.push_back(1);
+  int64_t rows = lhs[lhs.size() - 2], depth = lhs.back(), columns = rhs.back();
+  if (depth != rhs[rhs.size() - 2])
+    return shapesDoNotFit(n, "the last dim of lhs", depth,
+                          rhsRank == 1 ? "the dim of rhs" : "the second-to-last dim of rhs",
+                          rhs[rhs.size() - 2], i, j);
+  ArrayRef<int64_t> lhsBatch = ArrayRef(lhs).drop_back(2), rhsBatch = ArrayRef(rhs).drop_back(2);
+  auto batch = broadcastShape(lhsBatch, rhsBatch);
+  if (!batch)
+    return n.error() << "expected batch dims that broadcast, found " << n.describeOperand(i)
+                     << " and " << n.describeOperand(j);
+
+  SmallVector<int64_t> result(*batch);
+  if (lhsRank > 1)
+    result.push_back(rows);
+  if (rhsRank > 1)
+    result.push_back(columns);
+  if (failed(n.expectSensible(result)))
+    return failure();
+  auto withDims = [&](ArrayRef<int64_t> dims, int64_t x, int64_t y) {
+    SmallVector<int64_t> shape(dims);
+    shape.append({x, y});
+    return shape;
+  };
+  if (areVectors(a.shape(), b.shape()) && sumsProducts(a.element())) {
+    auto vectors = [&](Expr x, ArrayRef<int64_t> own) {
+      SmallVector<int64_t> shape(own), common(*batch);
+      shape.push_back(depth);
+      common.push_back(depth);
+      return n.expr(n.broadcast(x.reshape(shape), common));
+    };
+    Expr products = vectors(a, lhsBatch) * vectors(b, rhsBatch);
+    return products.sum({int64_t(batch->size())}).reshape(result);
+  }
+  a = a.reshape(lhs);
+  b = b.reshape(rhs);
+  if (rhs.size() == 2) {
+    // All batches share one weight: one product with more rows instead of many products.
+    int64_t all = rows;
+    for (int64_t d : lhsBatch)
+      all *= d;
+    Expr product = a.with(matmul(n, a.reshape({all, depth}), b));
+    return product.reshape(result);
+  }
+  Expr product = a.with(matmul(n, n.broadcast(a, withDims(*batch, rows, depth)),
+                               n.broadcast(b, withDims(*batch, depth, columns))));
+  return product.reshape(result);
+}
+
+static LogicalResult importMatMul(Node &n) {
+  if (failed(n.expect(0, Kind::Number)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  FailureOr<Expr> product = numpyMatmul(n, n.expr(0u), n.expr(1u), 0, 1);
+  if (failed(product))
+    return failure();
+  return n.set(*product);
+}
+
+/// With its last two dims transposed; a vector stays as it is.
+static Expr turned(Expr x) {
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
+  if (order.size() > 1)
+    std::swap(order.back(), order[order.size() - 2]);
+  return x.transpose(order);
+}
+
+/// alpha A' B', in ONNX Runtime's optimized models.
+static LogicalResult importFusedMatMul(Node &n) {
+  double alpha = n.real("alpha", 1);
+  bool transposeLhs = n.integer("transA", 0), transposeRhs = n.integer("transB", 0);
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
+    return failure();
+  if (n.integer("transBatchA", 0) || n.integer("transBatchB", 0))
+    return n.error() << "cannot take transBatchA and transBatchB";
+  Expr lhs = n.expr(0u), rhs = n.expr(1u);
+  FailureOr<Expr> product =
+      numpyMatmul(n, transposeLhs ? turned(lhs) : lhs, transposeRhs ? turned(rhs) : rhs, 0, 1);
+  if (failed(product))
+    return failure();
+  return n.set(alpha == 1 ? *product : *product * alpha);
+}
+
+/// alpha A' B' + beta C.
+static LogicalResult importGemm(Node &n) {
+  n.ignore("broadcast"); // from opset 6, which requires it if C broadcasts
+  double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
+  bool transposeLhs = n.integer("transA", 0), transposeRhs = n.integer("transB", 0);
+  for (unsigned i = 0; i < n.operandCount(); ++i)
+    if (failed(n.expect(i, Kind::Number)) || failed(n.expectSameElement(0, i)))
+      return failure();
+  if (failed(n.expectRank(0, 2)) || failed(n.expectRank(1, 2)))
+    return failure();
+  int64_t lhsDepth = n.shape(0)[!transposeLhs], rhsDepth = n.shape(1)[transposeRhs];
+  if (lhsDepth != rhsDepth)
+    return shapesDoNotFit(n, "lhs dim " + Twine(!transposeLhs), lhsDepth,
+                          "rhs dim " + Twine(int(transposeRhs)), rhsDepth);
+  SmallVector<int64_t> shape{n.shape(0)[transposeLhs], n.shape(1)[!transposeRhs]};
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  auto isWhole = [](double x) { return x == std::trunc(x); };
+  if (!isa<FloatType>(n.element(0)) && !(isWhole(alpha) && isWhole(beta)))
+    return n.error() << "expected whole numbers as alpha and beta of integers, found "
+                     << numberText(alpha) << " and " << numberText(beta);
+  Expr product = n.expr(matmul(n, n.operand(0), n.operand(1), transposeLhs, transposeRhs));
+  if (alpha != 1)
+    product = product * alpha;
+  if (!n.operand(2) || beta == 0)
+    return n.set(product);
+  auto common = broadcastShape(shape, n.shape(2));
+  if (!common || *common != shape) {
+    auto error = n.error() << "expected a bias that broadcasts to [";
+    llvm::interleaveComma(shape, error);
+    return error << "], found " << n.describeOperand(2);
+  }
+  Expr bias = n.expr(2u);
+  if (beta != 1)
+    bias = bias * beta;
+  return n.set(product + n.expr(n.broadcast(bias, shape)));
+}
+
+void gradc::addContractionOps(OpTable &ops) {
+  ops["MatMul"] = {importMatMul, 2, 2};
+  ops["Gemm"] = {importGemm, 2, 3};
+  ops["com.microsoft::FusedMatMul"] = {importFusedMatMul, 2, 2};
+}

@@ -1,0 +1,163 @@
+// Gather, GatherElements, GatherND, and ReverseSequence: elements at indices, which may be known at
+// compile time.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ops/Indices.h"
+#include "compiler/import/onnx/ops/Pick.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// Picks known indices of a known tensor: shape arithmetic, and tables.
+static Value gatherKnown(Node &n, const HostTensor &data, ArrayRef<int64_t> indices, int64_t dim,
+                         ArrayRef<int64_t> shape) {
+  HostTensor result(RankedTensorType::get(shape, data.getElementType()));
+  int64_t width = elementBytes(data.getElementType()), inner = width, outer = 1;
+  for (int64_t d = 0; d < int64_t(data.getShape().size()); ++d)
+    (d < dim ? outer : inner) *= d == dim ? 1 : data.getShape()[d];
+  char *to = result.mutableBytes().data();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t index : indices) {
+      std::copy_n(data.bytes().data() + (o * data.getShape()[dim] + index) * inner, inner, to);
+      to += inner;
+    }
+  return n.constant(result);
+}
+
+/// Indices known at compile time become slices if few slices suffice.
+static Value gatherByMoves(Node &n, const HostTensor &known, int64_t dim, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> indices;
+  for (int64_t i = 0; i < known.size(); ++i)
+    indices.push_back(known.getInt(i) < 0 ? known.getInt(i) + n.shape(0)[dim] : known.getInt(i));
+  ElementsAttr data;
+  int64_t bytes = bytesOf(RankedTensorType::get(shape, n.element(0)));
+  if (matchPattern(n.operand(0), m_Constant(&data)) && bytes <= foldLimitBytes)
+    return gatherKnown(n, HostTensor(data), indices, dim, shape);
+  Value picked = pick(n.expr(0u), dim, indices);
+  return picked ? n.expr(picked).reshape(shape).get() : Value();
+}
+
+/// Sets the result with the extent of an operand: the extent of the indices along dim `dim` of the
+/// data, or the extent of the data along another dim.
+static LogicalResult setGathered(Node &n, Value gathered, int64_t dim) {
+  auto data = n.extent(0), indices = n.extent(1);
+  if (data && data->dim == dim)
+    data = std::nullopt; // indices have picked elements that the run has
+  if (indices && !data)
+    return n.setLike(1, gathered, dim + indices->dim);
+  if (data && !indices)
+    return n.setLike(0, gathered, data->dim < dim ? data->dim : data->dim + n.rank(1) - 1);
+  if (data || indices)
+    return n.error() << "cannot take " << n.describeOperand(0) << " and " << n.describeOperand(1)
+                     << ": only a run knows the extent of an indexed dim";
+  return n.set(gathered);
+}
+
+/// Indices along a dim of `size` of which a run has only `count` elements: negative ones count from
+/// the last of these, and those of other elements are out of range.
+static Expr indicesWithin(Expr indices, Value count, int64_t size) {
+  Expr x = indices.cast(indices.getBuilder().getI64Type());
+  Expr elements = x.with(count).broadcastScalar(x.type());
+  x = x.compare(ComparePredicate::lt, x.splat(0)).select(x + elements, x);
+  Expr isThere = x.compare(ComparePredicate::ge, x.splat(0))
+                     .apply<AndOp>(x.compare(ComparePredicate::lt, elements));
+  return isThere.select(x, x.splat(double(size)));
+}
+
+static LogicalResult importGather(Node &n) {
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  if (failed(dim) || failed(n.expect(1, Kind::Int)))
+    return failure();
+  Expr given = n.expr(1);
+  auto data = n.extent(0);
+  bool isWithinExtent = data && data->dim == *dim;
+  if (isWithinExtent)
+    given = indicesWithin(given, data->count, n.shape(0)[*dim]);
+  given = n.neutralBehindExtent(1, given, allDims(n.rank(1)), 0);
+  FailureOr<Value> indices = expectIndices(n, given, *dim);
+  SmallVector<int64_t> shape(n.shape(0).take_front(*dim));
+  llvm::append_range(shape, n.shape(1));
+  llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
+  if (failed(indices) || failed(n.expectSensible(shape)))
+    return failure();
+  if (auto known = isWithinExtent ? std::nullopt : n.tryKnown(1))
+    if (Value moved = gatherByMoves(n, *known, *dim, shape))
+      return setGathered(n, moved, *dim);
+  SmallVector<int64_t> dims, indexDims;
+  for (int64_t d = 0; d < n.rank(0); ++d)
+    dims.push_back(d < *dim ? d : d == *dim ? -1 : d + n.rank(1) - 1);
+  for (int64_t d = 0; d < n.rank(1); ++d)
+    indexDims.push_back(*dim + d);
+  return setGathered(
+      n, n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), *indices, dims, indexDims),
+      *dim);
+}
+
+static LogicalResult importGatherElements(Node &n) {
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  if (failed(dim) || failed(expectElementIndices(n, *dim)))
+    return failure();
+  FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
+  if (failed(indices))
+    return failure();
+  // The data may be longer in other dims; only their beginning is read.
+  SmallVector<int64_t> sizes(n.shape(1)), ones(n.rank(0), 1), zeros(n.rank(0), 0);
+  sizes[*dim] = n.shape(0)[*dim];
+  Value data = n.operand(0);
+  if (n.shape(0) != ArrayRef(sizes))
+    data = n.builder().createOrFold<SliceOp>(n.loc(), data, zeros, sizes, ones);
+  return n.set(n.builder().createOrFold<GatherOp>(
+      n.loc(), data, *indices, elementDims(n.rank(0), *dim), allDims(n.rank(0))));
+}
+
+static LogicalResult importGatherND(Node &n) {
+  int64_t batch = n.integer("batch_dims", 0);
+  FailureOr<IndexTuples> tuples = expectTuples(n, batch);
+  if (failed(tuples))
+    return failure();
+  ArrayRef<int64_t> outer = n.shape(1).drop_back();
+  SmallVector<int64_t> shape(outer);
+  llvm::append_range(shape, n.shape(0).drop_front(batch + tuples->indices.size()));
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  auto extent = n.extent(1);
+  if (n.extent(0) || (extent && extent->dim == n.rank(1) - 1))
+    return n.error() << "cannot take " << n.describeOperand(0) << " and " << n.describeOperand(1)
+                     << ": only a run knows the extent of an indexed dim";
+  Value gathered = n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), tuples->indices,
+                                                      tuples->dims, allDims(outer.size()));
+  return n.setLike(1, gathered, extent ? extent->dim : 0);
+}
+
+/// Step t of a sequence of length l is step l - 1 - t of the data; past its end, it is step t.
+static LogicalResult importReverseSequence(Node &n) {
+  int64_t batch = n.integer("batch_axis", 1), time = n.integer("time_axis", 0);
+  if (failed(n.expect(1, Kind::Int)) || failed(n.expectRank(1, 1)))
+    return failure();
+  if (n.rank(0) < 2 || batch + time != 1 || batch * time != 0 || n.shape(0)[batch] != n.shape(1)[0])
+    return n.error() << "expected batch_axis and time_axis 0 and 1 or 1 and 0, and a length for "
+                        "each sequence, found "
+                     << batch << " and " << time << ", " << n.describeOperand(0) << " and "
+                     << n.describeOperand(1);
+  OpBuilder &b = n.builder();
+  auto type = RankedTensorType::get(n.shape(0).take_front(2), b.getI64Type());
+  Expr lengths = n.expr(1u).cast(b.getI64Type());
+  int64_t steps = n.shape(0)[time];
+  if (failed(expectInRange(n, lengths, steps + 1, "the length of a sequence")))
+    return failure();
+  lengths = lengths.broadcast(type, {batch});
+  Expr step = n.expr(IotaOp::create(b, n.loc(), type, time));
+  Expr indices = step.compare(ComparePredicate::lt, lengths).select(lengths - step - 1.0, step);
+  return n.set(b.createOrFold<GatherOp>(n.loc(), n.operand(0), indices.get(),
+                                        elementDims(n.rank(0), time), ArrayRef<int64_t>{0, 1}));
+}
+
+void gradc::addGatherOps(OpTable &ops) {
+  ops["Gather"] = {importGather, 2, 2};
+  ops["GatherElements"] = {importGatherElements, 2, 2};
+  ops["GatherND"] = {importGatherND, 2, 2};
+  takeExtents(ops, TakesExtents::itself, {"Gather", "GatherND"});
+  ops["ReverseSequence"] = {importReverseSequence, 2, 2};
+  takeNarrow(ops, TakesNarrow::moved, {"Gather", "GatherElements", "GatherND"});
+}

@@ -1,0 +1,90 @@
+// Checks indices that are known, and makes runs check the others.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ops/Indices.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+FailureOr<Value> gradc::expectIndices(Node &n, Value indices, int64_t dim) {
+  Type element = getElementTypeOrSelf(indices.getType());
+  if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
+    indices = n.expr(indices).cast(n.builder().getI64Type());
+  std::string of = "dim " + std::to_string(dim) + " of " + n.describeOperand(0);
+  if (failed(expectInRange(n, indices, n.shape(0)[dim], of)))
+    return failure();
+  return indices;
+}
+
+LogicalResult gradc::expectInRange(Node &n, Value integers, int64_t limit, StringRef of) {
+  ElementsAttr attribute;
+  if (!matchPattern(integers, m_Constant(&attribute))) {
+    n.getEntry().requireIndices(integers, limit, n.loc());
+    return success();
+  }
+  if (auto dense = dyn_cast<DenseElementsAttr>(attribute);
+      dense && !dense.empty() && dense.isSplat())
+    attribute = dense.resizeSplat(dense.getType().clone({1}));
+  HostTensor known(attribute);
+  for (int64_t i = 0; i < known.size(); ++i)
+    if (int64_t index = known.getInt(i); index < -limit || index >= limit)
+      return n.error() << "expected indices from " << -limit << " to " << limit - 1 << " for " << of
+                       << ", found " << index;
+  return success();
+}
+
+LogicalResult gradc::expectElementIndices(Node &n, int64_t dim) {
+  if (failed(n.expect(1, Kind::Int)) || failed(n.expectRank(1, n.rank(0))))
+    return failure();
+  for (auto [d, from, to] : llvm::enumerate(n.shape(0), n.shape(1)))
+    if (int64_t(d) != dim && to > from)
+      return n.error() << "expected indices with at most " << from << " elements in dim " << d
+                       << ", as " << n.describeOperand(0) << " has, found " << n.describeOperand(1);
+  return success();
+}
+
+FailureOr<IndexTuples> gradc::expectTuples(Node &n, int64_t batchDims) {
+  if (failed(n.expect(1, Kind::Int)))
+    return failure();
+  int64_t rank = n.rank(0), outer = n.rank(1) - 1;
+  if (outer < 0)
+    return n.error() << "expected indices of rank 1 or more, found " << n.describeOperand(1);
+  int64_t places = n.shape(1).back();
+  if (batchDims < 0 || batchDims > outer || places < 1 || batchDims + places > rank)
+    return n.error() << "expected at most " << rank << " batch dims and indices a tuple, found "
+                     << batchDims << " and " << n.describeOperand(1) << " for "
+                     << n.describeOperand(0);
+  if (n.shape(0).take_front(batchDims) != n.shape(1).take_front(batchDims))
+    return n.error() << "expected " << batchDims << " equal batch dims, found "
+                     << n.describeOperand(0) << " and " << n.describeOperand(1);
+  IndexTuples tuples;
+  Expr given = n.neutralBehindExtent(1, n.expr(1), allDims(n.rank(1)), 0);
+  for (int64_t k = 0; k < places; ++k) {
+    Value one = given.slice(n.rank(1) - 1, k, 1).reshape(n.shape(1).drop_back());
+    FailureOr<Value> indices = expectIndices(n, one, batchDims + k);
+    if (failed(indices))
+      return failure();
+    tuples.indices.push_back(*indices);
+  }
+  for (int64_t d = 0; d < rank; ++d)
+    tuples.dims.push_back(d < batchDims            ? d
+                          : d < batchDims + places ? batchDims - d - 1
+                                                   : d - batchDims - places + outer);
+  return tuples;
+}
+
+SmallVector<int64_t> gradc::allDims(int64_t rank) {
+  return llvm::to_vector(llvm::seq<int64_t>(0, rank));
+}
+
+SmallVector<int64_t> gradc::elementDims(int64_t rank, int64_t dim) {
+  SmallVector<int64_t> dims = allDims(rank);
+  dims[dim] = -1;
+  return dims;
+}
+
+Expr gradc::gatherAlong(Expr x, int64_t dim, Value indices) {
+  return x.with(x.getBuilder().createOrFold<GatherOp>(
+      x.getLoc(), x.get(), indices, elementDims(x.type().getRank(), dim), ArrayRef<int64_t>{dim}));
+}

@@ -1,0 +1,187 @@
+// ScatterElements and ScatterND with all reductions, TensorScatter, and MaxUnpool: combine updates
+// with elements at indices.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ops/Indices.h"
+#include "compiler/import/onnx/ops/Pick.h"
+#include "compiler/import/onnx/ops/Window.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+static FailureOr<ScatterReduction> expectReduction(Node &n) {
+  StringRef name = n.string("reduction", "none");
+  static const std::pair<StringRef, ScatterReduction> known[] = {
+      {"none", ScatterReduction::replace},
+      {"add", ScatterReduction::add},
+      {"mul", ScatterReduction::mul},
+      {"max", ScatterReduction::max},
+      {"min", ScatterReduction::min}};
+  for (auto [spelling, reduction] : known)
+    if (name == spelling) {
+      if (reduction != ScatterReduction::replace && failed(n.expect(0, Kind::Number)))
+        return failure();
+      return reduction;
+    }
+  return n.error() << "expected reduction none, add, mul, max or min, found \"" << name << "\"";
+}
+
+static LogicalResult expectUpdates(Node &n, ArrayRef<int64_t> shape) {
+  if (failed(n.expectSameElement(0, 2)))
+    return failure();
+  if (n.shape(2) == shape)
+    return success();
+  return n.error() << "expected updates " << formatDims(shape) << " for " << n.describeOperand(0)
+                   << " and " << n.describeOperand(1) << ", found " << n.describeOperand(2);
+}
+
+static LogicalResult importScatterElements(Node &n) {
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
+  FailureOr<ScatterReduction> how = expectReduction(n);
+  if (failed(dim) || failed(how) || failed(expectElementIndices(n, *dim)) ||
+      failed(expectUpdates(n, n.shape(1))))
+    return failure();
+  FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
+  if (failed(indices))
+    return failure();
+  // If another dim of the data is longer, updates are padded to it. The padding has an index out of
+  // range and therefore no effect.
+  Value updates = n.operand(2);
+  SmallVector<int64_t> high, zeros(n.rank(0), 0);
+  for (auto [d, from, to] : llvm::enumerate(n.shape(0), n.shape(1)))
+    high.push_back(int64_t(d) == *dim ? 0 : from - to);
+  if (high != zeros) {
+    auto pad = [&](Value value, double with) {
+      return n.builder().createOrFold<PadOp>(n.loc(), value, zeros, high, zeros, APFloat(with));
+    };
+    indices = pad(*indices, double(n.shape(0)[*dim]));
+    updates = pad(updates, 0);
+  }
+  return n.set(n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0), *indices,
+                                                   updates, *how, elementDims(n.rank(0), *dim),
+                                                   allDims(n.rank(0))));
+}
+
+static LogicalResult importScatterND(Node &n) {
+  FailureOr<ScatterReduction> how = expectReduction(n);
+  FailureOr<IndexTuples> tuples = expectTuples(n, /*batchDims=*/0);
+  if (failed(how) || failed(tuples))
+    return failure();
+  ArrayRef<int64_t> outer = n.shape(1).drop_back();
+  SmallVector<int64_t> shape(outer);
+  llvm::append_range(shape, n.shape(0).drop_front(tuples->indices.size()));
+  if (failed(expectUpdates(n, shape)))
+    return failure();
+  return n.set(n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0),
+                                                   tuples->indices, n.operand(2), *how,
+                                                   tuples->dims, allDims(outer.size())));
+}
+
+/// Writes consecutive steps of a cache, starting at a step given per sample of the batch.
+static LogicalResult importTensorScatter(Node &n) {
+  StringRef mode = n.string("mode", "linear");
+  FailureOr<int64_t> dim = n.axis(n.integer("axis", -2), n.rank(0));
+  if (failed(dim) || failed(n.expectSameElement(0, 1)) || failed(n.expectRank(1, n.rank(0))))
+    return failure();
+  if (mode != "linear" && mode != "circular")
+    return n.error() << "expected mode linear or circular, found \"" << mode << '"';
+  int64_t cached = n.shape(0)[*dim], steps = n.shape(1)[*dim];
+  SmallVector<int64_t> shape(n.shape(0));
+  shape[*dim] = steps;
+  if (*dim == 0 || steps > cached || n.shape(1) != ArrayRef(shape))
+    return n.error() << "expected an update with at most " << cached << " steps along dim " << *dim
+                     << ", which is not 0, for " << n.describeOperand(0) << ", found "
+                     << n.describeOperand(1);
+  OpBuilder &b = n.builder();
+  auto type = RankedTensorType::get({shape[0], steps}, b.getI64Type());
+  Expr indices = n.expr(IotaOp::create(b, n.loc(), type, 1));
+  if (n.operand(2)) {
+    if (failed(n.expect(2, Kind::Int)) || failed(n.expectRank(2, 1)))
+      return failure();
+    if (n.shape(2)[0] != shape[0])
+      return n.error() << "expected " << shape[0] << " write indices, found "
+                       << n.describeOperand(2);
+    indices = indices + n.expr(2u).cast(b.getI64Type()).broadcast(type, {0});
+  }
+  if (mode == "circular" && cached > 0)
+    indices = indices.apply<RemOp>(indices.splat(double(cached)));
+  FailureOr<Value> checked = expectIndices(n, indices, *dim);
+  if (failed(checked))
+    return failure();
+  return n.set(b.createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0), *checked, n.operand(1),
+                                         ScatterReduction::replace, elementDims(n.rank(0), *dim),
+                                         ArrayRef<int64_t>{0, *dim}));
+}
+
+/// The sizes of the picture that a pool with this window reduced to operand 0.
+static FailureOr<SmallVector<int64_t>> unpooledShape(Node &n) {
+  FailureOr<Window> window = readWindow(n);
+  if (failed(window))
+    return failure();
+  SmallVector<int64_t> shape(n.shape(0));
+  for (int64_t d = 0; d < window->rank(); ++d)
+    shape[d + 2] = (shape[d + 2] - 1) * window->strides[d] + window->extent(d) - window->low[d] -
+                   window->high[d];
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  return shape;
+}
+
+/// Indices count through all planes, and the indices of a plane stay in that plane, so each plane
+/// is a separate scatter. A larger output_shape adds zeros after the picture.
+static LogicalResult importMaxUnpool(Node &n) {
+  FailureOr<SmallVector<int64_t>> shape = unpooledShape(n);
+  if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Int)) || failed(shape))
+    return failure();
+  SmallVector<int64_t> whole(*shape), zeros(n.rank(0), 0), high;
+  if (n.operand(2)) {
+    auto given = n.knownInts(2, "the output's shape");
+    if (failed(given))
+      return failure();
+    whole = *given;
+  }
+  bool fits = whole.size() == shape->size() && n.shape(1) == n.shape(0);
+  for (auto [to, from] : llvm::zip(whole, *shape)) {
+    fits &= to >= from;
+    high.push_back(to - from);
+  }
+  fits &= high[0] == 0 && high[1] == 0;
+  if (!fits)
+    return n.error() << "expected an index for each element of " << n.describeOperand(0)
+                     << " and an output of at least " << formatDims(*shape) << ", found "
+                     << n.describeOperand(1) << " and " << formatDims(whole);
+  OpBuilder &b = n.builder();
+  int64_t outer[] = {whole[0], whole[1]};
+  auto pixels = [](ArrayRef<int64_t> dims) {
+    int64_t count = 1;
+    for (int64_t d : dims.drop_front(2))
+      count *= d;
+    return count;
+  };
+  int64_t area = pixels(*shape), pooled = pixels(n.shape(0));
+  Expr indices = n.expr(1u).cast(b.getI64Type()).reshape({outer[0], outer[1], pooled});
+  auto count = [&](int64_t d) {
+    return indices.with(IotaOp::create(b, n.loc(), indices.type(), d));
+  };
+  Expr plane = count(0) * double(outer[1]) + count(1);
+  indices = indices - plane * double(area);
+  // An index into an earlier plane must not count from the end.
+  Expr outside = indices.splat(double(area));
+  indices = indices.compare(ComparePredicate::lt, indices.splat(0)).select(outside, indices);
+  if (failed(expectInRange(n, indices, area, "a plane of the output")))
+    return failure();
+  auto type = RankedTensorType::get({outer[0], outer[1], area}, n.element(0));
+  Expr updates = n.expr(0u).reshape({outer[0], outer[1], pooled});
+  Value y = ScatterOp::create(b, n.loc(), type, splat(b, n.loc(), type, 0), indices.get(), updates,
+                              ScatterReduction::replace, ArrayRef<int64_t>{0, 1, -1}, allDims(3));
+  return n.set(padAround(n.expr(y).reshape(*shape), zeros, high));
+}
+
+void gradc::addScatterOps(OpTable &ops) {
+  ops["Scatter"] = {importScatterElements, 3, 3};
+  ops["ScatterElements"] = {importScatterElements, 3, 3};
+  ops["ScatterND"] = {importScatterND, 3, 3};
+  ops["TensorScatter"] = {importTensorScatter, 2, 3};
+  ops["MaxUnpool"] = {importMaxUnpool, 2, 3};
+}
