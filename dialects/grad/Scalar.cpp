@@ -37,7 +37,6 @@ Scalar grad::operator-(Scalar a) {
   return a.isFloat() ? a.apply<arith::NegFOp>() : a.integer(0) - a;
 }
 Scalar grad::operator+(Scalar a, double b) { return a + a.number(b); }
-Scalar grad::operator-(double a, Scalar b) { return b.number(a) - b; }
 Scalar grad::operator*(Scalar a, double b) { return a * a.number(b); }
 Scalar grad::operator/(double a, Scalar b) { return b.number(a) / b; }
 

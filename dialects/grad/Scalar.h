@@ -49,7 +49,6 @@ Scalar operator*(Scalar a, Scalar b);
 Scalar operator/(Scalar a, Scalar b);
 Scalar operator-(Scalar a);
 Scalar operator+(Scalar a, double b);
-Scalar operator-(double a, Scalar b);
 Scalar operator*(Scalar a, double b);
 Scalar operator/(double a, Scalar b);
 

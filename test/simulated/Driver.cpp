@@ -142,10 +142,6 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   *value = attribute == 75 ? settings().sm / 10 : settings().sm % 10;
   return ok;
 }
-int cuDeviceTotalMem_v2(size_t *bytes, int) {
-  *bytes = settings().memory;
-  return ok;
-}
 int cuDevicePrimaryCtxRetain(void **context, int) {
   static int one;
   *context = &one;

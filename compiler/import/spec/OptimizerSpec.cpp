@@ -26,11 +26,6 @@ const FieldDescriptor *gradc::findHyperparameter(const spec::Optimizer &optimize
   return optimizerRule(optimizer).GetDescriptor()->FindFieldByName(name);
 }
 
-double gradc::learningRate(const spec::Optimizer &optimizer) {
-  const google::protobuf::Message &rule = optimizerRule(optimizer);
-  return rule.GetReflection()->GetDouble(rule, findHyperparameter(optimizer, "learning_rate"));
-}
-
 namespace {
 /// The allowed range of a hyperparameter, and whether a value is in it.
 struct Bounds {

@@ -1,4 +1,4 @@
-// An optimizer of a training spec: its rule, by reflection, and its learning rate.
+// The rule of an optimizer of a training spec, by reflection.
 #ifndef COMPILER_IMPORT_SPEC_OPTIMIZERSPEC_H
 #define COMPILER_IMPORT_SPEC_OPTIMIZERSPEC_H
 
@@ -15,7 +15,6 @@ const google::protobuf::Message &optimizerRule(const spec::Optimizer &optimizer)
 /// The field of that message named `name`; null if the rule has none.
 const google::protobuf::FieldDescriptor *findHyperparameter(const spec::Optimizer &optimizer,
                                                             const std::string &name);
-double learningRate(const spec::Optimizer &optimizer);
 
 } // namespace gradc
 

@@ -61,7 +61,6 @@ constexpr int oldestConditionalDriver = 12040;
   CALL(deviceGet, "cuDeviceGet", (Device * device, int number))                                    \
   CALL(deviceGetName, "cuDeviceGetName", (char *name, int bytes, Device device))                   \
   CALL(deviceGetAttribute, "cuDeviceGetAttribute", (int *value, int attribute, Device device))     \
-  CALL(deviceTotalMem, "cuDeviceTotalMem_v2", (size_t *bytes, Device device))                      \
   CALL(primaryCtxRetain, "cuDevicePrimaryCtxRetain", (Handle * context, Device device))            \
   CALL(primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (Device device))                         \
   CALL(ctxPushCurrent, "cuCtxPushCurrent_v2", (Handle context))                                    \
