@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-std::optional<Shard> gradc::reshapeShard(ArrayRef<int64_t> from, Shard shard, ArrayRef<int64_t> to,
+/// The same elements after a reshape; none: no dim of `to` is sharded like that.
+static std::optional<Shard> reshapeShard(ArrayRef<int64_t> from, Shard shard, ArrayRef<int64_t> to,
                                          int64_t ranks) {
   // All elements are [outer, ranks, inner] on both sides.
   int64_t outer = shard.runs, inner = from[shard.dim] / (shard.runs * ranks), before = 1;

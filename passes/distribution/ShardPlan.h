@@ -20,10 +20,6 @@ struct Shard {
   bool operator==(const Shard &other) const = default;
 };
 
-/// The same elements after a reshape; none: no dim of `to` is sharded like that.
-std::optional<Shard> reshapeShard(llvm::ArrayRef<int64_t> from, Shard shard,
-                                  llvm::ArrayRef<int64_t> to, int64_t ranks);
-
 /// A chain: the states and values that must be sharded if one state is. It ends at sums, whose
 /// results ranks add up.
 class ShardPlan {

@@ -47,12 +47,15 @@ public:
 };
 } // namespace
 
-std::optional<HostTensor> gradc::evaluateKnown(Value value) {
+/// The value of a small computation over constants only; none if it has other inputs or a tensor
+/// with too many elements.
+static std::optional<HostTensor> evaluateKnown(Value value) {
   KnownValues known;
   return known.find(value) ? std::optional(known.values[value]) : std::nullopt;
 }
 
-std::optional<int64_t> gradc::causalOffset(const HostTensor &mask, bool hidesOnTrue) {
+/// See CausalMasks::offsetOf.
+static std::optional<int64_t> causalOffset(const HostTensor &mask, bool hidesOnTrue) {
   ArrayRef<int64_t> shape = mask.getShape();
   int64_t keys = shape.back(), queries = shape[shape.size() - 2];
   bool isBool = mask.getElementType().isInteger(1);

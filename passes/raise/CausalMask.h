@@ -6,24 +6,18 @@
 
 namespace gradc {
 
-/// The value of a small computation over constants only; none if it has other inputs or a tensor
-/// with too many elements.
-std::optional<mlir::grad::HostTensor> evaluateKnown(mlir::Value value);
-
 /// A key whose score is this number, or has it as a term, has the probability 0 beside a visible
 /// one: e^-1e9 is 0 in f32, and stays 0 unless the scores of a query differ by about as much. The
 /// -1e4 of older models is no such number, as scores of some thousands occur.
 inline constexpr double hidingTerm = -1e9;
 
-/// The c for which query t attends exactly to the keys s <= t + c, for a mask [.., queries, keys]
-/// of bools, true for visible keys or, with `hidesOnTrue`, for hidden ones, or of numbers that are
-/// 0 or at most `hidingTerm`. With c = keys - 1 every query attends to all keys. None for other
-/// masks.
-std::optional<int64_t> causalOffset(const mlir::grad::HostTensor &mask, bool hidesOnTrue);
-
-/// Caches causal offsets of the masks in a function, because the layers of a model share masks.
+/// The causal offsets of the masks in a function, cached because the layers of a model share masks.
 class CausalMasks {
 public:
+  /// The c for which query t attends exactly to the keys s <= t + c, for a mask [.., queries, keys]
+  /// of bools, true for visible keys or, with `hidesOnTrue`, for hidden ones, or of numbers that
+  /// are 0 or at most `hidingTerm`. With c = keys - 1 every query attends to all keys. None for
+  /// other masks, and for those that are not computed from a few constants alone.
   std::optional<int64_t> offsetOf(mlir::Value mask, bool hidesOnTrue);
 
 private:

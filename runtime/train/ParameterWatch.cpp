@@ -11,14 +11,23 @@
 
 namespace gradc::runtime {
 
-double normOf(std::span<const float> values) {
+/// The square root of the sum of squares.
+static double normOf(std::span<const float> values) {
   double sum = 0;
   for (float value : values)
     sum += double(value) * double(value);
   return std::sqrt(sum);
 }
 
-Histogram histogramOf(std::span<const float> values, size_t bins) {
+namespace {
+/// Counts of finite values in bins of equal width between the minimum and the maximum.
+struct Histogram {
+  double least = 0, largest = 0;
+  std::vector<double> counts;
+};
+} // namespace
+
+static Histogram histogramOf(std::span<const float> values, size_t bins) {
   Histogram histogram{INFINITY, -INFINITY, std::vector<double>(bins)};
   for (float value : values)
     if (std::isfinite(value)) {

@@ -30,16 +30,6 @@ private:
   std::vector<Block> blocks;
 };
 
-/// The square root of the sum of squares.
-double normOf(std::span<const float> values);
-
-/// Counts of finite values in bins of equal width between the minimum and the maximum.
-struct Histogram {
-  double least = 0, largest = 0;
-  std::vector<double> counts;
-};
-Histogram histogramOf(std::span<const float> values, size_t bins);
-
 } // namespace gradc::runtime
 
 #endif

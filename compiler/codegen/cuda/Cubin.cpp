@@ -75,8 +75,9 @@ Expected<StringMap<gradc::cuda::KernelCode>> gradc::cuda::readCubin(StringRef cu
   return kernels;
 }
 
-int64_t gradc::cuda::blocksPerMultiprocessor(const KernelCode &code, int64_t threads,
-                                             const mlir::exec::Gpu &gpu) {
+/// Number of blocks of `threads` threads that are resident on a multiprocessor at once.
+static int64_t blocksPerMultiprocessor(const gradc::cuda::KernelCode &code, int64_t threads,
+                                       const mlir::exec::Gpu &gpu) {
   constexpr int64_t warp = mlir::exec::warpThreads;
   int64_t warpsOfBlock = divideCeil(threads, warp);
   // A warp takes registers from one of four schedulers, in multiples of 256.

@@ -20,9 +20,6 @@ struct KernelCode {
 /// By symbol.
 llvm::Expected<llvm::StringMap<KernelCode>> readCubin(llvm::StringRef cubin);
 
-/// Number of blocks of `threads` threads that are resident on a multiprocessor at once.
-int64_t blocksPerMultiprocessor(const KernelCode &code, int64_t threads,
-                                const mlir::exec::Gpu &gpu);
 /// Occupancy: resident threads / maximum threads.
 double occupancy(const KernelCode &code, int64_t threads, const mlir::exec::Gpu &gpu);
 

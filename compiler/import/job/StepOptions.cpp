@@ -25,7 +25,9 @@ static void collectNodes(const OnnxModel &model, const onnx::GraphProto &graph,
   }
 }
 
-FailureOr<std::vector<std::string>> gradc::nodesInF32(const SpecFile &spec,
+/// The nodes that `keep_fp32` names, and those that round to codes, in the model's order. A pattern
+/// that matches no node is an error.
+static FailureOr<std::vector<std::string>> nodesInF32(const SpecFile &spec,
                                                       const OnnxModel &model) {
   std::vector<std::string> patterns(spec.get().keep_fp32().begin(), spec.get().keep_fp32().end());
   PatternScope scope{"keep_fp32", "node", {}, /*areWeights=*/false};

@@ -7,10 +7,6 @@
 
 namespace gradc {
 
-/// The nodes that `keep_fp32` names, and those that round to codes, in the model's order. A pattern
-/// that matches no node is an error.
-mlir::FailureOr<std::vector<std::string>> nodesInF32(const SpecFile &spec, const OnnxModel &model);
-
 /// The maximum of `memory_budget_mb`.
 inline constexpr int64_t maxBudgetMb = int64_t(1) << 30;
 

@@ -34,7 +34,8 @@ std::string gradc::elementName(StringRef sequence, int64_t i) {
   return (sequence + "." + Twine(i)).str();
 }
 
-std::optional<int64_t> gradc::sequenceLength(const ImportOptions &options,
+/// The number of tensors in the sequence of that name; nullopt if the options do not tell.
+static std::optional<int64_t> sequenceLength(const ImportOptions &options,
                                              const std::string &name) {
   auto has = [&](const std::string &name) {
     return options.inputs.count(name) || options.shapes.count(name);

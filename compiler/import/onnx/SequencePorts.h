@@ -12,8 +12,6 @@ inline constexpr int64_t maxTensors = 1024;
 
 /// For example "s.0", the name of tensor 0 of sequence s.
 std::string elementName(llvm::StringRef sequence, int64_t i);
-/// The number of tensors in the sequence of that name; nullopt if the options do not tell.
-std::optional<int64_t> sequenceLength(const ImportOptions &options, const std::string &name);
 /// The names of the tensors in all sequences among the model's inputs, as far as the options tell
 /// their number.
 std::vector<std::string> elementNames(const OnnxModel &model, const ImportOptions &options);

@@ -19,7 +19,8 @@ static size_t runEnd(ArrayRef<int64_t> indices, size_t begin) {
   return end;
 }
 
-int64_t gradc::countRuns(ArrayRef<int64_t> indices) {
+/// The number of consecutive slices that `indices` select: runs of equal stride.
+static int64_t countRuns(ArrayRef<int64_t> indices) {
   int64_t runs = 0;
   for (size_t begin = 0; begin < indices.size(); begin = runEnd(indices, begin))
     ++runs;

@@ -19,8 +19,6 @@ mlir::Value pick(mlir::grad::Expr x, int64_t dim, llvm::ArrayRef<int64_t> indice
 int64_t mostSlicesWithGradient(llvm::ArrayRef<int64_t> indices, int64_t size);
 /// The maximum length of index lists.
 constexpr int64_t maxIndices = 1 << 24;
-/// The number of consecutive slices that `indices` select: runs of equal stride.
-int64_t countRuns(llvm::ArrayRef<int64_t> indices);
 
 /// x surrounded by `low` and `high` elements of `value`; one number per dim.
 mlir::grad::Expr padAround(mlir::grad::Expr x, llvm::ArrayRef<int64_t> low,
