@@ -1,5 +1,6 @@
 // Pools: shapes, gradients and plain loop nests.
 #include "dialects/grad/Movement.h"
+#include "dialects/grad/Reduction.h"
 #include "dialects/grad/Window.h"
 
 using namespace mlir;
@@ -207,18 +208,10 @@ void WindowMaxOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTe
   const HostTensor &x = operands[0];
   Type element = x.getElementType();
   bool isUnsigned = element.isUnsignedInteger(), isFloat = isa<FloatType>(element);
-  auto beyond = [&](int64_t candidate, int64_t best) {
-    if (isFloat) {
-      double a = x.getFloat(candidate), c = x.getFloat(best);
-      return a > c || (std::isnan(a) && !std::isnan(c));
-    }
-    int64_t a = x.getInt(candidate), c = x.getInt(best);
-    return isUnsigned ? uint64_t(a) > uint64_t(c) : a > c;
-  };
   std::vector<int64_t> best(results[0].size(), -1);
   forEachPair(getWindow(), x.getShape(), results[0].getShape(),
               [&](int64_t to, int64_t tap, int64_t from) {
-                if (best[to] >= 0 && !beyond(from, best[to]))
+                if (best[to] >= 0 && !isBeyond(x, from, best[to]))
                   return;
                 best[to] = from;
                 results[1].setInt(to, tap);

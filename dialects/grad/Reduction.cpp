@@ -160,6 +160,15 @@ Value grad::isBeyond(OpBuilder &b, Location loc, Value x, Value best, bool maxim
   return arith::CmpIOp::create(b, loc, order, x, best);
 }
 
+bool grad::isBeyond(const HostTensor &x, int64_t candidate, int64_t best) {
+  if (isa<FloatType>(x.getElementType())) {
+    double a = x.getFloat(candidate), b = x.getFloat(best);
+    return a > b || (std::isnan(a) && !std::isnan(b));
+  }
+  int64_t a = x.getInt(candidate), b = x.getInt(best);
+  return x.getElementType().isUnsignedInteger() ? uint64_t(a) > uint64_t(b) : a > b;
+}
+
 /// max and min: a NaN wins by the second comparison, and stays because no number exceeds it.
 static SmallVector<Value> extremeLoops(OpBuilder &b, Operation *op, Value operand,
                                        ArrayRef<int64_t> dims, bool maximum) {
@@ -376,19 +385,10 @@ LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 
 void ArgmaxOp::evaluate(ArrayRef<HostTensor> operands, MutableArrayRef<HostTensor> results) {
   const HostTensor &x = operands[0];
-  bool isUnsigned = x.getElementType().isUnsignedInteger();
   std::vector<int64_t> best(results[0].size(), -1);
-  auto beyond = [&](int64_t candidate, int64_t current) {
-    if (isFloat(*this)) {
-      double a = x.getFloat(candidate), c = x.getFloat(current);
-      return a > c || (std::isnan(a) && !std::isnan(c));
-    }
-    int64_t a = x.getInt(candidate), c = x.getInt(current);
-    return isUnsigned ? uint64_t(a) > uint64_t(c) : a > c;
-  };
   int64_t dim = getDim();
   forEachReduced(x, results[0], dim, [&](int64_t to, int64_t from, ArrayRef<int64_t> index) {
-    if (best[to] >= 0 && !beyond(from, best[to]))
+    if (best[to] >= 0 && !isBeyond(x, from, best[to]))
       return;
     best[to] = from;
     results[0].setInt(to, index[dim]);

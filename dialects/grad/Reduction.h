@@ -18,6 +18,8 @@ TypedAttr extreme(OpBuilder &builder, Type type, bool greatest, bool isUnsigned)
 /// Whether `x` exceeds `best` strictly. A float NaN does, unless `best` is already NaN.
 Value isBeyond(OpBuilder &builder, Location location, Value x, Value best, bool maximum,
                bool isUnsigned);
+/// The same of two elements of `x` and a maximum.
+bool isBeyond(const HostTensor &x, int64_t candidate, int64_t best);
 
 } // namespace mlir::grad
 
