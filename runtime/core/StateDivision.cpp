@@ -1,5 +1,6 @@
 #include "runtime/core/StateDivision.h"
 
+#include "runtime/base/KeptUntilExit.h"
 #include "runtime/core/Shards.h"
 #include "runtime/include/gradc/artifact.h"
 
@@ -213,6 +214,8 @@ Status ShardDivision::gather(uint32_t state, void *out) {
   Status gathered = gatherValues(ranks, record, all.data(), begins);
   for (uint64_t rank = 0; gathered.ok() && out && rank < record.shards; ++rank)
     putShard(record, rank, all.data() + rank * bytes, static_cast<std::byte *>(out));
+  if (!gathered.ok())
+    keepUntilExit(std::move(all)); // shards may still arrive
   return gathered;
 }
 

@@ -1,6 +1,7 @@
 // Sends parts, adds up what arrives, and sends the sums.
 #include "runtime/ranks/MessageSums.h"
 
+#include "runtime/base/KeptUntilExit.h"
 #include "runtime/base/Text.h"
 #include "runtime/ranks/SumArray.h"
 
@@ -226,33 +227,49 @@ Status MessageSums::complete(Messages::Requests &requests) {
   }
 }
 
-Result<std::vector<std::string>> MessageSums::share(const std::string &mine) {
-  std::vector<std::string> texts(static_cast<size_t>(size()));
-  std::vector<uint64_t> sizes(texts.size(), mine.size());
-  // First the sizes, then the texts.
-  for (bool isText : {false, true}) {
-    Messages::Requests requests;
-    for (int other = 0; other < size(); ++other) {
-      if (other == rank())
-        continue;
-      std::string &theirs = texts[size_t(other)];
-      theirs.resize(sizes[size_t(other)] * isText);
-      auto in = isText ? std::as_writable_bytes(std::span(theirs))
-                       : std::as_writable_bytes(std::span(&sizes[size_t(other)], 1));
-      auto out = isText ? std::as_bytes(std::span(mine))
-                        : std::as_bytes(std::span(&sizes[size_t(rank())], 1));
-      int tag = Messages::tags - 2 + isText;
-      Status status = in.empty() ? Status() : messages.receive(in, other, tag, requests);
-      if (status.ok() && !out.empty())
-        status = messages.send(out, other, tag, requests);
-      if (!status.ok())
-        return status;
-    }
-    if (Status status = complete(requests); !status.ok())
+/// The memory of a call of `share`.
+struct MessageSums::Texts {
+  std::vector<std::string> all; ///< [rank]
+  std::vector<uint64_t> sizes;
+};
+
+/// Exchanges the sizes or, once they are known, the texts.
+Status MessageSums::exchange(Texts &texts, bool isText) {
+  Messages::Requests requests;
+  for (int other = 0; other < size(); ++other) {
+    if (other == rank())
+      continue;
+    std::string &theirs = texts.all[size_t(other)];
+    const std::string &mine = texts.all[size_t(rank())];
+    theirs.resize(isText ? texts.sizes[size_t(other)] : 0);
+    auto in = isText ? std::as_writable_bytes(std::span(theirs))
+                     : std::as_writable_bytes(std::span(&texts.sizes[size_t(other)], 1));
+    auto out = isText ? std::as_bytes(std::span(mine))
+                      : std::as_bytes(std::span(&texts.sizes[size_t(rank())], 1));
+    int tag = Messages::tags - 2 + isText;
+    Status status = in.empty() ? Status() : messages.receive(in, other, tag, requests);
+    if (status.ok() && !out.empty())
+      status = messages.send(out, other, tag, requests);
+    if (!status.ok())
       return status;
   }
-  texts[size_t(rank())] = mine;
-  return texts;
+  return complete(requests);
+}
+
+Result<std::vector<std::string>> MessageSums::share(const std::string &mine) {
+  auto texts = std::make_unique<Texts>();
+  texts->all.resize(size_t(size()));
+  texts->all[size_t(rank())] = mine;
+  texts->sizes.assign(texts->all.size(), mine.size());
+  Status status;
+  for (bool isText : {false, true})
+    if (status.ok())
+      status = exchange(*texts, isText);
+  if (status.ok())
+    return std::move(texts->all);
+  // Messages under way are not known to end, and heartbeats advance them while this rank leaves.
+  keepUntilExit(std::move(texts));
+  return status;
 }
 
 /// Splits a shared text into its parts, each of which ends with a zero byte.

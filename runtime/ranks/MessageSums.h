@@ -48,6 +48,7 @@ public:
 
 private:
   struct Sum;
+  struct Texts;
 
   std::vector<std::byte> takeSpare(size_t bytes);
   Status advance(Sum &sum);
@@ -56,6 +57,7 @@ private:
   Status send(Sum &sum, int part, int to, int tag);
   Status receive(Sum &sum, std::span<std::byte> bytes, int from, int tag);
   Status complete(Messages::Requests &requests);
+  Status exchange(Texts &texts, bool isText);
 
   Messages &messages;
   Transfers transfers;

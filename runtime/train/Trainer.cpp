@@ -1,6 +1,7 @@
 // Combines artifact, options, and checkpoint, and runs the loop.
 #include "runtime/train/Trainer.h"
 
+#include "runtime/base/KeptUntilExit.h"
 #include "runtime/base/Text.h"
 #include "runtime/train/Loop.h"
 #include "runtime/train/RunFolder.h"
@@ -118,20 +119,15 @@ static Status shareResume(Communicator &ranks, Beginning &beginning) {
   return opened.status();
 }
 
-Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options) {
-  // Ranks that cannot continue report it where the others wait for them.
-  auto agreed = [&](Status status, std::span<const Communicator::Fact> facts) {
-    return options.ranks ? options.ranks->agree(status, facts) : status;
-  };
-  Beginning beginning;
-  if (Status begun = agreed(begin(*artifact, options, beginning), {}); !begun.ok())
-    return begun;
-  Status shared = options.ranks ? shareResume(*options.ranks, beginning) : Status();
-  if (shared = agreed(shared, {}); !shared.ok())
-    return shared;
+/// Ranks that cannot continue report it where the others wait for them.
+static Status agreed(const TrainOptions &options, const Status &mine,
+                     std::span<const Communicator::Fact> facts = {}) {
+  return options.ranks ? options.ranks->agree(mine, facts) : mine;
+}
 
+static Result<TrainSummary> trainOn(Result<std::unique_ptr<Session>> &session,
+                                    const Beginning &beginning, const TrainOptions &options) {
   const Checkpoint *checkpoint = beginning.resume ? &*beginning.resume : nullptr;
-  auto session = makeSession(std::move(artifact), options, checkpoint);
   Result<std::unique_ptr<Loop>> loop = session.status();
   if (session)
     loop = Loop::make(**session, beginning.job, options, checkpoint,
@@ -139,9 +135,26 @@ Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const Train
   std::vector<Communicator::Fact> facts;
   if (loop && options.ranks)
     facts = (*loop)->commonFacts();
-  if (Status made = agreed(loop.status(), facts); !made.ok())
+  if (Status made = agreed(options, loop.status(), facts); !made.ok())
     return made;
   return (*loop)->run();
+}
+
+Result<TrainSummary> train(std::shared_ptr<const Artifact> artifact, const TrainOptions &options) {
+  Beginning beginning;
+  if (Status begun = agreed(options, begin(*artifact, options, beginning)); !begun.ok())
+    return begun;
+  Status shared = options.ranks ? shareResume(*options.ranks, beginning) : Status();
+  if (shared = agreed(options, shared); !shared.ok())
+    return shared;
+
+  auto session =
+      makeSession(std::move(artifact), options, beginning.resume ? &*beginning.resume : nullptr);
+  auto summary = trainOn(session, beginning, options);
+  // Exchanges that this rank gave up may still read its memory, and write to it.
+  if (session && !summary && options.ranks)
+    keepUntilExit(std::move(*session));
+  return summary;
 }
 
 } // namespace gradc::runtime
