@@ -26,7 +26,7 @@ public:
   /// Whether a file could be written at `path` now.
   static Status check(std::string path) { return AtomicFile(std::move(path)).failure; }
 
-  /// Makes a file durable that was committed with `isDurable` = false.
+  /// Makes a file durable that was committed with `isDurable` = false, or a new folder.
   static Status sync(const std::string &path);
 
   explicit AtomicFile(std::string path);

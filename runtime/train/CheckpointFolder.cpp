@@ -47,8 +47,12 @@ bool CheckpointFolder::exists() const {
 Status CheckpointFolder::create() const {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);
-    if (mkdir(part.c_str(), 0777) && errno != EEXIST)
+    bool isNew = mkdir(part.c_str(), 0777) == 0;
+    if (!isNew && errno != EEXIST)
       return Status::error(text("cannot make folder '", part, "': ", std::strerror(errno)));
+    // A checkpoint survives a crash of the machine only if the folders above do.
+    if (Status synced = isNew ? AtomicFile::sync(part) : Status(); !synced.ok())
+      return synced;
     if (end == path.npos)
       break;
   }

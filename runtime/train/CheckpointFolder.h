@@ -16,7 +16,8 @@ public:
   explicit CheckpointFolder(std::string path) : path(std::move(path)) {}
 
   bool exists() const;
-  /// Creates the folder and its parents if they do not exist.
+  /// Creates the folder and its parents if they do not exist; they then survive a crash of the
+  /// machine.
   Status create() const;
   /// Keeps other trainings out of the folder, which must exist, as long as this object or a copy of
   /// it lives. Fails if a training is running there, in this process or another: the message names

@@ -97,6 +97,17 @@ TEST_F(EvaluationTest, TheBestIsDurableWithTheNextCheckpoint) {
   EXPECT_TRUE(std::ranges::find(files, "best.ckpt") < std::ranges::find(files, "step-6.ckpt.tmp"));
 }
 
+/// Otherwise a crash would lose the checkpoints with their folder.
+TEST_F(EvaluationTest, NewFoldersOfCheckpointsAreDurable) {
+  std::vector<std::string> files;
+  synced = &files;
+  for (int times = 0; times < 2; ++times) // the second time there is nothing to make
+    EXPECT_TRUE(CheckpointFolder(folder / "runs/first").create().ok());
+  synced = nullptr;
+  std::string above = std::filesystem::path(folder.path).filename();
+  EXPECT_EQ(files, (std::vector<std::string>{"runs", above, "first", "runs"}));
+}
+
 TEST_F(EvaluationTest, AResumeKeepsTheBest) {
   makeWith("every_steps: 2",
            "checkpoint { directory: \"{}/run\" every_steps: 3 best { } } export { "
