@@ -106,6 +106,7 @@ public:
   int64_t rows = 0;
   int64_t allRows = 0;                 ///< of the step, over all ranks
   int64_t firstRow = 0;                ///< of ours among these
+  Position begin;                      ///< of all its rows
   Position after;                      ///< where the next batch begins
   bool endsEpoch = false;              ///< after.row is 0
   uint8_t bucket = 0;                  ///< of its rows, where batches are made by length

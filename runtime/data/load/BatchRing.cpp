@@ -29,6 +29,7 @@ size_t BatchRing::queue(size_t most) {
     here.batch.firstRow = rule.share.begin(here.plan.allRows);
     if (rule.makesAll && rule.share.isPart())
       keepShare(here.batch);
+    here.batch.begin = here.plan.begin;
     here.batch.after = here.plan.after;
     here.batch.endsEpoch = here.plan.endsEpoch;
     here.batch.skipped = here.plan.skipped;

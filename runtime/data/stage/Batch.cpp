@@ -89,14 +89,12 @@ public:
     // If bad rows are skipped, it is not known afterwards which rows were together.
     if (rule.skips)
       return text("row ", row, " of the batch");
-    int64_t end = batch.endsEpoch ? rows() : int64_t(batch.after.row);
-    auto place = size_t(end - batch.allRows + batch.firstRow + row);
-    uint64_t epoch = batch.after.epoch - batch.endsEpoch;
+    auto [epoch, before] = batch.begin;
     std::lock_guard lock(mutex);
     if (described.empty() || epoch != describedEpoch)
       (void)orderOf(*table, rule, epoch, described);
     describedEpoch = epoch;
-    return table->describeRow(described[place]);
+    return table->describeRow(described[size_t(before) + size_t(batch.firstRow + row)]);
   }
 
 private:

@@ -114,6 +114,16 @@ private:
   std::vector<int64_t> all = {0, 1, 2, 3, 4, 5, 6};
 };
 
+/// Expects each row to be described by its number, which is its value.
+void expectDescribed(const Dataset &dataset, const Batch &batch) {
+  for (int64_t row = 0; row < batch.rows; ++row) {
+    int64_t number;
+    std::memcpy(&number, batch.field(0) + size_t(row) * sizeof number, sizeof number);
+    EXPECT_EQ(dataset.describeRow(batch, row),
+              "row " + std::to_string(number) + " (from 0) of 'counted'");
+  }
+}
+
 TEST(DescribeRowTest, AnEpochIsOrderedOnceForAllItsRows) {
   auto table = std::make_shared<Counted>();
   LoaderOptions options;
@@ -128,16 +138,33 @@ TEST(DescribeRowTest, AnEpochIsOrderedOnceForAllItsRows) {
     int orders = 0; // for descriptions
     do {
       ASSERT_TRUE(iterator->next(batch).ok());
-      for (int64_t row = 0; row < batch.rows; ++row) {
-        int64_t number;
-        std::memcpy(&number, batch.field(0) + size_t(row) * sizeof number, sizeof number);
-        int before = table->orders;
-        EXPECT_EQ(dataset.describeRow(batch, row),
-                  "row " + std::to_string(number) + " (from 0) of 'counted'");
-        orders += table->orders - before;
-      }
+      int before = table->orders;
+      expectDescribed(dataset, batch);
+      orders += table->orders - before;
     } while (!batch.endsEpoch);
     EXPECT_EQ(orders, 1);
+  }
+}
+
+/// Batches that begin between those of a whole epoch, because another size made the ones before,
+/// leave out other rows at its end.
+TEST(DescribeRowTest, AResumeBetweenBatchesIsDescribed) {
+  auto table = std::make_shared<Counted>();
+  LoaderOptions options;
+  options.budget = 1 << 20;
+  for (bool drops : {false, true}) {
+    auto made = makeBatches(table, {.size = 3, .dropRemainder = drops}, options);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    const Dataset &dataset = **made;
+    Batch batch = dataset.allocate();
+    for (uint64_t begin : {1, 2, 4}) {
+      auto iterator = dataset.iterate();
+      ASSERT_TRUE(iterator->restore({1, begin}).ok());
+      do {
+        ASSERT_TRUE(iterator->next(batch).ok());
+        expectDescribed(dataset, batch);
+      } while (!batch.endsEpoch);
+    }
   }
 }
 
