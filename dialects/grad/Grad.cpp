@@ -7,6 +7,9 @@
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 
@@ -42,6 +45,71 @@ LogicalResult grad::expectTensors(std::optional<Location> location, ValueRange o
       return emitOptionalError(location, "expected operands to be ranked tensors, found ", type);
   return success();
 }
+
+LogicalResult grad::expectSize(Operation *op, Type type) {
+  constexpr int64_t most = (int64_t(1) << 60) - 1;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
+    return success();
+  int64_t bytes = (tensor.getElementTypeBitWidth() + 7) / 8;
+  for (int64_t size : tensor.getShape()) // of an empty tensor, too: its strides are computed
+    if (llvm::MulOverflow(bytes, std::max<int64_t>(size, 1), bytes) || bytes > most)
+      return op->emitOpError("expected tensors of less than 2^60 bytes, found ") << type;
+  return success();
+}
+
+LogicalResult grad::expectSizes(Operation *op) {
+  for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (failed(expectSize(op, type)))
+        return failure();
+  return success();
+}
+
+// Entries -----------------------------------------------------------------------------------------
+
+/// Passes read the types of an entry's ports before any op does.
+static LogicalResult verifyPort(func::FuncOp function, const char *port, TypeRange types,
+                                unsigned index) {
+  auto tensor = dyn_cast<RankedTensorType>(types[index]);
+  if (tensor && tensor.hasStaticShape())
+    return expectSize(function, tensor);
+  return function.emitOpError("expected ")
+         << port << ' ' << index << " of an entry to be a static tensor, found " << types[index];
+}
+
+static LogicalResult verifyArgument(func::FuncOp function, unsigned index) {
+  return verifyPort(function, "argument", function.getArgumentTypes(), index);
+}
+static LogicalResult verifyResult(func::FuncOp function, unsigned index) {
+  return verifyPort(function, "result", function.getResultTypes(), index);
+}
+
+/// A function with an attribute of the dialect is an entry.
+LogicalResult GradDialect::verifyOperationAttribute(Operation *op, NamedAttribute) {
+  auto function = dyn_cast<func::FuncOp>(op);
+  for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
+    if (failed(verifyArgument(function, i)))
+      return failure();
+  for (unsigned i = 0; function && i < function.getNumResults(); ++i)
+    if (failed(verifyResult(function, i)))
+      return failure();
+  return success();
+}
+
+LogicalResult GradDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index,
+                                                    NamedAttribute) {
+  auto function = dyn_cast<func::FuncOp>(op);
+  return function ? verifyArgument(function, index) : success();
+}
+
+LogicalResult GradDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                       NamedAttribute) {
+  auto function = dyn_cast<func::FuncOp>(op);
+  return function ? verifyResult(function, index) : success();
+}
+
+// Folding -----------------------------------------------------------------------------------------
 
 SmallVector<HostTensor> grad::evaluateOp(Operation *op, ArrayRef<HostTensor> operands) {
   SmallVector<HostTensor> results;

@@ -65,6 +65,12 @@ struct UpdateSlot {
 /// Fails if the type of an operand is no ranked tensor.
 LogicalResult expectTensors(std::optional<Location> location, ValueRange operands);
 
+/// Fails if a tensor has 2^60 bytes or more. Such sizes are mistakes, and smaller ones can be
+/// added, padded and doubled in 64 bits.
+LogicalResult expectSize(Operation *op, Type type);
+/// The same for all operands and results.
+LogicalResult expectSizes(Operation *op);
+
 /// Verifies that operands, results and their types are as UpdateOpInterface specifies.
 LogicalResult verifyUpdate(Operation *op);
 
@@ -93,6 +99,7 @@ LogicalResult foldByEvaluation(Operation *op, ArrayRef<Attribute> operands,
 
 template <typename Op> class FoldsByEvaluation : public OpTrait::TraitBase<Op, FoldsByEvaluation> {
 public:
+  static LogicalResult verifyTrait(Operation *op) { return expectSizes(op); }
   static LogicalResult foldTrait(Operation *op, ArrayRef<Attribute> operands,
                                  SmallVectorImpl<OpFoldResult> &results) {
     return foldByEvaluation(op, operands, results);

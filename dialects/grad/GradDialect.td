@@ -16,11 +16,14 @@ def Grad_Dialect : Dialect {
   let cppNamespace = "::mlir::grad";
   let summary = "tensor programs, closed under differentiation";
   let description = [{
-    Static shapes, SSA tensors. Elementwise ops never broadcast; only `grad.broadcast` does, with a
+    Static shapes of less than 2^60 bytes, SSA tensors. Elementwise ops never broadcast; only `grad.broadcast` does, with a
     reduction as its gradient, so no other op has to handle broadcasting. Parameters, optimizer slots and
     statistics are module symbols (`grad.state`), read and written in place by the entries.
   }];
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",

@@ -126,6 +126,8 @@ static LogicalResult verifyShard(StateOp op, ArrayRef<int64_t> shard) {
 }
 
 LogicalResult StateOp::verify() {
+  if (failed(expectSize(*this, getType())))
+    return failure();
   if (auto permutation = getPermutation()) {
     auto dims = llvm::to_vector(*permutation);
     llvm::sort(dims);

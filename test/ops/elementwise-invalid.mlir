@@ -53,3 +53,27 @@ func.func @cast_shape(%x: tensor<3xf32>) {
   %0 = grad.cast %x : tensor<3xf32> -> tensor<4xf64>
   return
 }
+
+// -----
+
+// Passes add up and pad sizes, which must not exceed 64 bits.
+func.func @huge(%x: tensor<1099511627776x1099511627776xf32>) {
+  // expected-error @+1 {{'grad.exp' op expected tensors of less than 2^60 bytes, found 'tensor<1099511627776x1099511627776xf32>'}}
+  %0 = grad.exp %x : tensor<1099511627776x1099511627776xf32>
+  return
+}
+
+// -----
+
+func.func @huge_empty(%x: tensor<0x1099511627776x1048576xi8>) {
+  // expected-error @+1 {{expected tensors of less than 2^60 bytes, found 'tensor<0x1099511627776x1048576xi8>'}}
+  %0 = grad.add %x, %x : tensor<0x1099511627776x1048576xi8>
+  return
+}
+
+// -----
+
+func.func @large(%x: tensor<1099511627776x1048575xi8>) {
+  %0 = grad.add %x, %x : tensor<1099511627776x1048575xi8>
+  return
+}

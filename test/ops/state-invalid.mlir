@@ -102,3 +102,8 @@ grad.state parameter @numbers : tensor<2x3xf32> shard [1, 1] = dense<0.0> : tens
 // C1: of the whole state.
 // expected-error @+1 {{expected initial of type 'tensor<2x6xf32>', found 'tensor<2x3xf32>'}}
 grad.state parameter @whole : tensor<2x3xf32> shard [1, 1, 2] = dense<0.0> : tensor<2x3xf32>
+
+// -----
+
+// expected-error @+1 {{'grad.state' op expected tensors of less than 2^60 bytes, found 'tensor<1152921504606846976xi8>'}}
+grad.state parameter @w : tensor<1152921504606846976xi8> = dense<0> : tensor<1152921504606846976xi8>
