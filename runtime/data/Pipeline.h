@@ -154,6 +154,7 @@ struct Pipeline {
   bool shuffled = false;
   bool chosenAnew = false;         ///< an epoch's rows are others than the last one's
   std::string_view scattered;      ///< what has changed the order of the source's rows; "": nothing
+  std::vector<int64_t> fileBegins; ///< the first row number of each file; empty: there is one
   std::vector<PaddedField> padded; ///< where batches are made by length
   std::vector<size_t> standardized; ///< the field of each standardize stage
   bool rowByRow = false;            ///< all fields of a row are made before those of the next one

@@ -91,16 +91,20 @@ Status applyInterleave(Config source, std::vector<std::shared_ptr<const Table>> 
   int64_t block = source.integer("interleave", 1);
   if (block < 1)
     return Status::invalid(text("interleave is ", block, ", expected 1 or more"));
+  int64_t numbers = 0;
   std::string first = fieldText(tables.front()->fields());
-  for (const auto &table : tables)
+  for (const auto &table : tables) {
     if (std::string found = fieldText(table->fields()); found != first)
       return Status::error(text(table->origin(), " has ", found, ", expected the fields of ",
                                 tables.front()->origin(), ": ", first));
+    pipeline.fileBegins.push_back(numbers);
+    numbers += table->numbers();
+  }
   if (tables.size() == 1) {
     pipeline.table = std::move(tables.front());
+    pipeline.fileBegins.clear();
   } else {
     pipeline.table = std::make_shared<Interleave>(std::move(tables), block);
-    pipeline.scattered = "the interleaving of several files";
   }
   if (pipeline.table->rows() == 0)
     return Status::error(

@@ -15,13 +15,19 @@ struct Part {
   int64_t begin, count;
 };
 
-/// Row r begins at the input's row r * stride, in the order of its epochs, which are all alike.
+/// Where windows begin in the input's rows. Both are empty in a description.
+struct Sequence {
+  std::vector<int64_t> rows; ///< of one file after those of another
+  std::vector<int64_t> begins;
+};
+
+/// The epochs of the input are all alike.
 class Windows final : public TableStage {
 public:
   Windows(std::shared_ptr<const Table> input, std::vector<Field> fields, std::vector<Part> parts,
-          int64_t count, int64_t stride, std::vector<int64_t> numbers, size_t slot)
+          int64_t count, Sequence sequence, size_t slot)
       : TableStage(std::move(input)), fieldList(std::move(fields)), parts(std::move(parts)),
-        count(count), stride(stride), inner(std::move(numbers)), slot(slot) {}
+        count(count), inner(std::move(sequence)), slot(slot) {}
 
   std::span<const Field> fields() const override { return fieldList; }
   int64_t rows() const override { return count; }
@@ -51,22 +57,28 @@ public:
   const std::byte *column(size_t) const override { return nullptr; }
   std::string describe(size_t field) const override { return input->describe(parts[field].field); }
   std::string describeRow(int64_t row) const override {
-    return text("the window that begins at ", input->describeRow(inner[size_t(row * stride)]));
+    return text("the window that begins at ", input->describeRow(*rowsFrom(row)));
   }
-  size_t held() const override { return input->held() + inner.size() * sizeof(int64_t); }
+  size_t held() const override {
+    return input->held() + (inner.rows.size() + inner.begins.size()) * sizeof(int64_t);
+  }
 
 private:
+  /// The input's rows from the window's first one on.
+  const int64_t *rowsFrom(int64_t window) const {
+    return inner.rows.data() + inner.begins[size_t(window)];
+  }
   Status readOne(size_t field, RowRef row, Scratch &scratch, std::byte *out) const {
     const Part &part = parts[field];
-    std::span<const int64_t> rows(inner.data() + row.row * stride + part.begin, size_t(part.count));
+    std::span<const int64_t> rows(rowsFrom(row.row) + part.begin, size_t(part.count));
     return input->read(part.field, {row.epoch, rows}, scratch, out);
   }
 
   std::vector<Field> fieldList;
   std::vector<Part> parts; ///< by field
-  int64_t count, stride;
-  std::vector<int64_t> inner; ///< the input's rows in order; empty in a description
-  size_t slot;                ///< of the first field
+  int64_t count;
+  Sequence inner;
+  size_t slot; ///< of the first field
 };
 
 constexpr int64_t mostRows = int64_t(1) << 30;
@@ -108,6 +120,30 @@ Result<Field> widened(const Field &before, int64_t length, const DataContext &co
   return Status::invalid(text("window reads field '", field.name, "' with shape ",
                               shapeText(field.shape),
                               ", expected rows of one size: put map { pad {} } before it"));
+}
+
+/// Finds where windows of `need` rows begin; none reaches from one file into the next. `fileBegins`
+/// as in Pipeline; it becomes that of the windows.
+Sequence findWindows(const Table &table, int64_t need, int64_t stride,
+                     std::vector<int64_t> &fileBegins) {
+  Sequence found;
+  table.order(0, found.rows);
+  if (!fileBegins.empty())
+    std::ranges::sort(found.rows); // files are interleaved, and their rows counted file by file
+  auto all = int64_t(found.rows.size());
+  std::vector<int64_t> ofWindows;
+  for (int64_t begin = 0, end; begin < all; begin = end) {
+    auto next = std::ranges::upper_bound(fileBegins, found.rows[size_t(begin)]);
+    end = next == fileBegins.end()
+              ? all
+              : std::ranges::lower_bound(found.rows, *next) - found.rows.begin();
+    ofWindows.push_back(int64_t(found.begins.size()));
+    for (int64_t at = begin; at + need <= end; at += stride)
+      found.begins.push_back(at);
+  }
+  if (!fileBegins.empty())
+    fileBegins = std::move(ofWindows);
+  return found;
 }
 
 } // namespace
@@ -165,12 +201,19 @@ Status applyWindow(Config config, const DataContext &context, Pipeline &pipeline
     return Status::error(text("the data set is empty: window needs ", RowCount{need}, ", but ",
                               table->origin(), " has ", RowCount{rows}));
   int64_t count = rows < need ? 1 : (rows - need) / stride + 1;
-  std::vector<int64_t> numbers;
-  if (!context.problems)
-    table->order(0, numbers);
+  Sequence found;
+  if (!context.problems) {
+    found = findWindows(*table, need, stride, pipeline.fileBegins);
+    count = int64_t(found.begins.size());
+  } else if (!pipeline.fileBegins.empty() && pipeline.unknownRows.empty()) {
+    pipeline.unknownRows = "how many windows each file has is known when they are read";
+  }
+  if (count == 0)
+    return Status::error(text("the data set is empty: window needs ", RowCount{need},
+                              " of one file, but none of ", table->origin(), " has as many"));
   size_t slot = pipeline.newSlots(fields.size());
   pipeline.table = std::make_shared<Windows>(std::move(table), std::move(fields), std::move(parts),
-                                             count, stride, std::move(numbers), slot);
+                                             count, std::move(found), slot);
   return {};
 }
 

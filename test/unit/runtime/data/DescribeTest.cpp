@@ -143,6 +143,12 @@ TEST_F(DescribeTest, WidensFieldsToWindows) {
       batch);
   EXPECT_EQ(told.shape, "?: -1");
   EXPECT_EQ(told.problems, Lines{});
+  // No window reaches from one file into another.
+  told = describe(
+      R"(source { npz { path: "digits.npz" path: "digits.npz" } } window { length: 3 } )" + batch);
+  EXPECT_EQ(told.shape, "images u8 [3, 2, 2], labels i64 [3]: -1");
+  EXPECT_EQ(told.why, "how many windows each file has is known when they are read");
+  EXPECT_EQ(told.problems, Lines{});
 }
 
 TEST_F(DescribeTest, TellsWhatMapsDo) {

@@ -154,8 +154,40 @@ TEST_F(WindowTest, RefuseRowsThatAreNotInSequence) {
   EXPECT_EQ(error(data(text("repeat { times: 2 } ", window))), expected("repeat"));
   EXPECT_EQ(error(data(text("sampler { weight: \"number\" } ", window))), expected("sampler"));
   EXPECT_EQ(error(data(window, "", "split { fraction: 0.5 }")), expected("split"));
-  EXPECT_EQ(error(data(window, "path: \"series.npz\"")),
-            expected("the interleaving of several files"));
+}
+
+TEST_F(WindowTest, StayWithinAFile) {
+  const std::string_view twice = "path: \"series.npz\"";
+  const std::string window = "window { length: 3 }";
+  Windows one = windows(data(window)), both = one;
+  both.insert(both.end(), one.begin(), one.end());
+  EXPECT_EQ(windows(data(window, twice)), both);
+  EXPECT_EQ(windows(data(window, text(twice, " interleave: 4"))), both);
+  // Strides begin anew in each file; two rows that are left of a file are no window.
+  EXPECT_EQ(windows(data("window { length: 3 stride: 5 }", twice)),
+            (Windows{{0, 1, 2}, {5, 6, 7}, {0, 1, 2}, {5, 6, 7}}));
+  EXPECT_EQ(windows(data(window, text(twice, " rows { begin: 8 end: 14 }"))),
+            (Windows{{0, 1, 2}, {1, 2, 3}}));
+  // Successive windows of one file, too.
+  context.demands[0].shape = {2, 3, 2};
+  auto again = build(data(window + " window { length: 2 }", twice), context);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ((*again)->rows(), 14);
+  // A message names the file's row.
+  Batch batch = (*again)->allocate();
+  auto iterator = (*again)->iterate();
+  for (int batches = 0; batches < 3; ++batches) // of 4 windows
+    ASSERT_TRUE(iterator->next(batch).ok());
+  EXPECT_EQ((*again)->describeRow(batch, 0),
+            text("the window that begins at the window that begins at row 1 (from 0) of '",
+                 folder / "series.npz", '\''));
+}
+
+TEST_F(WindowTest, NeedEnoughRowsOfOneFile) {
+  EXPECT_EQ(error(data("window { length: 11 }", "path: \"series.npz\"")),
+            text("the data set is empty: window needs 11 rows of one file, but none of 2 files "
+                 "from '",
+                 folder / "series.npz", "' on has as many"));
 }
 
 TEST_F(WindowTest, RefuseRowsOfVaryingSize) {
