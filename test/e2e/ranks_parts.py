@@ -193,6 +193,31 @@ def parameters_of_16_bits():
         "expected parameters of f32 or f64 for ranks that each update a part of them, found", "choose strategy: MIRRORED")
 
 
+def gradients_of_16_bits():
+    """All ranks skip a step that overflows on one of them, and have one scale, whatever part of the parameters each updates."""
+    where = os.path.join(folder, "scaled")
+    os.mkdir(where)
+    with open(write_mlp_job(where, (16, 32, 10), batch=12, batches=4, activation="Tanh")) as file:
+        spec = file.read() + "precision: FP16\n"
+
+    def steps(name, scaling, distribution, ranks):
+        with open(os.path.join(where, name + ".textproto"), "w") as file:
+            file.write(f"{spec}loss_scaling {{ {scaling} }}\ndistribution {{ {distribution} }}\n")
+        train(compile_spec(file.name, where), name, ranks, 40)
+        return [tuple(step[key] for key in ("loss", "scale", "skipped")) for step in events(os.path.join(folder, name + ".jsonl"), "step")]
+    for kind, scaling in (("usual", ""), ("overflowing", "initial: 1073741824  growth_interval: 7")):
+        one, mirrors, shards, served = (
+            steps(f"{kind}-{strategy}{ranks}", scaling, f"strategy: {strategy}", ranks)
+            for strategy, ranks in (("MIRRORED", 1), ("MIRRORED", 2), ("SHARDED_OPTIMIZER", 2), ("PARAMETER_SERVER", 3)))
+        assert mirrors == shards, f"{kind}: ranks that update parts: other bits, scales or skipped steps"
+        assert (one[-1][2] > 0) == (kind == "overflowing") and mirrors[-1][2] == served[-1][2], (one[-1], mirrors[-1], served[-1])
+        if kind == "usual": # else a rank's part of the rows may overflow later than all of them
+            for found in (mirrors, served):
+                worst = max(abs(a[0] - b[0]) for a, b in zip(one, found))
+                assert len(found) == 40 and worst <= 2e-3, f"f16: losses differ by {worst}"
+                assert [step[1:] for step in found] == [step[1:] for step in one], "other scales than in one process"
+
+
 for name, counts in (("SHARDED_OPTIMIZER", (2, 3)), ("PARAMETER_SERVER", (2, 3))):
     trainer = trainer_of(name, f"strategy: {name}")
     follow_one_process(name, trainer, counts)
@@ -204,3 +229,4 @@ replicas_of_products()
 servers_and_workers()
 panels_with_padding()
 parameters_of_16_bits()
+gradients_of_16_bits()
