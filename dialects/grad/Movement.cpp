@@ -6,6 +6,10 @@ using namespace mlir::grad;
 
 Value grad::copyLoops(OpBuilder &builder, Location loc, Value operand, Value result,
                       AffineMap input, AffineMap output) {
+  auto elements = [](Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); };
+  // A place in a dim of size 1 is constant: a generic would write there as if it had an element.
+  if (elements(operand) == 0 && elements(result) > 0)
+    return result;
   SmallVector<utils::IteratorType> iterators(input.getNumDims(), utils::IteratorType::parallel);
   return linalg::GenericOp::create(builder, loc, result.getType(), operand, result,
                                    ArrayRef<AffineMap>{input, output}, iterators,

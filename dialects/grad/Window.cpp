@@ -217,7 +217,8 @@ Value grad::spreadOut(OpBuilder &b, Location location, Value operand, WindowAttr
       copyLoops(b, location, operand, fillLoops(b, location, type.clone(shape), nothing),
                 b.getMultiDimIdentityMap(rank), AffineMap::get(rank, 0, output, b.getContext()));
   // Code generation may skip the steps of a reduction that read it outside the operand.
-  spread.getDefiningOp()->setAttr("grad.nothing", b.getUnitAttr());
+  if (auto copy = spread.getDefiningOp<linalg::GenericOp>())
+    copy->setAttr("grad.nothing", b.getUnitAttr());
   return spread;
 }
 

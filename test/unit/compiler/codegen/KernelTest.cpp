@@ -289,6 +289,21 @@ TEST(Movement, SlicesPadsAndConcatenates) {
                         dim ? tensor({5, 17}) : tensor({8, 11})));
 }
 
+TEST(Movement, PartsWithoutElements) {
+  for (auto [low, high] : {std::pair(0, 1), {1, 0}, {0, 3}})
+    expectRight(formatv(R"(exec.kernel @k(%a: tensor<0x5xf32>) attributes {{{0}} {{
+      %s = grad.pad %a low [{1}, 0] high [{2}, 0] interior [0, 0] {{value = 1.5} : tensor<0x5xf32>
+      exec.yield %s : {3} })",
+                        schedule(8, "1, 8", "0, 1"), low, high, tensor({low + high, 5})));
+  for (auto [first, second] : {std::pair("%a", "%b"), {"%b", "%a"}})
+    expectRight(
+        formatv(R"(exec.kernel @k(%a: tensor<5x0xf32>, %b: tensor<5x1xf32>) attributes {{{0}} {{
+      %s = grad.concatenate {1}, {2} dim 1 : {3}, {4}
+      exec.yield %s : tensor<5x1xf32> })",
+                schedule(8, "1, 8", "0, 1"), first, second, tensor({5, first[1] == 'a' ? 0 : 1}),
+                tensor({5, first[1] == 'a' ? 1 : 0})));
+}
+
 TEST(Movement, VectorsOfAPieceOrBesideIt) {
   for (int lanes : {8, 16}) {
     expectRight(formatv(R"(exec.kernel @k(%a: {1}, %b: {2}, %c: {3}) attributes {{{0}} {{
