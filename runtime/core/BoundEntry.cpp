@@ -3,6 +3,7 @@
 #include "runtime/core/BoundEntry.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/core/Aliases.h"
 #include "runtime/core/IndexCheck.h"
 
 using namespace gradc::runtime;
@@ -41,9 +42,10 @@ Status BoundEntry::bindInputs(std::span<const void *const> inputs, int64_t rows,
   return copies.copySmall();
 }
 
-/// Whether kernels can write all of an output to an address that overlaps no other range.
+/// Whether kernels can write all of an output to an address that overlaps no other range, or is
+/// that of the input whose memory the output may have.
 bool BoundEntry::isDirect(uint32_t output, const void *to, int64_t rows,
-                          const Ranges &ranges) const {
+                          std::span<const void *const> inputs, const Ranges &ranges) const {
   const gradc_artifact_port &port = ports(entry.outputs)[output];
   uint64_t bytes = port.tensor.bytes;
   if (!to || reinterpret_cast<uintptr_t>(to) % 64 != 0 || bytes < leastInPlace ||
@@ -54,7 +56,9 @@ bool BoundEntry::isDirect(uint32_t output, const void *to, int64_t rows,
   int overlapping = 0;
   for (auto [first, end] : ranges)
     overlapping += first < begin + bytes && begin < end;
-  return overlapping == 1; // with itself
+  uint32_t alias = theProgram.aliasOf(output);
+  bool isInInput = alias != noInput && inputs[alias] == to;
+  return overlapping == (isInInput ? 2 : 1); // with itself, and with the input
 }
 
 void BoundEntry::bindOutputs(std::span<const void *const> inputs, std::span<void *const> outputs,
@@ -80,7 +84,7 @@ void BoundEntry::bindOutputs(std::span<const void *const> inputs, std::span<void
   places = outputs.begin();
   for (uint32_t i = 0; i < results.size(); ++i) {
     void *to = isGiven(results[i]) ? *places++ : nullptr;
-    theProgram.bindOutput(i, isDirect(i, to, rows, ranges) ? to : nullptr);
+    theProgram.bindOutput(i, isDirect(i, to, rows, inputs, ranges) ? to : nullptr);
   }
 }
 

@@ -22,7 +22,8 @@ public:
   Status bindInputs(std::span<const void *const> inputs, int64_t rows, PrefetchedInputs prefetched,
                     bool inPlace, Communicator *ranks);
   /// Before a run on the host: kernels write large outputs directly to `outputs`, if they are
-  /// aligned and overlap nothing else. Others are copied there.
+  /// aligned and overlap nothing else but, exactly, the input whose memory they may have. Others
+  /// are copied there.
   void bindOutputs(std::span<const void *const> inputs, std::span<void *const> outputs,
                    int64_t rows);
   /// Kernels write all outputs to the entry's own memory.
@@ -37,7 +38,8 @@ public:
 
 private:
   using Ranges = std::vector<std::pair<uint64_t, uint64_t>>; ///< of addresses
-  bool isDirect(uint32_t output, const void *to, int64_t rows, const Ranges &ranges) const;
+  bool isDirect(uint32_t output, const void *to, int64_t rows, std::span<const void *const> inputs,
+                const Ranges &ranges) const;
   std::span<const gradc_artifact_port> ports(gradc_range range) const {
     return artifact.elements<gradc_artifact_port>(range);
   }

@@ -1,6 +1,7 @@
 // Resolves an entry's slices to addresses, and converts its nodes to the steps that a device walks.
 #include "runtime/core/Program.h"
 #include "runtime/base/DataType.h"
+#include "runtime/core/Aliases.h"
 #include "runtime/core/EntryRows.h"
 #include "runtime/core/Waits.h"
 #include "runtime/include/gradc/artifact.h"
@@ -48,7 +49,8 @@ Program::Program(const Artifact &artifact, const gradc_artifact_level &level,
     : device(device), buffers(spaces.buffers.begin(), spaces.buffers.end()), spaces(spaces),
       artifact(artifact), kernels(artifact.elements<gradc_artifact_kernel>(level.kernels)),
       cuts(artifact.elements<gradc_artifact_cut>(level.cuts)), scratchBytes(level.scratch),
-      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)), rows(entry.batch),
+      nodes(artifact.elements<gradc_artifact_node>(entry.nodes)),
+      aliases(findAliases(artifact, entry)), rows(entry.batch),
       mostRows(entry.batch / unitOf(entry)) {
   this->spaces.buffers = buffers;
   inputs.resize(entry.inputs.count);
@@ -117,7 +119,7 @@ void Program::addPiece(uint32_t begin, uint32_t end, bool follows) {
   for (uint32_t node = begin; node < end; ++node)
     addLaunch(node);
   std::span<Launch> piece(&launchList[first], launchList.size() - first);
-  planWaits(artifact, nodes, piece);
+  planWaits(artifact, nodes, aliases, piece);
   piece.front().waits |= follows;
   step.launches = piece;
   step.moves = movingSlices.size() > moving;

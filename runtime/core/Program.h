@@ -41,6 +41,8 @@ public:
   bool hasCollectives() const { return !collectives.empty(); }
   /// Whether the entry writes buffers of states.
   bool writesStates() const { return writesBuffers; }
+  /// The input whose memory an output may have, or noInput.
+  uint32_t aliasOf(uint32_t output) const { return aliases[output]; }
   /// Points the slices of an input to `address` (aligned to 64 bytes, in device memory).
   void bindInput(uint32_t input, const void *address);
   /// Points the slices of an output to `address` (as above); null: to the program's own memory.
@@ -86,6 +88,7 @@ private:
   std::span<const gradc_artifact_cut> cuts;       ///< of the level
   uint64_t scratchBytes;                          ///< of the level, per thread
   std::span<const gradc_artifact_node> nodes;     ///< of the entry
+  std::vector<uint32_t> aliases;                  ///< of each output
   std::vector<std::byte *> inputs, outputs;       ///< where they are
   bool hasMemory = true; ///< whether memory for the outputs could be allocated
   bool writesBuffers = false;

@@ -46,7 +46,8 @@ public:
   /// host buffer per port, in the entry's order; a batched port's buffer holds these rows only.
   /// Outputs may be null, and so may the input of role ROWS, which the session sets. Inputs aligned
   /// to 64 bytes are read in place, others are copied. On CPUs large outputs that are aligned and
-  /// overlap nothing are written in place, also by a run that fails.
+  /// overlap nothing are written in place, also by a run that fails; so is an output in the buffer
+  /// of the input that it is with some rows replaced.
   Status run(const gradc_artifact_entry &entry, std::span<const void *const> inputs,
              std::span<void *const> outputs, int64_t rows) {
     Status started = start(entry, inputs, outputs, rows, {});

@@ -2,6 +2,7 @@
 // touched.
 #include "runtime/core/Waits.h"
 
+#include "runtime/core/Aliases.h"
 #include "runtime/core/PlacedSlice.h"
 
 #include <algorithm>
@@ -18,10 +19,19 @@ struct Access : PlacedSlice {
   bool conflicts(const Access &other) const { return (writes || other.writes) && overlaps(other); }
 };
 
+/// Puts the slice of an output into the input that may have the same memory.
+gradc_artifact_slice inAlias(gradc_artifact_slice slice, std::span<const uint32_t> aliases) {
+  if (slice.space == GRADC_SPACE_OUTPUT && aliases[slice.index] != noInput) {
+    slice.space = GRADC_SPACE_INPUT;
+    slice.index = aliases[slice.index];
+  }
+  return slice;
+}
+
 } // namespace
 
 void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_artifact_node> nodes,
-                               std::span<Launch> piece) {
+                               std::span<const uint32_t> aliases, std::span<Launch> piece) {
   std::vector<Access> all, split, own;
   std::vector<std::pair<Access, uint32_t>> summed; // each with its number, counted from 1
   uint32_t sums = 0;
@@ -30,7 +40,7 @@ void gradc::runtime::planWaits(const Artifact &artifact, std::span<const gradc_a
     const gradc_artifact_node &node = nodes[launch.node];
     auto touched = artifact.elements<gradc_artifact_slice>(node.slices);
     for (size_t s = 0; s < touched.size(); ++s)
-      own.push_back({{artifact, touched[s]}, s >= node.operands});
+      own.push_back({{artifact, inAlias(touched[s], aliases)}, s >= node.operands});
 
     for (const auto &[access, number] : summed)
       if (number > launch.awaits &&

@@ -103,12 +103,14 @@ private:
 
 /// Runs units [begin, end) of a launch on `slices`, on the given thread of the team.
 void call(const Launch &launch, void *const *slices, int64_t begin, int64_t end, unsigned thread) {
-  if (launch.kind == Launch::Kind::copy)
-    std::memcpy(static_cast<std::byte *>(slices[1]) + begin,
-                static_cast<const std::byte *>(slices[0]) + begin, size_t(end - begin));
-  else
+  if (launch.kind == Launch::Kind::copy) {
+    if (slices[0] != slices[1]) // else an output has the memory of an input
+      std::memcpy(static_cast<std::byte *>(slices[1]) + begin,
+                  static_cast<const std::byte *>(slices[0]) + begin, size_t(end - begin));
+  } else {
     reinterpret_cast<Kernel>(launch.kernel)(slices, begin, end, launch.rows,
                                             launch.scratch + thread * launch.scratchBytes);
+  }
 }
 
 /// Runs a whole launch on the first thread.
