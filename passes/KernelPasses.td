@@ -82,6 +82,16 @@ def FlattenIndices : Pass<"gradc-flatten-indices", "::mlir::ModuleOp"> {
     that indices choose along has enough units for the threads, or if some may hold rows, in an entry that takes any number of rows, only
     the dims that indices choose along are merged, and those between them, for instance of two indices for each row; the kernel's units
     then lie along dims outside of them.
+
+    A scatter that replaces few whole rows of an input, and is returned, becomes a `grad.set_rows`, whose kernel writes only these rows: a
+    cache of keys and values that gains a step. The targets have to be distinct: the dims of the updates are dims of the target, but for
+    one along which an index counts.
+
+    ```mlir
+    %1 = grad.scatter %past[%at] replace %key dims [0, 1, -1, 3] index_dims [0, 2]
+        : tensor<1x12x1024x64xf32>, tensor<1x12x1x64xf32>, tensor<1x1xi64>
+    ```
+    becomes a `grad.set_rows` of 12 rows in `tensor<12288x64xf32>`, at head * 1024 + at. Entries that take any number of rows keep the scatter.
   }];
 }
 

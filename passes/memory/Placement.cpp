@@ -73,10 +73,12 @@ LogicalResult Placement::placeBlock(Block &block, Nodes &into) {
 
 void Placement::placeLaunch(exec::LaunchOp launch, Nodes &into) {
   PlacedNode node(launch, launch.getLoc());
-  if (exec::PatchAttr patch = kernelOf(launch).getPatchAttr())
+  exec::PatchAttr patch = kernelOf(launch).getPatchAttr();
+  if (patch)
     placePatch(launch, patch, into);
-  for (Value v : launch.getOperands()) {
-    node.reads.push_back(tensorOf(v));
+  for (auto [i, v] : llvm::enumerate(launch.getOperands())) {
+    bool isTable = patch && int64_t(i) == patch.getTable(); // which is in the result's place by now
+    node.reads.push_back(tensorOf(isTable ? Value(launch.getResult(0)) : v));
     touch(node.reads.back(), /*isWrite=*/false);
   }
   for (OpResult v : launch.getResults()) {

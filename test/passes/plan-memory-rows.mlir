@@ -26,7 +26,7 @@ func.func @dies(%x: tensor<16x16xf32>, %i: tensor<2xi32>, %v: tensor<2x16xf32>) 
 // CHECK-LABEL: exec.entry @lives
 // CHECK-NEXT: exec.dispatch @exp {{.*}} -> [#exec.slice<arena 0 at [[TABLE:[0-9]+]] :
 // CHECK-NEXT: exec.copy <arena 0 at [[TABLE]] : {{.*}}> -> <output 0 at 0 :
-// CHECK-NEXT: exec.dispatch @set_rows [#exec.slice<arena 0 at [[TABLE]] : {{.*}}] -> [#exec.slice<output 0 at 0 :
+// CHECK-NEXT: exec.dispatch @set_rows [#exec.slice<output 0 at 0 : {{.*}}] -> [#exec.slice<output 0 at 0 :
 // CHECK-NEXT: exec.dispatch @exp [#exec.slice<arena 0 at [[TABLE]] :
 func.func @lives(%x: tensor<16x16xf32>, %i: tensor<2xi32>, %v: tensor<2x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
   %0 = exec.launch @exp(%x) {exec.nodes = []} : (tensor<16x16xf32>) -> tensor<16x16xf32>
@@ -37,7 +37,7 @@ func.func @lives(%x: tensor<16x16xf32>, %i: tensor<2xi32>, %v: tensor<2x16xf32>)
 
 // CHECK-LABEL: exec.entry @input
 // CHECK-NEXT: exec.copy <input 0 at 0 : {{.*}}> -> <output 0 at 0 :
-// CHECK-NEXT: exec.dispatch @set_rows
+// CHECK-NEXT: exec.dispatch @set_rows [#exec.slice<output 0 at 0 : {{.*}}] -> [#exec.slice<output 0 at 0 :
 func.func @input(%x: tensor<16x16xf32>, %i: tensor<2xi32>, %v: tensor<2x16xf32>) -> tensor<16x16xf32> {
   %0 = exec.launch @set_rows(%x, %i, %v) {exec.nodes = []} : (tensor<16x16xf32>, tensor<2xi32>, tensor<2x16xf32>) -> tensor<16x16xf32>
   return %0 : tensor<16x16xf32>
