@@ -7,9 +7,9 @@
         scores = session.predict(images)
 """
 from gradc._compile import CompileError, compile
-from gradc._model import Error, Model, Session, Step
+from gradc._model import Error, Model, Session, Step, empty
 from gradc._torch import from_torch
 from gradc._train import Report, Trained, train
 
 __version__ = "0.1.0"
-__all__ = ["CompileError", "Error", "Model", "Report", "Session", "Step", "Trained", "compile", "from_torch", "train"]
+__all__ = ["CompileError", "Error", "Model", "Report", "Session", "Step", "Trained", "compile", "empty", "from_torch", "train"]

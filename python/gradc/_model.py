@@ -182,12 +182,30 @@ class Entry:
         return list(given)
 
 
+    def places(self, out: Arrays, total: int) -> list[np.ndarray]:
+        """An array for each output of `total` rows: one of `out`, or a new one."""
+        computed = {name for port in self.extents for name in (port.name, port.field)}  # the run finds how long they are
+        names = [port.name for port in self.outputs if not port.is_text and port.name not in computed]
+        if unknown := sorted(set(out) - set(names)):
+            raise Error(f"'{self.name}' returns {names}, found {unknown}")
+        for port in self.outputs:
+            array = out.get(port.name)
+            if array is None:
+                continue
+            if port.rows_of(array) not in (-1, total):
+                raise Error(f"'{port.name}' has {port.rows_of(array)} rows, the inputs {total}")
+            if not array.flags.c_contiguous or not array.flags.writeable:
+                raise Error(f"'{port.name}' is read-only or not contiguous, expected an array as gradc.empty returns it")
+        return [empty(port.shape_of(total * port.per), port.dtype) if out.get(port.name) is None else out[port.name] for port in self.outputs]
+
+
 def contiguous(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def empty(shape: tuple, dtype: np.dtype) -> np.ndarray:
     """An array at a multiple of 64, which the runtime writes in place, and reads in place as an input of a later run."""
+    dtype = np.dtype(dtype)
     size, align = math.prod(shape) * dtype.itemsize, 64
     memory = np.empty(size + align, np.uint8)
     begin = -memory.ctypes.data % align
@@ -332,8 +350,11 @@ class Session:
             options.momentum = keep[-1]
         return options
 
-    def run(self, entry: str, data: Arrays | Sequence[np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
-        """The outputs of an entry, "forward" or another of `entries`, by name, for any number of rows."""
+    def run(self, entry: str, data: Arrays | Sequence[np.ndarray] | np.ndarray, out: Arrays | None = None) -> dict[str, np.ndarray]:
+        """The outputs of an entry, "forward" or another of `entries`, by name, for any number of rows.
+
+        `out`: arrays for outputs, by name, in place of new ones. An array may be an input as well. Where the output is that input with
+        some rows replaced, as a cache of keys and values is, only these rows are written if the array comes from `gradc.empty` or a run."""
         one = self._entry(entry)
         if one.others:
             raise Error(f"'{entry}' takes more than data: call step")
@@ -344,7 +365,9 @@ class Session:
         total = counts.pop() if counts else -1
         if total == 0 and not all(port.batched for port in one.outputs):
             raise Error("expected 1 row or more, found 0")
-        made = [empty(port.shape_of(total * port.per), port.dtype) for port in one.outputs]
+        made = one.places(out or {}, total)
+        if out and total > (one.batch or 1):  # a later call would read what an earlier one has written
+            arrays = [array.copy() if any(np.may_share_memory(array, own) for own in out.values()) else array for array in arrays]
         with self._own():
             if total < 0:
                 self._call(one, one.batch or 1, arrays, made)

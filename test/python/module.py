@@ -201,6 +201,76 @@ class Digits(unittest.TestCase):
                                        ffi.new("void *[]", [both[0], ffi.NULL, both[1], ffi.NULL]), 4), 0)
         np.testing.assert_array_equal(place(1), expected[2])
 
+    def test_a_cache_is_updated_where_it_is(self):
+        """Steps of a decoder with caches of keys and values: in buffers that all steps share, and in others."""
+        batch, heads, room, width, steps = 2, 4, 128, 32, 2
+        model = Model("decoder", opset=24)
+        at, length = (model.input(name, INT64, [batch]) for name in ("at", "length"))
+        new = {name: model.input(name, FLOAT, [batch, heads, steps, width]) for name in ("query", "key", "value")}
+        for name in "key", "value":
+            past = model.input(f"past_{name}", FLOAT, [batch, heads, room, width])
+            model.output(model.node("TensorScatter", [past, new[name], at], [f"present_{name}"], f"cache_{name}", axis=2), FLOAT,
+                         [batch, heads, room, width])
+        model.output(model.node("Attention", [new["query"], "present_key", "present_value", "", "", "", length], ["y"], "attention"), FLOAT,
+                     [batch, heads, steps, width])
+        compiled, random = gradc.compile(model.bytes()), np.random.default_rng(1)
+        draw = lambda size: random.standard_normal((batch, heads, size, width), np.float32)
+        caches = {name: gradc.empty((batch, heads, room, width), np.float32) for name in ("key", "value")}
+        for cache in caches.values():
+            cache[...] = draw(room)
+        wanted = {name: cache.copy() for name, cache in caches.items()}
+        with compiled.session(threads=1) as one, compiled.session(threads=2) as two:
+            for step in range(4):
+                at = np.array([3 + step * steps, 100 + step * steps])
+                given = {"at": at, "length": at + steps, "query": draw(steps), "key": draw(steps), "value": draw(steps)}
+                for name, cache in wanted.items():
+                    for row, start in enumerate(at):
+                        cache[row, :, start:start + steps] = given[name][row]
+                scores = given["query"] @ wanted["key"].transpose(0, 1, 3, 2) / np.sqrt(width)
+                scores[np.broadcast_to(np.arange(room) >= given["length"][:, None, None, None], scores.shape)] = -np.inf
+                weights = np.exp(scores - scores.max(-1, keepdims=True))
+                y = weights / weights.sum(-1, keepdims=True) @ wanted["value"]
+                given |= {f"past_{name}": cache for name, cache in caches.items()}
+                apart = one.run("forward", given)
+                shared = two.run("forward", given, out={f"present_{name}": cache for name, cache in caches.items()})
+                np.testing.assert_allclose(apart["y"], y, rtol=1e-4, atol=1e-5)
+                np.testing.assert_array_equal(shared["y"], apart["y"])
+                for name, cache in caches.items():
+                    self.assertIs(shared[f"present_{name}"], cache)
+                    np.testing.assert_array_equal(cache, wanted[name])
+                    np.testing.assert_array_equal(apart[f"present_{name}"], wanted[name])
+            # A start behind the end: nothing is written over the rows of the next head.
+            with self.assertRaisesRegex(gradc.Error, "index 128 is out of range, expected -128 to 127"):
+                two.run("forward", {**given, "at": np.array([room - 1, 0])}, out={f"present_{name}": cache for name, cache in caches.items()})
+            for name, cache in caches.items():
+                wanted[name][0, :, -1] = given[name][0, :, 0]
+                wanted[name][1, :, :steps] = given[name][1]
+                np.testing.assert_array_equal(cache, wanted[name])
+
+    def test_outputs_go_to_given_arrays(self):
+        model = Model("several")
+        x = model.input("x", FLOAT, ["N", 3])
+        model.output(model.node("Neg", [x], ["y"], "neg"), FLOAT, ["N", 3])
+        model.output(model.node("Relu", [x], ["z"], "relu"), FLOAT, ["N", 3])
+        session = gradc.compile(model.bytes(), shapes={"x": (2, 3)}).session()
+        x = np.arange(-6, 9, dtype=np.float32).reshape(5, 3)
+        y = gradc.empty((5, 3), np.float32)
+        found = session.run("forward", x, out={"y": y})
+        self.assertIs(found["y"], y)
+        np.testing.assert_array_equal(y, -x)
+        np.testing.assert_array_equal(found["z"], np.maximum(x, 0))
+        expected = -x
+        session.run("forward", x, out={"y": x})  # several calls, each of two rows
+        np.testing.assert_array_equal(x, expected)
+        read_only = np.zeros((5, 3), np.float32)
+        read_only.flags.writeable = False
+        for out, message in (({"v": y}, r"'forward' returns \['y', 'z'\], found \['v'\]"), ({"y": y[:4]}, "'y' has 4 rows, the inputs 5"),
+                             ({"y": y.astype(np.float64)}, r"'y' has type float64 and shape \[5, 3\], expected float32 \[rows, 3\]"),
+                             ({"z": read_only}, "'z' is read-only or not contiguous"), ({"z": np.zeros((3, 5), np.float32).T}, "'z' is read-only or not"),
+                             ({"z": [1]}, "'z' is a list, expected a numpy array")):
+            with self.assertRaisesRegex(gradc.Error, message):
+                session.run("forward", x, out=out)
+
     def test_rows_that_are_not_outermost_are_one_batch(self):
         model = Model("turned")
         model.output(model.node("Transpose", [model.input("x", FLOAT, ["N", 4])], ["y"], "turn", perm=[1, 0]), FLOAT, [4, "N"])
