@@ -158,13 +158,12 @@ GRADC_API gradc_status gradc_input_describe(const gradc_session *session, uint32
 GRADC_API gradc_status gradc_output_describe(const gradc_session *session, uint32_t entry,
                                              uint32_t output, gradc_port_info *info);
 
-/* Runs an entry. There is one pointer per input and output, in order; the pointer of an unwanted output may
- * be NULL. Inputs at addresses that are multiples of 64 are read in place; others are copied first. On CPUs outputs of
- * 64 KB and more at such addresses are written in place if they overlap no other buffer of the call and hold the whole batch;
- * a run that fails may have written a part of them. Such an output may have the buffer of an input. Where it is that input with
- * some rows replaced (TensorScatter, GroupQueryAttention: a cache of keys and values that all steps share), only these are written.
- * Labels out of range are refused. "train" also updates the states. An entry that prepares its inputs by what a
- * training finds in its rows (`standardize`) is refused until a checkpoint is loaded. */
+/* Runs an entry. There is one pointer per input and output, in order; the pointer of an unwanted output may be NULL. Inputs at
+ * addresses that are multiples of 64 are read in place; others are copied first. On CPUs outputs of 64 KB and more at such addresses are
+ * written in place if they overlap no other buffer of the call and hold the whole batch; a run that fails may have written a part of
+ * them. If an output has the buffer of an input and is that input with some rows replaced (a cache), only these are written. Labels out of
+ * range are refused. "train" also updates the states. An entry that prepares its inputs by what a training finds in its rows
+ * (`standardize`) is refused until a checkpoint is loaded. */
 GRADC_API gradc_status gradc_run(gradc_session *session, uint32_t entry,
                                  const void *const *inputs, uint32_t input_count,
                                  void *const *outputs, uint32_t output_count);
