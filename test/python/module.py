@@ -17,7 +17,7 @@ import numpy as np
 import gradc
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from onnx_writer import FLOAT, INT64, STRING, Model
+from onnx_writer import FLOAT, INT32, INT64, STRING, Model
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(ROOT, "examples/digits/mlp.onnx")
@@ -246,6 +246,37 @@ class Digits(unittest.TestCase):
                 wanted[name][0, :, -1] = given[name][0, :, 0]
                 wanted[name][1, :, :steps] = given[name][1]
                 np.testing.assert_array_equal(cache, wanted[name])
+
+    def test_grouped_attention_updates_its_cache(self):
+        """One row of a batch of any size, whose bucket is in place, and two of a fixed batch."""
+        room, width = 512, 64
+        for batch, rows in ("N", 1), ("N", 2), (2, 2):
+            model = Model("grouped", opset=21)
+            new = [model.input(name, FLOAT, [batch, 1, size]) for name, size in (("query", 2 * width), ("key", width), ("value", width))]
+            past = [model.input(f"past_{name}", FLOAT, [batch, 1, room, width]) for name in ("key", "value")]
+            names = ["y", "present_key", "present_value"]
+            model.node("GroupQueryAttention", [*new, *past, model.input("last", INT32, [batch]), model.initializer("total", INT32, [], [room])],
+                       names, "attention", domain="com.microsoft", num_heads=2, kv_num_heads=1)
+            for name, dims in zip(names, ([batch, 1, 2 * width], *[[batch, 1, room, width]] * 2)):
+                model.output(name, FLOAT, dims)
+            shapes = {name: (2, 1, size) for name, size in (("query", 2 * width), ("key", width), ("value", width))}
+            shapes |= {f"past_{name}": (2, 1, room, width) for name in ("key", "value")} | {"last": (2,)}
+            session, random = gradc.compile(model.bytes(), shapes=shapes if batch == "N" else None).session(), np.random.default_rng(2)
+            caches = {name: gradc.empty((rows, 1, room, width), np.float32) for name in ("key", "value")}
+            for cache in caches.values():
+                cache[...] = random.standard_normal(cache.shape, np.float32)
+            for last in 7, 8, room - 1:
+                given = {name: random.standard_normal((rows, 1, size), np.float32) for name, size in (("query", 2 * width), ("key", width), ("value", width))}
+                given |= {"last": np.full(rows, last, np.int32)} | {f"past_{name}": cache for name, cache in caches.items()}
+                wanted = {name: cache.copy() for name, cache in caches.items()}
+                for name, cache in wanted.items():
+                    cache[:, 0, last] = given[name][:, 0]
+                apart = session.run("forward", given)
+                shared = session.run("forward", given, out={f"present_{name}": cache for name, cache in caches.items()})
+                np.testing.assert_array_equal(shared["y"], apart["y"])
+                for name, cache in caches.items():
+                    np.testing.assert_array_equal(cache, wanted[name])
+                    np.testing.assert_array_equal(apart[f"present_{name}"], wanted[name])
 
     def test_outputs_go_to_given_arrays(self):
         model = Model("several")
