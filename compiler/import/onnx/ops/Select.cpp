@@ -57,6 +57,7 @@ static LogicalResult importNonZero(Node &n) {
   Expr x = n.expr(0u);
   if (!n.element(0).isInteger(1))
     x = x.compare(ComparePredicate::ne, x.splat(0));
+  x = n.neutralBehindExtent(0, x, allDims(n.rank(0)), 0);
   return n.set(0, findTrue(x, elements), {1, countTrue(x)});
 }
 
@@ -69,6 +70,11 @@ static LogicalResult importCompress(Node &n) {
   if (failed(slices))
     return failure();
   auto [x, dim] = *slices;
+  if (std::optional<RunExtent> extent = n.extent(0);
+      extent && (extent->dim != dim || x.type() != n.type(0)))
+    return n.error() << "cannot take " << n.describeOperand(0)
+                     << ": only a run knows the extent of dim " << extent->dim
+                     << ", and how many slices of another are kept";
   int64_t length = n.shape(1)[0];
   if (length > x.shape()[dim])
     return n.error() << "expected a condition of at most " << x.shape()[dim] << " elements, found "
@@ -78,11 +84,12 @@ static LogicalResult importCompress(Node &n) {
     shape[dim] = 0;
     return n.set(splat(n.builder(), n.loc(), x.type().clone(shape), 0));
   }
-  Kept kept = keepWhere(n.expr(1), length);
+  Kept kept = keepWhere(n.neutralBehindExtent(1, n.expr(1), {0}, 0), length);
   return n.set(0, gatherAlong(x, dim, kept.positions), {dim, kept.count});
 }
 
 void gradc::addSelectOps(OpTable &ops) {
   ops["NonZero"] = {importNonZero, 1, 1};
   ops["Compress"] = {importCompress, 2, 2};
+  takeExtents(ops, TakesExtents::itself, {"NonZero", "Compress"});
 }
