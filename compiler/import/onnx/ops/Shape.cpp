@@ -131,9 +131,16 @@ static LogicalResult importUnsqueeze(Node &n) {
   return n.setLike(0, n.expr(0u).reshape(shape), extent ? kept[extent->dim] : 0);
 }
 
-/// numpy's slicing, by attributes up to opset 9 and by operands from opset 10 on.
-static LogicalResult importSlice(Node &n) {
-  SmallVector<int64_t> starts, ends, axes, steps;
+namespace {
+struct SliceOperands {
+  SmallVector<int64_t> starts, axes, steps;
+  RunShape ends; ///< one of which only a run may know
+};
+} // namespace
+
+/// Attributes up to opset 9, and operands from opset 10 on.
+static FailureOr<SliceOperands> readSlice(Node &n) {
+  SliceOperands read;
   auto get = [&](StringRef name, unsigned i, SmallVector<int64_t> &to) {
     auto values = n.integersOrOperand(name, i);
     if (failed(values))
@@ -142,23 +149,57 @@ static LogicalResult importSlice(Node &n) {
       to = **values;
     return success();
   };
-  if (failed(get("starts", 1, starts)) || failed(get("ends", 2, ends)) ||
-      failed(get("axes", 3, axes)) || failed(get("steps", 4, steps)))
+  if (failed(get("starts", 1, read.starts)) || failed(get("axes", 3, read.axes)) ||
+      failed(get("steps", 4, read.steps)))
     return failure();
+  if (n.operand(2)) {
+    FailureOr<RunShape> ends = n.knownShape(2, "ends");
+    if (failed(ends))
+      return failure();
+    read.ends = *ends;
+  } else if (failed(get("ends", 2, read.ends.sizes))) {
+    return failure();
+  }
+  auto &[starts, axes, steps, ends] = read;
   if (axes.empty())
     axes = llvm::to_vector(llvm::seq<int64_t>(0, starts.size()));
   if (steps.empty())
     steps.assign(starts.size(), 1);
-  if (starts.size() != ends.size() || starts.size() != axes.size() || starts.size() != steps.size())
+  if (starts.size() != ends.sizes.size() || starts.size() != axes.size() ||
+      starts.size() != steps.size())
     return n.error() << "expected as many starts, ends, axes and steps, found " << starts.size()
-                     << ", " << ends.size() << ", " << axes.size() << " and " << steps.size();
+                     << ", " << ends.sizes.size() << ", " << axes.size() << " and " << steps.size();
   if (failed(n.axes(axes, n.rank(0))))
     return failure();
+  return read;
+}
 
+/// Sets the result to the first elements of operand 0 along a dim. If `end` is given, a run has as
+/// many as its count, which is at most `most`, as far as it has that many elements.
+static LogicalResult setFirst(Node &n, Value slice, std::optional<RunExtent> end, int64_t most) {
+  std::optional<RunExtent> extent = n.extent(0);
+  int64_t dim = end ? end->dim : extent->dim, whole = n.shape(0)[dim];
+  Expr count = n.expr(end ? end->count : extent->count);
+  int64_t size = cast<RankedTensorType>(slice.getType()).getDimSize(dim);
+  if (end && extent && extent->count != end->count)
+    count = count.apply<MinOp>(extent->count);
+  else if (end ? !extent && most > whole : size < whole)
+    count = count.apply<MinOp>(count.splat(double(size)));
+  return n.set(0, slice, {dim, count});
+}
+
+/// numpy's slicing.
+static LogicalResult importSlice(Node &n) {
+  FailureOr<SliceOperands> read = readSlice(n);
+  if (failed(read))
+    return failure();
+  auto &[starts, axes, steps, ends] = *read;
   SmallVector<int64_t> from(n.rank(0), 0), sizes(n.shape(0)), strides(n.rank(0), 1);
   auto extent = n.extent(0);
+  std::optional<RunExtent> runEnd;
+  int64_t most = 0;
   bool isBeginning = true; // of the dim whose extent only a run knows
-  for (auto [start, end, axis, step] : llvm::zip(starts, ends, axes, steps)) {
+  for (auto [i, start, end, axis, step] : llvm::enumerate(starts, ends.sizes, axes, steps)) {
     if (step == 0)
       return n.error() << "expected steps that are not 0";
     int64_t dim = *n.axis(axis, n.rank(0)), size = n.shape(0)[dim];
@@ -175,33 +216,67 @@ static LogicalResult importSlice(Node &n) {
     from[dim] = sizes[dim] ? a : 0;
     strides[dim] = step < 0 ? -width : width;
     isBeginning &= !extent || extent->dim != dim || (a == 0 && end >= 0 && step == 1);
+    if (!ends.extent || ends.extent->dim != int64_t(i))
+      continue;
+    if (a != 0 || step != 1 || (extent && extent->dim != dim))
+      return n.error() << "expected the first elements of dim " << dim << " of "
+                       << n.describeOperand(0) << " alone, because only a run knows their end";
+    runEnd = RunExtent{dim, ends.extent->count};
+    most = end;
   }
   if (!isBeginning)
     return n.error() << "expected all or the first elements of dim " << extent->dim << " of "
                      << n.describeOperand(0) << ", whose extent only a run knows";
+  if (runEnd) // not folded: the operand, if it has no extent, stays a value without one
+    return setFirst(n, SliceOp::create(n.builder(), n.loc(), n.operand(0), from, sizes, strides),
+                    runEnd, most);
   Value slice = n.builder().createOrFold<SliceOp>(n.loc(), n.operand(0), from, sizes, strides);
-  if (!extent)
-    return n.set(slice);
-  Expr count = n.expr(extent->count);
-  if (int64_t size = sizes[extent->dim]; size < n.shape(0)[extent->dim])
-    count = count.apply<MinOp>(count.splat(double(size)));
-  return n.set(0, slice, {extent->dim, count});
+  return extent ? setFirst(n, slice, std::nullopt, 0) : n.set(slice);
+}
+
+/// Sets the result to `wide`, operand 0 in a larger shape. Where only a run knows the extent of the
+/// operand or an element of the shape, the other one has size 1 or the same extent.
+static LogicalResult setExpanded(Node &n, Value wide, const RunShape &shape) {
+  int64_t rank = cast<RankedTensorType>(wide.getType()).getRank();
+  std::optional<RunExtent> own = n.extent(0), asked = shape.extent;
+  auto sizeAt = [&](ArrayRef<int64_t> sizes, int64_t dim) {
+    int64_t d = dim - rank + int64_t(sizes.size());
+    return d < 0 ? 1 : sizes[d];
+  };
+  if (!own && !asked)
+    return n.set(wide);
+  if (own)
+    own->dim += rank - n.rank(0);
+  if (asked)
+    asked->dim += rank - int64_t(shape.sizes.size());
+  bool fits = own && asked ? own->dim == asked->dim && own->count == asked->count
+                           : sizeAt(own ? ArrayRef(shape.sizes) : n.shape(0),
+                                    own ? own->dim : asked->dim) == 1;
+  if (!fits)
+    return n.error() << "expected dim " << (own ? own->dim : asked->dim)
+                     << " of the result, whose extent only a run knows, to follow one of "
+                     << n.describeOperand(0) << " and " << n.describeOperand(1)
+                     << ", found that both determine it";
+  if (wide == n.operand(0) && !own) // which stays a value without an extent
+    wide = ReshapeOp::create(n.builder(), n.loc(), wide.getType(), wide);
+  return n.set(0, wide, own ? *own : *asked);
 }
 
 static LogicalResult importExpand(Node &n) {
-  auto shape = n.knownInts(1, "the shape");
-  if (failed(shape) || failed(n.expectSensible(*shape)))
+  FailureOr<RunShape> given = n.knownShape(1, "the shape");
+  if (failed(given) || failed(n.expectSensible(given->sizes)))
     return failure();
-  auto common = broadcastShape(n.shape(0), *shape);
+  ArrayRef<int64_t> shape = given->sizes;
+  auto common = broadcastShape(n.shape(0), shape);
   if (!common) {
     auto error = n.error() << "expected a shape that " << n.describeOperand(0)
                            << " broadcasts to, found [";
-    llvm::interleaveComma(*shape, error);
+    llvm::interleaveComma(shape, error);
     return error << "]";
   }
   if (failed(n.expectSensible(*common)))
     return failure();
-  return n.set(n.broadcast(n.operand(0), *common));
+  return setExpanded(n, n.broadcast(n.operand(0), *common), *given);
 }
 
 /// Tile [n] -> [repeats, n] -> [repeats n], dim by dim.
@@ -312,9 +387,9 @@ void gradc::addShapeOps(OpTable &ops) {
   ops["Tile"] = {importTile, 2, 2};
   ops["Shape"] = {importShape, 1, 1};
   ops["Size"] = {importSize, 1, 1};
-  takeExtents(
-      ops, TakesExtents::itself,
-      {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Shape", "Size"});
+  takeExtents(ops, TakesExtents::itself,
+              {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Expand",
+               "Shape", "Size"});
   ops["DepthToSpace"] = {importDepthToSpace, 1, 1};
   ops["SpaceToDepth"] = {importSpaceToDepth, 1, 1};
   takeNarrow(ops, TakesNarrow::moved,

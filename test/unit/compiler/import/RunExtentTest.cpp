@@ -72,4 +72,58 @@ TEST_F(RunExtentTest, CompressKeepsOneExtent) {
                 "extent of dim 1, and how many slices of another are kept");
 }
 
+/// n = [K], and m = the number of those below three.
+const std::string lengths = node("Shape", "v", "n") + node("Less", "v three", "low") +
+                            node("NonZero", "low", "q") + node("Squeeze", "q first", "few") +
+                            node("Shape", "few", "m") + ints("two", {2});
+
+TEST_F(RunExtentTest, SlicesEndWhereARunSays) {
+  auto slice = [&](const char *operands) { return lengths + node("Slice", operands, "y"); };
+  expectElements(slice("x first n first"), 0, 4, {1, -1, 2, -3});
+  expectElements(slice("v first n first"), 0, 4, {1, 2, 4, 5});
+  expectElements(slice("v first m first"), 0, 2, {1, 2});
+  expectElements(slice("x first m"), 0, 2, {1, -1});
+  expectElements(tensor("input", "t", "3") + slice("t first n first"), 0, 3, {7, 8, 9},
+                 {numbers, {7, 8, 9}});
+  expectRefused(slice("x second n first"),
+                "Slice expected the first elements of dim 0 of operand 0 (\"x\", f32 [6]) alone, "
+                "because only a run knows their end");
+  expectRefused(node("Unsqueeze", "v second", "column") +
+                    node("Concat", "column column", "pairs", integer("axis", 1)) +
+                    slice("pairs first n second"),
+                "Slice expected the first elements of dim 1 of operand 0 (\"pairs\", f32 [6, 2]) "
+                "alone, because only a run knows their end");
+}
+
+TEST_F(RunExtentTest, ShapesOfARunExpand) {
+  const std::string shape = lengths + node("Concat", "n two", "s", integer("axis", 0));
+  expectElements(shape + node("Unsqueeze", "v second", "c") + node("Expand", "c s", "y"), 0, 4,
+                 {1, 1, 2, 2, 4, 4, 5, 5});
+  expectElements(tensor("input", "t", "2") + shape + node("Expand", "t s", "y"), 0, 4,
+                 {7, 8, 7, 8, 7, 8, 7, 8}, {numbers, {7, 8}});
+  expectElements(ints("rows", {2, 1}) + node("Expand", "v rows", "y"), 1, 4,
+                 {1, 2, 4, 5, 1, 2, 4, 5});
+  expectRefused(lengths + node("Expand", "x n", "y"),
+                "Expand expected dim 0 of the result, whose extent only a run knows, to follow "
+                "one of operand 0 (\"x\", f32 [6]) and operand 1 (\"n\", i64 [1]), found that "
+                "both determine it");
+  expectRefused(ints("six", {6}) + node("Expand", "v six", "y"), "found that both determine it");
+  expectRefused(lengths + node("Expand", "v m", "y"), "found that both determine it");
+}
+
+// Of results y and z, only y has an extent, which is the third result.
+TEST_F(RunExtentTest, OperandsKeepTheirExtents) {
+  const std::string nodes = tensor("input", "x", "1") + ints("first", {0}) +
+                            node("NonZero", "x", "p") + node("Squeeze", "p first", "k") +
+                            node("Shape", "k", "n") + node("Identity", "x", "z") + output +
+                            "output { name: 'z' } ";
+  for (const std::string &last : {node("Expand", "x n", "y"), node("Slice", "x first n", "y")}) {
+    OneNode one = model(nodes + last);
+    one.data = {{3}};
+    auto results = run(one);
+    ASSERT_EQ(results.size(), 3u) << last;
+    EXPECT_EQ(results[2].getInt(0), 1);
+  }
+}
+
 } // namespace
