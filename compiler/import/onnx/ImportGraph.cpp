@@ -296,18 +296,15 @@ LogicalResult EntryImport::importNode(unsigned index) {
     if (i < op.minOperands && !operands[i] && !node.isSequence(i))
       return node.error() << "operand " << i << " is missing";
   }
-  for (unsigned i = 0; i < operands.size(); ++i)
-    if (auto extent = node.extent(i); extent && op.extents == TakesExtents::no)
-      return node.error() << "cannot take " << node.describeOperand(i)
-                          << ": only a run knows the extent of dim " << extent->dim;
+  if (failed(expectExtents(node, op.extents)))
+    return failure();
   for (unsigned i = 0; i < operands.size(); ++i)
     if (node.isText(i) && !op.strings)
       return node.error() << "cannot take strings, found " << node.describeOperand(i);
   if (failed(expectNarrow(node, op)))
     return failure();
   EffectCount before = countEffects();
-  if (failed(op.import(node)) || failed(node.finish()) ||
-      (op.extents == TakesExtents::pointwise && failed(followExtents(node)))) {
+  if (failed(op.import(node)) || failed(node.finish()) || failed(followExtents(node, op.extents))) {
     (void)takeEffects(before); // a region that is no more may have had them
     return failure();
   }

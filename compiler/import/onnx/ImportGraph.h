@@ -203,8 +203,10 @@ private:
   /// front of it if it is a gradient's target.
   mlir::Value valueOfOutput(llvm::StringRef name, mlir::Value result);
   mlir::LogicalResult bindGraphInput(const onnx::ValueInfoProto &input, BindInput bindInput);
-  /// Gives the results of a pointwise op the extent that its operands share.
-  mlir::LogicalResult followExtents(Node &node);
+  /// Refuses operands with an extent that the op does not take.
+  mlir::LogicalResult expectExtents(Node &node, TakesExtents how) const;
+  /// Gives the results of an op that takes operands by elements or rows the extent of these.
+  mlir::LogicalResult followExtents(Node &node, TakesExtents how);
   /// Refuses operands of narrow types that the op does not take. If the op moves elements, gives
   /// its results the same type.
   mlir::LogicalResult expectNarrow(Node &node, const OnnxOp &op);

@@ -18,8 +18,9 @@ struct NarrowType;
 using ImportFunction = mlir::LogicalResult (*)(Node &);
 
 /// How an op treats operands whose extent only a run knows (RunExtent): it refuses them, or takes
-/// them element by element with a result of the same extent, or its import function decides.
-enum class TakesExtents { no, pointwise, itself };
+/// them element by element with a result of the same extent, or takes operand 0 row by row along
+/// its first dim, with as many rows of each result, or its import function decides.
+enum class TakesExtents { no, pointwise, rows, itself };
 
 /// How an op treats operands of narrow types (Narrow.h): it refuses them, or moves them to results
 /// of the same type, or its import function decides.
@@ -158,6 +159,11 @@ public:
 
   /// The dim of an operand whose extent only a run knows.
   std::optional<RunExtent> extent(unsigned i) const;
+  /// The extent that operands share. `places[i]` numbers the dims of operand `i`, and dims with the
+  /// same number have the same elements. The extent's dim is such a number; an operand without the
+  /// extent has size 1 there, or no such dim.
+  mlir::FailureOr<std::optional<RunExtent>>
+  commonExtent(llvm::ArrayRef<llvm::SmallVector<int64_t>> places);
   /// `x` is operand `i` or has its shape. Returns `x` with `neutral` past the operand's extent, if
   /// the extent is in one of `dims`. For integers, infinity stands for the limit of the type.
   mlir::grad::Expr neutralBehindExtent(unsigned i, mlir::grad::Expr x, llvm::ArrayRef<int64_t> dims,

@@ -194,28 +194,63 @@ LogicalResult Node::setLike(unsigned operand, Value value, int64_t dim) {
   return extent ? set(0, value, {dim, extent->count}) : set(value);
 }
 
-// Dims are counted from the back, since numpy's broadcasting aligns them there.
-LogicalResult EntryImport::followExtents(Node &node) {
+FailureOr<std::optional<RunExtent>> Node::commonExtent(ArrayRef<SmallVector<int64_t>> places) {
   std::optional<RunExtent> common;
-  for (unsigned i = 0; i < node.operandCount(); ++i)
-    if (std::optional<RunExtent> extent = node.extent(i)) {
-      int64_t dim = extent->dim - node.rank(i);
-      if (common && (common->dim != dim || common->count != extent->count))
-        return node.error() << "expected one extent that only a run knows, found another of "
-                            << node.describeOperand(i);
-      common = RunExtent{dim, extent->count};
+  for (auto [i, own] : llvm::enumerate(places))
+    if (std::optional<RunExtent> extent = this->extent(i)) {
+      int64_t place = own[extent->dim];
+      if (common && (common->dim != place || common->count != extent->count)) {
+        error() << "expected one extent that only a run knows, found another of "
+                << describeOperand(i);
+        return failure();
+      }
+      common = RunExtent{place, extent->count};
     }
+  for (auto [i, own] : llvm::enumerate(places))
+    if (common && operand(i) && !extent(i))
+      for (auto [d, place] : llvm::enumerate(own))
+        if (place == common->dim && shape(i)[d] != 1) {
+          error() << "expected size 1 in dim " << d << " of " << describeOperand(i)
+                  << ", because only a run knows the extent of another operand in that dim";
+          return failure();
+        }
+  return common;
+}
+
+LogicalResult EntryImport::expectExtents(Node &node, TakesExtents how) const {
+  for (unsigned i = 0; i < node.operandCount(); ++i)
+    if (std::optional<RunExtent> extent = node.extent(i))
+      if (how == TakesExtents::no || (how == TakesExtents::rows && (i != 0 || extent->dim != 0)))
+        return node.error() << "cannot take " << node.describeOperand(i)
+                            << ": only a run knows the extent of dim " << extent->dim;
+  return success();
+}
+
+// Dims are counted from the back, since numpy's broadcasting aligns them there.
+LogicalResult EntryImport::followExtents(Node &node, TakesExtents how) {
+  std::optional<RunExtent> common;
+  if (how == TakesExtents::rows) {
+    common = node.extent(0);
+  } else if (how == TakesExtents::pointwise) {
+    SmallVector<SmallVector<int64_t>> places(node.operandCount());
+    for (auto [i, own] : llvm::enumerate(places))
+      if (node.operand(i))
+        own = llvm::to_vector(llvm::seq<int64_t>(-node.rank(i), 0));
+    FailureOr<std::optional<RunExtent>> found = node.commonExtent(places);
+    if (failed(found))
+      return failure();
+    common = *found;
+  }
   if (!common)
     return success();
-  for (unsigned i = 0; i < node.operandCount(); ++i)
-    if (node.operand(i) && !node.extent(i) && node.rank(i) + common->dim >= 0 &&
-        node.shape(i)[node.rank(i) + common->dim] != 1)
-      return node.error() << "expected size 1 in dim " << node.rank(i) + common->dim << " of "
-                          << node.describeOperand(i)
-                          << ", because only a run knows the extent of another operand in that dim";
-  for (Value result : node.getResults())
-    if (result && cast<RankedTensorType>(result.getType()).getRank() + common->dim >= 0)
-      setExtent(result,
-                {cast<RankedTensorType>(result.getType()).getRank() + common->dim, common->count});
+  for (Value result : node.getResults()) {
+    if (!result)
+      continue;
+    int64_t dim = common->dim;
+    if (dim < 0)
+      dim += cast<RankedTensorType>(result.getType()).getRank();
+    if (dim >= 0)
+      setExtent(result, {dim, common->count});
+  }
   return success();
 }

@@ -90,13 +90,49 @@ FailureOr<Expr> gradc::numpyMatmul(Node &n, Expr a, Expr b, unsigned i, unsigned
   return product.reshape(result);
 }
 
+namespace {
+/// Numbers of a product's dims for Node::commonExtent. Its batch dims are -3, -4, ... from the
+/// last.
+enum Place : int64_t { row, column, depth };
+} // namespace
+
+/// Operand `i` with zeros behind its extent, if products are summed along it, as those of gradients
+/// are: elements behind it may be anything, even NaN.
+static Expr factor(Node &n, unsigned i, const std::optional<RunExtent> &common) {
+  std::optional<RunExtent> own = n.extent(i);
+  bool isSummed = own && common && (common->dim == depth || n.mayDifferentiate());
+  return isSummed ? n.neutralBehindExtent(i, n.expr(i), own->dim, 0) : n.expr(i);
+}
+
+/// The places of the dims of numpy.matmul's operand 0 or 1 of this rank.
+static SmallVector<int64_t> placesOfFactor(unsigned i, int64_t rank) {
+  if (rank < 2)
+    return SmallVector<int64_t>(rank, depth);
+  SmallVector<int64_t> places = llvm::to_vector(llvm::seq<int64_t>(-rank, -2));
+  if (i == 0)
+    places.append({row, depth});
+  else
+    places.append({depth, column});
+  return places;
+}
+
 static LogicalResult importMatMul(Node &n) {
   if (failed(n.expect(0, Kind::Number)) || failed(n.expectSameElement(0, 1)))
     return failure();
-  FailureOr<Expr> product = numpyMatmul(n, n.expr(0u), n.expr(1u), 0, 1);
+  auto extent = n.commonExtent({placesOfFactor(0, n.rank(0)), placesOfFactor(1, n.rank(1))});
+  if (failed(extent))
+    return failure();
+  FailureOr<Expr> product = numpyMatmul(n, factor(n, 0, *extent), factor(n, 1, *extent), 0, 1);
   if (failed(product))
     return failure();
-  return n.set(*product);
+  if (!*extent || (*extent)->dim == depth)
+    return n.set(*product);
+  int64_t rank = product->type().getRank(), rows = n.rank(0) > 1, columns = n.rank(1) > 1;
+  int64_t place = (*extent)->dim;
+  int64_t dim = place == column ? rank - 1
+                : place == row  ? rank - 1 - columns
+                                : rank - rows - columns + place + 2;
+  return n.set(0, *product, {dim, (*extent)->count});
 }
 
 /// With its last two dims transposed; a vector stays as it is.
@@ -144,25 +180,41 @@ static LogicalResult importGemm(Node &n) {
   if (!isa<FloatType>(n.element(0)) && !(isWhole(alpha) && isWhole(beta)))
     return n.error() << "expected whole numbers as alpha and beta of integers, found "
                      << numberText(alpha) << " and " << numberText(beta);
-  Expr product = n.expr(matmul(n, n.operand(0), n.operand(1), transposeLhs, transposeRhs));
-  if (alpha != 1)
-    product = product * alpha;
-  if (!n.operand(2) || beta == 0)
-    return n.set(product);
-  auto common = broadcastShape(shape, n.shape(2));
+  bool hasBias = n.operand(2) && beta != 0;
+  auto common = hasBias ? broadcastShape(shape, n.shape(2)) : shape;
   if (!common || *common != shape) {
     auto error = n.error() << "expected a bias that broadcasts to [";
     llvm::interleaveComma(shape, error);
     return error << "], found " << n.describeOperand(2);
   }
-  Expr bias = n.expr(2u);
+  SmallVector<int64_t> lhs{row, depth}, rhs{depth, column}, bias{row, column};
+  if (transposeLhs)
+    std::swap(lhs[0], lhs[1]);
+  if (transposeRhs)
+    std::swap(rhs[0], rhs[1]);
+  if (hasBias && n.rank(2) < 2)
+    bias.erase(bias.begin(), bias.end() - n.rank(2));
+  auto extent = hasBias ? n.commonExtent({lhs, rhs, bias}) : n.commonExtent({lhs, rhs});
+  if (failed(extent))
+    return failure();
+  auto set = [&](Expr y) {
+    return *extent && (*extent)->dim != depth ? n.set(0, y, **extent) : n.set(y);
+  };
+  Expr product =
+      n.expr(matmul(n, factor(n, 0, *extent), factor(n, 1, *extent), transposeLhs, transposeRhs));
+  if (alpha != 1)
+    product = product * alpha;
+  if (!hasBias)
+    return set(product);
+  Expr added = n.expr(2u);
   if (beta != 1)
-    bias = bias * beta;
-  return n.set(product + n.expr(n.broadcast(bias, shape)));
+    added = added * beta;
+  return set(product + n.expr(n.broadcast(added, shape)));
 }
 
 void gradc::addContractionOps(OpTable &ops) {
   ops["MatMul"] = {importMatMul, 2, 2};
   ops["Gemm"] = {importGemm, 2, 3};
   ops["com.microsoft::FusedMatMul"] = {importFusedMatMul, 2, 2};
+  takeExtents(ops, TakesExtents::itself, {"MatMul", "Gemm"});
 }

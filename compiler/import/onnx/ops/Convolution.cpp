@@ -284,4 +284,5 @@ void gradc::addConvolutionOps(OpTable &ops) {
   ops["Conv"] = {importConv, 2, 3};
   ops["CausalConvWithState"] = {importCausalConvWithState, 2, 4};
   ops["ConvTranspose"] = {importConvTranspose, 2, 3};
+  takeExtents(ops, TakesExtents::rows, {"Conv", "ConvTranspose"});
 }

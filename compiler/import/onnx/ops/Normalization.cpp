@@ -20,12 +20,18 @@ template <typename Op> static LogicalResult softmax(Node &n) {
   auto apply = [&](Expr x, int64_t d) {
     return x.with(n.builder().createOrFold<Op>(n.loc(), x, n.builder().getI64IntegerAttr(d)));
   };
+  std::optional<RunExtent> extent = n.extent(0);
+  int64_t along = extent ? extent->dim : 0;
+  bool isSummed = flattens ? along >= *dim : along == *dim;
+  Expr x = isSummed ? n.neutralBehindExtent(0, n.expr(0u), along,
+                                            -std::numeric_limits<double>::infinity())
+                    : n.expr(0u);
   if (!flattens || *dim == n.rank(0) - 1)
-    return n.set(apply(n.expr(0u), *dim));
+    return n.setLike(0, apply(x, *dim), along);
   int64_t rows = 1, columns = 1;
   for (auto [d, size] : llvm::enumerate(n.shape(0)))
     (int64_t(d) < *dim ? rows : columns) *= size;
-  return n.set(apply(n.expr(0u).reshape({rows, columns}), 1).reshape(n.shape(0)));
+  return n.setLike(0, apply(x.reshape({rows, columns}), 1).reshape(n.shape(0)), along);
 }
 
 FailureOr<Normalized> gradc::normalize(Node &n, Expr x, ArrayRef<int64_t> dims, double epsilon) {
@@ -229,4 +235,6 @@ void gradc::addNormalizationOps(OpTable &ops) {
   ops["SimplifiedLayerNormalization"] = {importRmsNormalization, 2, 2};
   ops["LpNormalization"] = {importLpNormalization, 1, 1};
   ops["LRN"] = {importLrn, 1, 1};
+  takeExtents(ops, TakesExtents::itself, {"Softmax", "LogSoftmax"});
+  takeExtents(ops, TakesExtents::rows, {"InstanceNormalization", "GroupNormalization", "LRN"});
 }

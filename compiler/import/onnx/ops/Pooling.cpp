@@ -363,4 +363,7 @@ void gradc::addPoolingOps(OpTable &ops) {
   ops["GlobalAveragePool"] = {importGlobalPool<ReduceMeanOp>, 1, 1};
   ops["GlobalMaxPool"] = {importGlobalPool<ReduceMaxOp>, 1, 1};
   ops["GlobalLpPool"] = {importGlobalPool<ReduceSumOp>, 1, 1};
+  takeExtents(
+      ops, TakesExtents::rows,
+      {"MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"});
 }

@@ -49,6 +49,14 @@ protected:
       EXPECT_NEAR(found[i], value, 1e-5) << "element " << i;
   }
 
+  /// Expects y whole, without an extent.
+  void expectWhole(const std::string &nodes, const OneNode::Shape &shape, const Floats &expected) {
+    OneNode one = model(picked + nodes + output);
+    one.data = {numbers};
+    EXPECT_EQ(run(one).size(), 2u) << "y, and whether indices are in range";
+    expect(one, shape, expected);
+  }
+
   void expectRefused(const std::string &nodes, llvm::StringRef what) {
     expectError(picked + nodes + output, what);
   }
@@ -124,6 +132,76 @@ TEST_F(RunExtentTest, OperandsKeepTheirExtents) {
     ASSERT_EQ(results.size(), 3u) << last;
     EXPECT_EQ(results[2].getInt(0), 1);
   }
+}
+
+/// c = v as a column, r = v as a row.
+const std::string vectors = node("Unsqueeze", "v second", "c") + node("Unsqueeze", "v first", "r");
+
+// The numbers behind v's are 1, which a sum must not include.
+TEST_F(RunExtentTest, ProductsTakeRowsColumnsAndDepths) {
+  const std::string transposed = integer("transB", 1);
+  expectElements(vectors + tensor("input", "w", "1x2") + tensor("input", "b", "2") +
+                     node("Gemm", "c w b", "y"),
+                 0, 4, {11, 102, 21, 202, 41, 402, 51, 502}, {numbers, {10, 100}, {1, 2}});
+  expectElements(vectors + tensor("input", "u", "2x1") + node("Gemm", "u c", "y", transposed), 1, 4,
+                 {1, 2, 4, 5, 2, 4, 8, 10}, {numbers, {1, 2}});
+  expectElements(vectors + tensor("input", "u", "2x1") + node("MatMul", "u r", "y"), 1, 4,
+                 {1, 2, 4, 5, 2, 4, 8, 10}, {numbers, {1, 2}});
+  expectElements(vectors + tensor("input", "w", "1x2") + node("MatMul", "c w", "y"), 0, 4,
+                 {10, 100, 20, 200, 40, 400, 50, 500}, {numbers, {10, 100}});
+  expectWhole(vectors + node("Gemm", "r c", "y"), {1, 1}, {46});
+  expectWhole(node("MatMul", "v v", "y"), {}, {46});
+}
+
+TEST_F(RunExtentTest, ProductsTakeBatches) {
+  const std::string batch =
+      ints("back", {1, 2}) + node("Unsqueeze", "v back", "d") + tensor("input", "w", "1x2");
+  expectElements(batch + node("MatMul", "d w", "y"), 0, 4, {10, 100, 20, 200, 40, 400, 50, 500},
+                 {numbers, {10, 100}});
+  expectElements(batch + node("Squeeze", "w first", "s") + node("Unsqueeze", "s second", "t") +
+                     node("MatMul", "t d", "y"),
+                 0, 4, {10, 100, 20, 200, 40, 400, 50, 500}, {numbers, {10, 100}});
+  expectElements(batch + node("Reshape", "w two", "s") + node("Slice", "s first second", "t") +
+                     ints("two", {2}) + node("MatMul", "t d", "y"),
+                 0, 4, {10, 20, 40, 50}, {numbers, {10, 100}});
+}
+
+TEST_F(RunExtentTest, ProductsHaveOneExtent) {
+  expectRefused(vectors + node("MatMul", "c r", "y"),
+                "MatMul expected one extent that only a run knows, found another of operand 1 "
+                "(\"r\", f32 [1, 6])");
+  expectRefused(node("MatMul", "v x", "y"),
+                "MatMul expected size 1 in dim 0 of operand 1 (\"x\", f32 [6]), because only a "
+                "run knows the extent of another operand in that dim");
+  expectRefused(vectors + node("Unsqueeze", "x second", "b") + tensor("input", "w", "1x1") +
+                    node("Gemm", "c w b", "y"),
+                "Gemm expected size 1 in dim 0 of operand 2 (\"b\", f32 [6, 1])");
+}
+
+TEST_F(RunExtentTest, SoftmaxIsOverTheElementsOfARun) {
+  expectElements(node("Softmax", "v", "y", integer("axis", 0)), 0, 4,
+                 {0.0127547f, 0.0346711f, 0.2561867f, 0.6963874f});
+  expectElements(node("LogSoftmax", "v", "y", integer("axis", 0)), 0, 4,
+                 {-4.361849f, -3.361849f, -1.361849f, -0.361849f});
+  expectElements(vectors + node("Softmax", "c", "y", integer("axis", 1)), 0, 4, {1, 1, 1, 1});
+}
+
+TEST_F(RunExtentTest, PicturesAreRows) {
+  const std::string pictures = tensor("input", "t", "6x1x2x2") + node("Gather", "t k", "g"),
+                    two = "attribute { name: 'kernel_shape' type: 7 ints: 2 ints: 2 } ";
+  Floats values(24);
+  std::iota(values.begin(), values.end(), 0.0f);
+  expectElements(pictures + tensor("input", "w", "1x1x2x2") + node("Conv", "g w", "y"), 0, 4,
+                 {6, 38, 70, 86}, {numbers, values, {1, 1, 1, 1}});
+  expectElements(pictures + node("MaxPool", "g", "y", two), 0, 4, {3, 11, 19, 23},
+                 {numbers, values});
+  expectRefused(pictures + node("Conv", "t g", "y"),
+                "Conv cannot take operand 1 (\"g\", f32 [6, 1, 2, 2]): only a run knows the extent "
+                "of dim 0");
+  expectRefused(vectors + ints("whole", {1, 1, 1, -1}) + node("Reshape", "r whole", "wide") +
+                    node("GlobalMaxPool", "wide", "y"),
+                "GlobalMaxPool cannot take operand 0 (\"wide\", f32 [1, 1, 1, 6]): only a run "
+                "knows the extent of dim 3");
 }
 
 } // namespace
