@@ -159,13 +159,16 @@ public:
 
   /// The dim of an operand whose extent only a run knows.
   std::optional<RunExtent> extent(unsigned i) const;
+  /// Reports that the node cannot take the operand because of its extent.
+  mlir::LogicalResult refuseExtent(unsigned i);
   /// The extent that operands share. `places[i]` numbers the dims of operand `i`, and dims with the
   /// same number have the same elements. The extent's dim is such a number; an operand without the
   /// extent has size 1 there, or no such dim.
   mlir::FailureOr<std::optional<RunExtent>>
   commonExtent(llvm::ArrayRef<llvm::SmallVector<int64_t>> places);
-  /// `x` is operand `i` or has its shape. Returns `x` with `neutral` past the operand's extent, if
-  /// the extent is in one of `dims`. For integers, infinity stands for the limit of the type.
+  /// `x` is operand `i` or has its dims up to its extent's. Returns `x` with `neutral` past the
+  /// operand's extent, if the extent is in one of `dims`. For integers, infinity stands for the
+  /// limit of the type.
   mlir::grad::Expr neutralBehindExtent(unsigned i, mlir::grad::Expr x, llvm::ArrayRef<int64_t> dims,
                                        double neutral);
 

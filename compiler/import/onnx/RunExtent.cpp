@@ -138,6 +138,11 @@ std::optional<RunExtent> Node::extent(unsigned i) const {
   return operand(i) ? entry.findExtent(operand(i)) : std::nullopt;
 }
 
+LogicalResult Node::refuseExtent(unsigned i) {
+  return error() << "cannot take " << describeOperand(i) << ": only a run knows the extent of dim "
+                 << extent(i)->dim;
+}
+
 Expr Node::neutralBehindExtent(unsigned i, Expr x, ArrayRef<int64_t> dims, double neutral) {
   std::optional<RunExtent> extent = this->extent(i);
   if (!extent || !llvm::is_contained(dims, extent->dim))
@@ -221,8 +226,7 @@ LogicalResult EntryImport::expectExtents(Node &node, TakesExtents how) const {
   for (unsigned i = 0; i < node.operandCount(); ++i)
     if (std::optional<RunExtent> extent = node.extent(i))
       if (how == TakesExtents::no || (how == TakesExtents::rows && (i != 0 || extent->dim != 0)))
-        return node.error() << "cannot take " << node.describeOperand(i)
-                            << ": only a run knows the extent of dim " << extent->dim;
+        return node.refuseExtent(i);
   return success();
 }
 

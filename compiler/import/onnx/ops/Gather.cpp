@@ -54,28 +54,13 @@ static LogicalResult setGathered(Node &n, Value gathered, int64_t dim) {
   return n.set(gathered);
 }
 
-/// Indices along a dim of `size` of which a run has only `count` elements: negative ones count from
-/// the last of these, and those of other elements are out of range.
-static Expr indicesWithin(Expr indices, Value count, int64_t size) {
-  Expr x = indices.cast(indices.getBuilder().getI64Type());
-  Expr elements = x.with(count).broadcastScalar(x.type());
-  x = x.compare(ComparePredicate::lt, x.splat(0)).select(x + elements, x);
-  Expr isThere = x.compare(ComparePredicate::ge, x.splat(0))
-                     .apply<AndOp>(x.compare(ComparePredicate::lt, elements));
-  return isThere.select(x, x.splat(double(size)));
-}
-
 static LogicalResult importGather(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(n.expect(1, Kind::Int)))
     return failure();
-  Expr given = n.expr(1);
   auto data = n.extent(0);
   bool isWithinExtent = data && data->dim == *dim;
-  if (isWithinExtent)
-    given = indicesWithin(given, data->count, n.shape(0)[*dim]);
-  given = n.neutralBehindExtent(1, given, allDims(n.rank(1)), 0);
-  FailureOr<Value> indices = expectIndices(n, given, *dim);
+  FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
   SmallVector<int64_t> shape(n.shape(0).take_front(*dim));
   llvm::append_range(shape, n.shape(1));
   llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
@@ -98,7 +83,11 @@ static LogicalResult importGatherElements(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(expectElementIndices(n, *dim)))
     return failure();
-  FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
+  auto own = n.extent(1);
+  if (auto data = n.extent(0);
+      data && data->dim != *dim && !(own && own->dim == data->dim && own->count == data->count))
+    return n.refuseExtent(0);
+  FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
   if (failed(indices))
     return failure();
   // The data may be longer in other dims; only their beginning is read.
@@ -107,8 +96,9 @@ static LogicalResult importGatherElements(Node &n) {
   Value data = n.operand(0);
   if (n.shape(0) != ArrayRef(sizes))
     data = n.builder().createOrFold<SliceOp>(n.loc(), data, zeros, sizes, ones);
-  return n.set(n.builder().createOrFold<GatherOp>(
-      n.loc(), data, *indices, elementDims(n.rank(0), *dim), allDims(n.rank(0))));
+  Value gathered = n.builder().createOrFold<GatherOp>(
+      n.loc(), data, *indices, elementDims(n.rank(0), *dim), allDims(n.rank(0)));
+  return n.setLike(1, gathered, own ? own->dim : 0);
 }
 
 static LogicalResult importGatherND(Node &n) {
@@ -157,7 +147,7 @@ void gradc::addGatherOps(OpTable &ops) {
   ops["Gather"] = {importGather, 2, 2};
   ops["GatherElements"] = {importGatherElements, 2, 2};
   ops["GatherND"] = {importGatherND, 2, 2};
-  takeExtents(ops, TakesExtents::itself, {"Gather", "GatherND"});
+  takeExtents(ops, TakesExtents::itself, {"Gather", "GatherElements", "GatherND"});
   ops["ReverseSequence"] = {importReverseSequence, 2, 2};
   takeNarrow(ops, TakesNarrow::moved, {"Gather", "GatherElements", "GatherND"});
 }

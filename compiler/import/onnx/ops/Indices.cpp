@@ -17,6 +17,24 @@ FailureOr<Value> gradc::expectIndices(Node &n, Value indices, int64_t dim) {
   return indices;
 }
 
+/// Indices along a dim of `size` of which a run has only `count` elements: negative ones count from
+/// the last of these, and those of other elements are out of range.
+static Expr indicesWithin(Expr indices, Value count, int64_t size) {
+  Expr x = indices.cast(indices.getBuilder().getI64Type());
+  Expr elements = x.with(count).broadcastScalar(x.type());
+  x = x.compare(ComparePredicate::lt, x.splat(0)).select(x + elements, x);
+  Expr isThere = x.compare(ComparePredicate::ge, x.splat(0))
+                     .apply<AndOp>(x.compare(ComparePredicate::lt, elements));
+  return isThere.select(x, x.splat(double(size)));
+}
+
+FailureOr<Value> gradc::expectIndicesOfRun(Node &n, int64_t dim) {
+  Expr indices = n.expr(1u);
+  if (auto data = n.extent(0); data && data->dim == dim)
+    indices = indicesWithin(indices, data->count, n.shape(0)[dim]);
+  return expectIndices(n, n.neutralBehindExtent(1, indices, allDims(n.rank(1)), 0), dim);
+}
+
 LogicalResult gradc::expectInRange(Node &n, Value integers, int64_t limit, StringRef of) {
   ElementsAttr attribute;
   if (!matchPattern(integers, m_Constant(&attribute))) {

@@ -10,6 +10,10 @@ namespace gradc {
 /// every run.
 mlir::FailureOr<mlir::Value> expectIndices(Node &node, mlir::Value indices, int64_t dim);
 
+/// The same of operand 1. Where only a run knows the extent of `dim`, negative indices count from
+/// its last element; indices behind operand 1's own extent are 0.
+mlir::FailureOr<mlir::Value> expectIndicesOfRun(Node &node, int64_t dim);
+
 /// Checks integers from -limit to limit - 1 in the same way. `of` names them in errors.
 mlir::LogicalResult expectInRange(Node &node, mlir::Value integers, int64_t limit,
                                   llvm::StringRef of);

@@ -127,11 +127,20 @@ static LogicalResult importRoiAlign(Node &n) {
       failed(n.expectSensible(points)))
     return n.error() << "expected an output_height and output_width of at least 1, found " << height
                      << " and " << width;
-  FailureOr<Value> owners = expectIndices(n, n.operand(2), 0);
+  for (unsigned i : {0u, 1u})
+    if (auto extent = n.extent(i); extent && (i == 0 || extent->dim != 0))
+      return n.refuseExtent(i);
+  enum : int64_t { region, coordinate };
+  SmallVector<int64_t> ofPictures(4, -1), ofRois{region, coordinate}, ofOwners{region};
+  auto extent = n.commonExtent({ofPictures, ofRois, ofOwners});
+  if (failed(extent))
+    return failure();
+  // What no run has is a region of size 0 in the first picture.
+  FailureOr<Value> owners = expectIndices(n, n.neutralBehindExtent(2, n.expr(2u), {0}, 0), 0);
   if (failed(owners))
     return failure();
   Type wide = wideFloat(n.element(0));
-  Expr rois = n.expr(1u).cast(wide);
+  Expr rois = n.neutralBehindExtent(1, n.expr(1u), {0}, 0).cast(wide);
   PixelTaps owner{{n.expr(*owners).broadcast(n.type(2).clone(points), {0})}, {}};
   PixelTaps rows = tapsAlong(pointsAlong(*read, rois, {pictures[2], height, 1}), pictures[2]);
   PixelTaps columns = tapsAlong(pointsAlong(*read, rois, {pictures[3], width, 0}), pictures[3]);
@@ -141,7 +150,11 @@ static LogicalResult importRoiAlign(Node &n) {
   Sampler sampler{channelsLast, {-1, -2, -3, 3}, {0, 1, 2}, /*mayBeOutside=*/false};
   PixelTaps taps[] = {owner, acrossPoints(rows, 1, points), acrossPoints(columns, 2, points)};
   Expr y = pool(*read, sampler, taps, {count, pictures[1], height, width});
-  return n.set(y.cast(n.element(0)));
+  y = y.cast(n.element(0));
+  return *extent ? n.set(0, y, {0, (*extent)->count}) : n.set(y);
 }
 
-void gradc::addRoiAlignOps(OpTable &ops) { ops["RoiAlign"] = {importRoiAlign, 3, 3}; }
+void gradc::addRoiAlignOps(OpTable &ops) {
+  ops["RoiAlign"] = {importRoiAlign, 3, 3};
+  takeExtents(ops, TakesExtents::itself, {"RoiAlign"});
+}

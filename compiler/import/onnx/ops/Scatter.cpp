@@ -36,15 +36,39 @@ static LogicalResult expectUpdates(Node &n, ArrayRef<int64_t> shape) {
                    << " and " << n.describeOperand(1) << ", found " << n.describeOperand(2);
 }
 
+/// Whether a run has as many indices as updates.
+static LogicalResult expectSameExtent(Node &n) {
+  auto indices = n.extent(1), updates = n.extent(2);
+  bool isSame = indices && updates
+                    ? indices->dim == updates->dim && indices->count == updates->count
+                    : !indices && !updates;
+  if (isSame)
+    return success();
+  return n.error() << "expected indices and updates with the same extent that only a run knows, "
+                      "found "
+                   << n.describeOperand(1) << " and " << n.describeOperand(2);
+}
+
+/// Sets the result to operand 0 with updates, of the same extent.
+static LogicalResult setScattered(Node &n, Value result) {
+  auto extent = n.extent(0);
+  return n.setLike(0, result, extent ? extent->dim : 0);
+}
+
 static LogicalResult importScatterElements(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   FailureOr<ScatterReduction> how = expectReduction(n);
   if (failed(dim) || failed(how) || failed(expectElementIndices(n, *dim)) ||
-      failed(expectUpdates(n, n.shape(1))))
+      failed(expectUpdates(n, n.shape(1))) || failed(expectSameExtent(n)))
     return failure();
-  FailureOr<Value> indices = expectIndices(n, n.operand(1), *dim);
+  FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
   if (failed(indices))
     return failure();
+  // Where a run has no update, the index is out of range, which has no effect.
+  if (n.extent(1))
+    indices =
+        n.neutralBehindExtent(1, n.expr(*indices), allDims(n.rank(1)), double(n.shape(0)[*dim]))
+            .get();
   // If another dim of the data is longer, updates are padded to it. The padding has an index out of
   // range and therefore no effect.
   Value updates = n.operand(2);
@@ -58,9 +82,9 @@ static LogicalResult importScatterElements(Node &n) {
     indices = pad(*indices, double(n.shape(0)[*dim]));
     updates = pad(updates, 0);
   }
-  return n.set(n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0), *indices,
-                                                   updates, *how, elementDims(n.rank(0), *dim),
-                                                   allDims(n.rank(0))));
+  return setScattered(n, n.builder().createOrFold<ScatterOp>(
+                             n.loc(), n.type(0), n.operand(0), *indices, updates, *how,
+                             elementDims(n.rank(0), *dim), allDims(n.rank(0))));
 }
 
 static LogicalResult importScatterND(Node &n) {
@@ -73,9 +97,19 @@ static LogicalResult importScatterND(Node &n) {
   llvm::append_range(shape, n.shape(0).drop_front(tuples->indices.size()));
   if (failed(expectUpdates(n, shape)))
     return failure();
-  return n.set(n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0),
-                                                   tuples->indices, n.operand(2), *how,
-                                                   tuples->dims, allDims(outer.size())));
+  auto data = n.extent(0), own = n.extent(1);
+  if (data && data->dim < int64_t(tuples->indices.size()))
+    return n.refuseExtent(0);
+  if (own && own->dim == n.rank(1) - 1)
+    return n.refuseExtent(1);
+  if (failed(expectSameExtent(n)))
+    return failure();
+  if (own) // as for ScatterElements
+    tuples->indices[0] =
+        n.neutralBehindExtent(1, n.expr(tuples->indices[0]), {own->dim}, double(n.shape(0)[0]));
+  return setScattered(n, n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0),
+                                                             tuples->indices, n.operand(2), *how,
+                                                             tuples->dims, allDims(outer.size())));
 }
 
 /// Writes consecutive steps of a cache, starting at a step given per sample of the batch.
@@ -184,4 +218,5 @@ void gradc::addScatterOps(OpTable &ops) {
   ops["ScatterND"] = {importScatterND, 3, 3};
   ops["TensorScatter"] = {importTensorScatter, 2, 3};
   ops["MaxUnpool"] = {importMaxUnpool, 2, 3};
+  takeExtents(ops, TakesExtents::itself, {"Scatter", "ScatterElements", "ScatterND"});
 }

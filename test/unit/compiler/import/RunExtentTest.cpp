@@ -49,11 +49,12 @@ protected:
       EXPECT_NEAR(found[i], value, 1e-5) << "element " << i;
   }
 
-  /// Expects y whole, without an extent.
-  void expectWhole(const std::string &nodes, const OneNode::Shape &shape, const Floats &expected) {
+  /// Expects y whole, without an extent: the other results check indices of the nodes.
+  void expectWhole(const std::string &nodes, const OneNode::Shape &shape, const Floats &expected,
+                   const std::vector<Floats> &inputs = {numbers}, size_t checks = 1) {
     OneNode one = model(picked + nodes + output);
-    one.data = {numbers};
-    EXPECT_EQ(run(one).size(), 2u) << "y, and whether indices are in range";
+    one.data = inputs;
+    EXPECT_EQ(run(one).size(), 1 + checks);
     expect(one, shape, expected);
   }
 
@@ -202,6 +203,67 @@ TEST_F(RunExtentTest, PicturesAreRows) {
                     node("GlobalMaxPool", "wide", "y"),
                 "GlobalMaxPool cannot take operand 0 (\"wide\", f32 [1, 1, 1, 6]): only a run "
                 "knows the extent of dim 3");
+}
+
+TEST_F(RunExtentTest, ElementsAtPositionsOfARun) {
+  const std::string data = tensor("input", "t", "6"), negative = ints("last", {-1}),
+                    adding = "attribute { name: 'reduction' type: 3 s: 'add' } ";
+  const std::vector<Floats> inputs{numbers, {10, 11, 12, 13, 14, 15}};
+  expectWhole(data + node("ScatterElements", "t k v", "y"), {6}, {1, 11, 2, 13, 4, 5}, inputs, 2);
+  expectWhole(data + node("ScatterElements", "t k v", "y", adding), {6}, {11, 11, 14, 13, 18, 20},
+              inputs, 2);
+  expectWhole(data + node("Unsqueeze", "k second", "i") + node("ScatterND", "t i v", "y"), {6},
+              {1, 11, 2, 13, 4, 5}, inputs, 2);
+  expectElements(lengths + node("Gather", "v few", "w") + node("Neg", "w", "u") +
+                     node("ScatterElements", "v few u", "y"),
+                 0, 4, {-1, -2, 4, 5});
+  expectElements(negative + node("Unsqueeze", "three first", "u") +
+                     node("ScatterElements", "v last u", "y"),
+                 0, 4, {1, 2, 4, 3});
+  expectElements(node("GatherElements", "x k", "y"), 0, 4, {1, 2, 4, 5});
+  expectElements(vectors + node("Concat", "c c", "pairs", integer("axis", 1)) +
+                     node("Unsqueeze", "k second", "i") + node("Sub", "i i", "zeros") +
+                     node("GatherElements", "pairs zeros", "y", integer("axis", 1)),
+                 0, 4, {1, 2, 4, 5});
+}
+
+TEST_F(RunExtentTest, UpdatesAreAsManyAsIndices) {
+  expectRefused(node("ScatterElements", "x k x", "y"),
+                "ScatterElements expected indices and updates with the same extent that only a run "
+                "knows, found operand 1 (\"k\", i64 [6]) and operand 2 (\"x\", f32 [6])");
+  expectRefused(node("Unsqueeze", "first first", "i") + node("Unsqueeze", "three first", "u") +
+                    node("ScatterND", "v i u", "y"),
+                "ScatterND cannot take operand 0 (\"v\", f32 [6]): only a run knows the extent of "
+                "dim 0");
+  expectRefused(node("Reshape", "k as_row", "i") + ints("as_row", {1, -1}) +
+                    tensor("input", "t", "2x2x2x2x2x2") + node("Unsqueeze", "three first", "u") +
+                    node("ScatterND", "t i u", "y"),
+                "ScatterND cannot take operand 1 (\"i\", i64 [1, 6]): only a run knows the extent "
+                "of dim 1");
+  expectRefused(vectors + ints("zero", {0}) + node("Unsqueeze", "zero second", "i") +
+                    node("GatherElements", "c i", "y", integer("axis", 1)),
+                "GatherElements cannot take operand 0 (\"c\", f32 [6, 1]): only a run knows the "
+                "extent of dim 0");
+}
+
+/// Regions around pixels; those in rows 1 and 3 are not picked.
+const Floats regions{0, 0, 1, 1, 9, 9, 9, 9, 2, 1, 3, 2, 9, 9, 9, 9, 3, 3, 4, 4, 1, 0, 2, 1};
+
+TEST_F(RunExtentTest, RegionsOfARun) {
+  const std::string rois = tensor("input", "t", "1x1x4x4") + tensor("input", "table", "6x4") +
+                           node("Gather", "table k", "rois") + node("Sub", "k k", "owners"),
+                    options = integer("sampling_ratio", 1);
+  Floats picture(16);
+  std::iota(picture.begin(), picture.end(), 0.0f);
+  expectElements(rois + node("RoiAlign", "t rois owners", "y", options), 0, 4, {0, 6, 15, 1},
+                 {numbers, picture, regions});
+  expectRefused(rois + ints("six", {0, 0, 0, 0, 0, 0}) +
+                    node("RoiAlign", "t rois six", "y", options),
+                "RoiAlign expected size 1 in dim 0 of operand 2 (\"six\", i64 [6])");
+  expectRefused(rois + tensor("input", "more", "6x1x4x4") + node("Gather", "more k", "pictures") +
+                    node("RoiAlign", "pictures rois owners", "y", options),
+                "RoiAlign cannot take operand 0 (\"pictures\", f32 [6, 1, 4, 4]): only a run knows "
+                "the extent of dim 0");
 }
 
 } // namespace
