@@ -88,11 +88,30 @@ static double lengthOfRange(const HostTensor &start, const HostTensor &limit,
   return double((distance - 1) / width + 1);
 }
 
+/// A limit that is the extent of a value of the run.
+static std::optional<RunShape> limitOfRun(Node &n) {
+  EntryImport &entry = n.getEntry();
+  bool mayBe = entry.hasExtents() && n.rank(1) == 0 && n.element(1).isSignlessInteger() &&
+               !entry.known(n.operand(1), /*mayBind=*/false);
+  std::optional<RunShape> limit =
+      mayBe ? entry.shapeOfRun(n.expr(1u).reshape({1})) : std::optional<RunShape>();
+  return limit && limit->extent ? limit : std::nullopt;
+}
+
 static LogicalResult importRange(Node &n) {
   n.ignore("stash_type"); // 16-bit floats are rounded only once
   for (unsigned i = 0; i < 3; ++i)
     if (failed(n.expect(i, Kind::Number)) || failed(n.expectSameElement(0, i)))
       return failure();
+  if (std::optional<RunShape> limit = limitOfRun(n)) {
+    auto start = n.known(0, "the start"), delta = n.known(2, "the delta");
+    if (failed(start) || failed(delta))
+      return failure();
+    if (start->size() != 1 || delta->size() != 1 || start->getInt(0) != 0 || delta->getInt(0) != 1)
+      return n.error() << "expected a range of 0, 1, 2, ..., because only a run knows its limit";
+    auto type = RankedTensorType::get(limit->sizes, n.element(0));
+    return n.set(0, IotaOp::create(n.builder(), n.loc(), type, 0), *limit->extent);
+  }
   auto start = n.known(0, "the start"), limit = n.known(1, "the limit"),
        delta = n.known(2, "the delta");
   if (failed(start) || failed(limit) || failed(delta))

@@ -94,6 +94,8 @@ static LogicalResult importPad(Node &n) {
   FailureOr<Pads> pads = readPads(n);
   if (failed(known) || failed(value) || failed(pads))
     return failure();
+  if (n.extent(0) && (pads->low[0] != 0 || pads->high[0] != 0))
+    return n.refuseExtent(0);
   SmallVector<int64_t> shape;
   for (auto [size, low, high] : llvm::zip(n.shape(0), pads->low, pads->high))
     if (shape.push_back(0); llvm::AddOverflow(size, low, shape.back()) ||
@@ -134,4 +136,7 @@ static LogicalResult importPad(Node &n) {
   return n.set(x);
 }
 
-void gradc::addPadOps(OpTable &ops) { ops["Pad"] = {importPad, 1, 4}; }
+void gradc::addPadOps(OpTable &ops) {
+  ops["Pad"] = {importPad, 1, 4};
+  takeExtents(ops, TakesExtents::rows, {"Pad"});
+}

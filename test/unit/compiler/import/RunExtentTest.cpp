@@ -266,4 +266,23 @@ TEST_F(RunExtentTest, RegionsOfARun) {
                 "the extent of dim 0");
 }
 
+TEST_F(RunExtentTest, RangesEndWhereARunSays) {
+  auto range = [&](const char *operands) {
+    return number("zero", "i64", "0") + number("one", "i64", "1") + number("two", "i64", "2") +
+           node("Size", "v", "n") + node("Range", operands, "y");
+  };
+  expectElements(range("zero n one"), 0, 4, {0, 1, 2, 3});
+  for (const char *operands : {"one n one", "zero n two"})
+    expectRefused(range(operands),
+                  "Range expected a range of 0, 1, 2, ..., because only a run knows its limit");
+}
+
+TEST_F(RunExtentTest, PadsAreAroundTheRowsOfARun) {
+  expectElements(vectors + ints("pads", {0, 1, 0, 0}) + node("Pad", "c pads", "y"), 0, 4,
+                 {0, 1, 0, 2, 0, 4, 0, 5});
+  expectRefused(vectors + ints("pads", {0, 0, 1, 0}) + node("Pad", "c pads", "y"),
+                "Pad cannot take operand 0 (\"c\", f32 [6, 1]): only a run knows the extent of dim "
+                "0");
+}
+
 } // namespace
