@@ -64,24 +64,42 @@ struct Caches {
   }
 };
 
+/// The entry, bound to memory but not to be run.
+struct BoundCache {
+  explicit BoundCache(const LoadedSchedule &loaded)
+      : device(std::move(*createHostDevice(1))),
+        bound(loaded.session->artifact(), loaded.session->level(), loaded.entry(),
+              {arena, {}, kernels}, *device) {}
+
+  alignas(64) std::byte arena[128];
+  void *kernels[2] = {};
+  std::unique_ptr<Device> device;
+  BoundEntry bound;
+};
+
 /// Whether kernels write the present to the caller's memory, `at` floats behind the past.
 bool isDirect(const LoadedSchedule &loaded, size_t at) {
   auto caches = std::make_unique<Caches>();
-  auto device = createHostDevice(1);
-  alignas(64) std::byte arena[128];
-  void *kernels[] = {nullptr, nullptr};
-  const Artifact &artifact = loaded.session->artifact();
-  BoundEntry bound(artifact, loaded.session->level(), loaded.entry(), {arena, {}, kernels},
-                   **device);
+  BoundCache cache(loaded);
   const void *inputs[] = {caches->memory, caches->row};
   std::vector<void *> outputs(loaded.entry().outputs.count);
   outputs[0] = caches->memory + at;
   outputs[1] = caches->old;
-  Status status = bound.bindInputs(inputs, 0, {}, /*inPlace=*/true, nullptr);
+  Status status = cache.bound.bindInputs(inputs, 0, {}, /*inPlace=*/true, nullptr);
   EXPECT_TRUE(status.ok()) << status.message();
-  bound.bindOutputs(inputs, outputs, 0);
-  auto ports = artifact.elements<gradc_artifact_port>(loaded.entry().outputs);
-  return bound.program().resolve(ports[0].slice) == static_cast<void *>(outputs[0]);
+  cache.bound.bindOutputs(inputs, outputs, 0);
+  auto ports = loaded.session->artifact().elements<gradc_artifact_port>(loaded.entry().outputs);
+  return cache.bound.program().resolve(ports[0].slice) == static_cast<void *>(outputs[0]);
+}
+
+/// Which launches wait, as a string of '.' and 'w'.
+std::string waitsOf(Reads reads) {
+  LoadedSchedule loaded(cacheOf(reads), 1);
+  BoundCache cache(loaded);
+  std::string waits;
+  for (const Launch &launch : cache.bound.program().schedule().launches)
+    waits += launch.waits ? 'w' : '.';
+  return waits;
 }
 
 TEST(BoundEntry, AnOutputMayHaveTheMemoryOfTheInputThatItUpdates) {
@@ -100,6 +118,11 @@ TEST(BoundEntry, AnInputThatIsReadLaterIsNotOverwritten) {
   LoadedSchedule returned(cacheOf(Reads::before, /*returnsPast=*/true), 1);
   EXPECT_FALSE(isDirect(returned, 0));
   EXPECT_TRUE(isDirect(returned, cacheCount));
+}
+
+TEST(BoundEntry, WritesWaitForReadersOfTheInput) {
+  EXPECT_EQ(waitsOf(Reads::before), ".ww");
+  EXPECT_EQ(waitsOf(Reads::behind), ".w.");
 }
 
 TEST(BoundEntry, TheSameWhereverTheOutputIs) {
