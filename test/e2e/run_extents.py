@@ -7,26 +7,19 @@ that cannot take such a value reports it.
 """
 import array
 import math
-import os
 import random
 import subprocess
 
 from case import expect, path
-from bar import BIN, gradc, program, read_npy, write_npy
+from bar import gradc, program
+from devices import on_every_device, output, write
 from onnx_writer import BOOL, FLOAT, INT64, Model, message, node, value_info
 
 ROWS, COLUMNS, BOXES, CLASSES = 7, 9, 40, 3
 POINTS = 150
 LEVELS, CANDIDATES, BEST = {"fine": 30, "coarse": 12}, 12, 8
 PARTS = "values", "first", "inverse", "counts"
-SIMULATED = dict(os.environ, GRADC_LIBCUDA=os.path.join(BIN, "../test/gradc-simulated-cuda.so"))
 numbers = random.Random(5)
-
-
-def output(name):
-    with open(path(f"out/{name}.npy"), "rb") as file:
-        shape, values = read_npy(file.read())
-    return list(shape), list(values)
 
 
 def picking():
@@ -251,28 +244,10 @@ def check_ends(x, limit, k):
     expect("their positions", output("of_least") == ([len(order), 2], [n for i in order for n in divmod(places[i], COLUMNS)]))
 
 
-def on_every_device(model, inputs, check):
-    """Evaluated, compiled for CPUs, and for a simulated GPU."""
-    feeds = [part for name in inputs for part in ("--input", f"{name}={path(name)}.npy")]
-    onnx, cuda = path(model + ".onnx"), path(model + "-cuda.so")
-    gradc("compile", onnx, "--target", "cuda:sm_90", "--llvm-image", "-o", cuda, "--emit=so")
-    for file, *options in (onnx, "--reference"), (onnx,), (cuda,):
-        result = subprocess.run([program("gradc"), "run", file, *options, *feeds, "--output-dir", path("out")], capture_output=True, text=True,
-                                env=SIMULATED)
-        expect(f"{file} {options}: {result.stderr}", result.returncode == 0)
-        check()
-
-
 def refused_run(message, model, inputs):
     feeds = [part for name in inputs for part in ("--input", f"{name}={path(name)}.npy")]
     result = subprocess.run([program("gradc"), "run", path(model + ".onnx"), *feeds], capture_output=True, text=True)
     expect(f"{model}: expected {message}, found {result.stderr}", result.returncode and message in result.stderr)
-
-
-def write(name, values, shape, kind="f"):
-    values = array.array(kind, values)
-    write_npy(path(name + ".npy"), values, shape)
-    return list(values)
 
 
 picking(), distinct(), points(), detecting(), detector(), ends()
