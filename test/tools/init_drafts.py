@@ -45,11 +45,11 @@ def half(path, shape):
     model.save(path)
 
 
-def tokens(path, length):
+def tokens(path, length, op="Gather"):
     """Scores of 3 classes for each of "T" tokens; `length`: the output's own name of that dim."""
     model = Model("tokens", opset=17)
     table = model.initializer("table", FLOAT, [5, 3], [NUMBERS.gauss(0, 0.1) for _ in range(15)])
-    model.output(model.node("Gather", [table, model.input("ids", INT64, ["N", "T"])], ["y"], "look"), FLOAT, ["N", length, 3])
+    model.output(model.node(op, [table, model.input("ids", INT64, ["N", "T"])], ["y"], "look"), FLOAT, ["N", length, 3])
     model.save(path)
 
 
@@ -180,7 +180,10 @@ def arrays(folder):
     write_npy(inside("sequences/labels.npy"), array.array("q", [i % 3 for i in range(240)]), (40, 6))
     tokens(inside("tokens.onnx"), "T")
     drafts(folder, "tokens.onnx", "sequences", 'softmax_cross_entropy { logits: "y"  labels: "labels" }', "labels from 0 to 2, 3 scores a row")
-    tokens(inside("unknown.onnx"), "U")
+    # Exporters give dims of outputs names of their own.
+    tokens(inside("renamed.onnx"), "U")
+    drafts(folder, "renamed.onnx", "sequences", 'softmax_cross_entropy { logits: "y"  labels: "labels" }', "labels from 0 to 2, 3 scores a row")
+    tokens(inside("unknown.onnx"), "U", op="Mystery")
     refuses(folder, inside("unknown.onnx"), inside("sequences"), 'no loss fits output "y" f32 [N, ?, 3] and field labels i64 [6]',
             "the model does not say the output's size; onnx.shape_inference may find it")
     half(inside("half.onnx"), [8, 8])

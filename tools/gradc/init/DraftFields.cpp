@@ -98,6 +98,7 @@ void ArrayMatch::takeExtents(const DraftPort &port, const LookedField &field) {
   for (size_t dim = 0; dim < shape.size(); ++dim)
     if (!port.symbols[dim].empty())
       parts.extents.emplace(port.symbols[dim], shape[dim]);
+  parts.rowShapes[port.name] = shape;
 }
 
 void ArrayMatch::addMaps(const DraftPort &port, const LookedField &field) {
@@ -200,6 +201,9 @@ Result<DraftParts> findPictureParts(const DraftModel &model, const LookedData &d
   parts.source = text("folder { path: ", inQuotes(path), " }");
   parts.rows = data.rows;
   parts.feeds = {{port.name, "image"}};
+  parts.rowShapes[port.name] = shape;
+  for (int64_t &dim : parts.rowShapes[port.name])
+    dim = dim < 0 ? usual : dim;
   parts.maps = {text("map { field: \"image\"  decode { channels: ", channels, " } } }"),
                 text("map { field: \"image\"  resize { height: ", height < 0 ? usual : height,
                      "  width: ", width < 0 ? usual : width, " } } }"),

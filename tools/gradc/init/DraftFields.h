@@ -15,6 +15,7 @@ struct DraftParts {
   std::vector<std::string> notes;                         ///< what else might be meant
   LookedField target;                                     ///< no name: the model computes its loss
   std::map<std::string, int64_t> extents;                 ///< in the data, by the model's symbols
+  std::map<std::string, std::vector<int64_t>> rowShapes;  ///< [input] as the data feed it
   int64_t rows = 0;                                       ///< of the source
   bool standardizes = false;
 };

@@ -33,7 +33,7 @@ int init(const InitArguments &arguments) {
   auto data = lookAtData(arguments.data);
   if (!data)
     return fail(data.status());
-  auto text = draftSpec(*model, *data, arguments.output);
+  auto text = draftSpec(*context, *model, *data, arguments.output);
   if (!text)
     return fail(text.status());
   if (auto error = writeFile(arguments.output, {*text}, /*executable=*/false))

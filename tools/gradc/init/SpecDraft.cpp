@@ -4,6 +4,7 @@
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
 #include "tools/gradc/init/DraftFields.h"
+#include "tools/gradc/init/OutputShape.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,13 +32,21 @@ DraftPort readPort(const onnx::ValueInfoProto &value) {
   return port;
 }
 
-/// The model with the output's dims that the data determine, because an input has them, too.
-DraftModel withExtents(DraftModel model, const std::map<std::string, int64_t> &extents) {
+bool isOpen(const DraftPort &port) {
+  return std::ranges::any_of(port.shape, [](int64_t dim) { return dim < 0; });
+}
+
+/// The model with the output's dims that the data determine: because an input has them, too, or
+/// because they follow from the inputs.
+DraftModel withExtents(mlir::MLIRContext &context, DraftModel model, const DraftParts &parts) {
   DraftPort &output = model.output;
   for (size_t dim = 0; dim < output.shape.size(); ++dim)
-    if (auto known = extents.find(output.symbols[dim]);
-        output.shape[dim] < 0 && known != extents.end())
+    if (auto known = parts.extents.find(output.symbols[dim]);
+        output.shape[dim] < 0 && known != parts.extents.end())
       output.shape[dim] = known->second;
+  if (isOpen(output))
+    if (auto inferred = inferOutput(context, model, parts.rowShapes))
+      output.shape = std::move(*inferred);
   return model;
 }
 
@@ -161,7 +170,7 @@ Result<Objective> Draft::findObjective() const {
     return Status::invalid(runtime::text("no field of '", data.path,
                                          "' is left to be learned by output ", output.describe()));
   std::vector<int64_t> shape = output.shape;
-  if (std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; }))
+  if (isOpen(output))
     return noLoss("the model does not say the output's size; onnx.shape_inference may find it");
   auto count = [](const std::vector<int64_t> &dims) {
     return std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies());
@@ -297,8 +306,8 @@ Result<DraftModel> readDraftModel(const OnnxModel &model, std::string path) {
   return draft;
 }
 
-Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
-                              const std::string &path) {
+Result<std::string> draftSpec(mlir::MLIRContext &context, const DraftModel &model,
+                              const LookedData &data, const std::string &path) {
   std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   std::string spec = std::filesystem::path(path).stem().string();
   auto from = [&](const std::string &path) {
@@ -310,7 +319,7 @@ Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
   auto parts = find(model, data, from(data.path));
   if (!parts)
     return parts.status();
-  DraftModel known = withExtents(model, parts->extents);
+  DraftModel known = withExtents(context, model, *parts);
   return Draft(known, data, std::move(*parts))
       .text(from(model.path), spec == "train" ? "" : spec + "-");
 }

@@ -30,8 +30,8 @@ runtime::Result<DraftModel> readDraftModel(const OnnxModel &model, std::string p
 /// The text of the spec at `path`, with comments that explain the choices and name alternatives.
 /// Results are named after the spec, so that those of several specs in one folder stay apart. If
 /// model and data do not match, an error describes both.
-runtime::Result<std::string> draftSpec(const DraftModel &model, const LookedData &data,
-                                       const std::string &path);
+runtime::Result<std::string> draftSpec(mlir::MLIRContext &context, const DraftModel &model,
+                                       const LookedData &data, const std::string &path);
 
 } // namespace gradc
 
