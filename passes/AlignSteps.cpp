@@ -28,17 +28,8 @@ using RowDims = SmallVector<int64_t>;
 class StepRows {
 public:
   explicit StepRows(func::FuncOp function, ArrayRef<ScanOp> scans)
-      : analysis(batchOf(function).value_or(0)) {
-    if (scans.empty() || !batchOf(function))
-      return;
-    analysis.setArguments(function);
-    analysis.setOther([](Operation *op) {
-      return isa<WriteOp>(op) ? std::optional<LogicalResult>(success()) : std::nullopt;
-    });
-    for (Operation &op : function.front().without_terminator())
-      if (failed(analysis.visit(&op)))
-        break;
-  }
+      : analysis(scans.empty() || !batchOf(function) ? ExtentAnalysis(/*rows=*/0)
+                                                     : analyzeFunction(function)) {}
 
   RowDims of(ValueRange steps) const {
     return llvm::map_to_vector(steps, [&](Value step) -> int64_t {
@@ -177,7 +168,7 @@ private:
     scan.erase();
   }
 
-  /// Of the steps that a scan reads and of those that it yields.
+  /// By scan: the dims of the steps that it reads, and of those that it yields.
   llvm::DenseMap<Operation *, std::pair<RowDims, RowDims>> rowDims;
   llvm::DenseMap<Value, Value> paddedOf; ///< by stack: each stack is padded once
 };

@@ -7,7 +7,6 @@
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"
-#include "passes/entry/Ports.h"
 #include "passes/raise/CausalMask.h"
 #include "passes/raise/Match.h"
 #include "passes/schedule/AttentionKernel.h"
@@ -369,7 +368,7 @@ struct FormAttention : impl::FormAttentionBase<FormAttention> {
       SmallVector<SoftmaxOp> found(function.getOps<SoftmaxOp>());
       if (found.empty())
         continue;
-      ExtentAnalysis extents = analyze(function);
+      ExtentAnalysis extents = analyzeFunction(function);
       CausalMasks masks;
       for (SoftmaxOp softmax : found)
         form(softmax, extents, masks);
@@ -380,20 +379,6 @@ struct FormAttention : impl::FormAttentionBase<FormAttention> {
   }
 
 private:
-  /// The extents of an entry's values, as far as they are known.
-  ExtentAnalysis analyze(func::FuncOp function) {
-    ExtentAnalysis extents(batchOf(function).value_or(1));
-    extents.setArguments(function);
-    extents.setOther([&](Operation *op) -> std::optional<LogicalResult> {
-      return isa<WriteOp>(op) ? std::optional(success()) : std::nullopt;
-    });
-    for (Operation &op : function.getBody().front().without_terminator())
-      if (failed(extents.visit(&op)))
-        break; // the entry takes one number of rows only
-    extents.setOther(nullptr);
-    return extents;
-  }
-
   /// Whether only the first dim may hold rows of the batch.
   static bool hasRowsOutermost(Value value, const ExtentAnalysis &extents) {
     const Extents *known = extents.find(value);

@@ -1,7 +1,6 @@
 // Raises what exporters decompose to the composites of the dialect. The forms are in `raise/`.
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
-#include "passes/entry/Ports.h"
 #include "passes/raise/Match.h"
 
 using namespace mlir;
@@ -12,17 +11,6 @@ namespace gradc {
 
 namespace {
 
-/// The extents of an entry's values, up to an op that has none: such an entry takes one number of
-/// rows.
-ExtentAnalysis extentsOf(func::FuncOp function) {
-  ExtentAnalysis extents(batchOf(function).value_or(1));
-  extents.setArguments(function);
-  for (Operation &op : function.getBody().front().without_terminator())
-    if (!isa<grad::WriteOp>(op) && failed(extents.visit(&op)))
-      break;
-  return extents;
-}
-
 /// 1. Normalizations within each row of the batch, outside loops.
 /// 2. Activations and rotary positions, anywhere.
 /// 3. The driver removes ops without readers.
@@ -31,7 +19,7 @@ struct RaiseComposites : impl::RaiseCompositesBase<RaiseComposites> {
     for (auto function : functionsOf(getOperation())) {
       if (function.getOps<grad::BroadcastOp>().empty())
         continue;
-      ExtentAnalysis extents = extentsOf(function);
+      ExtentAnalysis extents = analyzeFunction(function);
       raiseNormalizations(function, extents);
     }
     RewritePatternSet patterns(&getContext());

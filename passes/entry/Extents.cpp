@@ -365,3 +365,12 @@ LogicalResult ExtentAnalysis::visitReshape(Value from, Value to) {
   set(to, result);
   return success();
 }
+
+ExtentAnalysis gradc::analyzeFunction(func::FuncOp function) {
+  ExtentAnalysis extents(batchOf(function).value_or(1));
+  extents.setArguments(function);
+  for (Operation &op : function.front().without_terminator())
+    if (!isa<grad::WriteOp>(op) && failed(extents.visit(&op)))
+      break;
+  return extents;
+}

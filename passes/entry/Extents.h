@@ -97,6 +97,10 @@ private:
   bool couples = false, numbers = false, isInnerFollowed = false;
 };
 
+/// The extents of an entry's values, up to an op that has none: such an entry takes one number of
+/// rows. Writes of states, which have no results, are passed over.
+ExtentAnalysis analyzeFunction(mlir::func::FuncOp function);
+
 /// The extents of a kernel's values from those of its operands, one list per operand.
 mlir::FailureOr<ExtentAnalysis> analyzeKernel(mlir::exec::KernelOp kernel,
                                               llvm::ArrayRef<Extents> operands);
