@@ -54,7 +54,8 @@ private:
   bool forCuda;
   std::unique_ptr<gradc::DataParallel> ranks; ///< null: there is one
   gradc::Updates updates;
-  /// Of the parameters of which only rows are updated; `rowGradients` once they are requested.
+  /// For each parameter of which the step updates some rows: the reads of its rows and, once they
+  /// are requested, their gradients.
   DenseMap<Value, gradc::RowReads> rowReads;
   DenseMap<Value, gradc::RowGradient> rowGradients;
   Value scale; ///< of the loss; null: none
@@ -318,7 +319,7 @@ FailureOr<SmallVector<Value>> StepBuilder::findGradients(ArrayRef<Value> paramet
   if (failed(gradients) || !scale)
     return gradients;
   Expr inverse = 1 / Expr(b, function.getLoc(), scale);
-  // In f32: what the scale has kept from becoming 0 would become 0 in f16.
+  // In f32: without its scale, a small gradient would be 0 in f16.
   for (Value &gradient : *gradients) {
     Expr g = Expr(b, gradient.getLoc(), gradient).wide();
     gradient = g * inverse.cast(g.element()).broadcastScalar(g.type());
@@ -333,7 +334,7 @@ void StepBuilder::requireIndices() {
       continue;
     Expr largest(b, result.getLoc(), result);
     auto limit = function.getResultAttrOfType<IntegerAttr>(i, "grad.classes");
-    // A negative limit says that the value is no index, but 0 if all is well.
+    // With a negative limit the result is no index: it is 0 if the step is valid.
     double below = limit.getInt() < 0 ? 1 : 2 * double(limit.getInt());
     Expr isInside = largest.compare(ComparePredicate::lt, largest.splat(below));
     Value holds = ranks ? ranks->onAll(isInside) : isInside.get();

@@ -192,8 +192,8 @@ private:
 
   /// Stores to the primary, and refreshes the mirrors from it.
   void store(OpBuilder &builder, Location loc, StateStorage &storage, Value value) {
-    // Only a launch can write a buffer, or a gather of what a launch writes to it, and one result
-    // only one of them.
+    // A buffer is written by a launch, or by a gather that completes what a launch has written, and
+    // no result is written to two buffers. Other values are copied by a launch first.
     Value root = storage.forms[0].layout ? value : storageRoot(value);
     if (!writerOf(root) || storedLayout(root))
       root = value = copy(builder, loc, value, layoutOfValue(value), storage.forms[0].layout);
@@ -395,10 +395,10 @@ private:
   SymbolTable symbols;
   KernelTable kernels;
   StateForms states;
-  /// Values in panels that are no states: what loops read, outside of and in them, states packed
-  /// for their readers, and gradients that ranks scatter.
+  /// The panels of values that are not buffers: operands of loops and the arguments for them,
+  /// states packed for their readers, and gradients that ranks scatter.
   llvm::DenseMap<Value, PanelAttr> packed;
-  /// In one function: who has to wait for a launch, because it overwrites what that one reads.
+  /// In one function: by launch, the nodes that overwrite what it reads, and so must wait for it.
   llvm::DenseMap<Operation *, SmallVector<Operation *>> writersAfter;
   /// The nodes that read a buffer's old value.
   llvm::DenseMap<Attribute, llvm::SetVector<Operation *>> readers;

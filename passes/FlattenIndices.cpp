@@ -18,8 +18,8 @@ namespace gradc {
 #include "passes/Passes.h.inc"
 } // namespace gradc
 
-/// Units along one dim with targets of their own that are enough for the threads: with fewer, parts
-/// of one list may be more.
+/// A dim with this many units, each with targets of its own, occupies all threads. With fewer, one
+/// flat list of targets may be cut into more parts.
 static constexpr int64_t manySets = 2 * exec::manyUnits;
 
 /// The position of each update's target in one dim that merges `dims` of the target: its size if an
@@ -58,10 +58,10 @@ public:
         dims.push_back(d);
   }
 
-  /// Whether there are several dims to merge. Those are all that the index depends on, if they are
-  /// outermost and hold no units of their own, and else the ones from the first to the last that an
-  /// index chooses along: a kernel adds up updates along the outermost dim, or in units along other
-  /// dims.
+  /// Whether there are several dims to merge. A kernel adds up updates along the outermost dim, or
+  /// in units along other dims. So all dims that the index depends on merge if they are outermost
+  /// and none of them has units of its own. Otherwise the dims merge that lie from the first to the
+  /// last one along which an index chooses.
   bool isPossible(OpBuilder &b) {
     if (isMergeable(b) && dims.front() == 0 && !hasUnits())
       return true;
@@ -119,8 +119,8 @@ private:
     int64_t bytes = elements / units * elementBytes(accumulatorOf(init.getElementType()));
     return updates >= gradc::manyUpdates && bytes <= exec::levels().front().sharedCacheBytes();
   }
-  /// Whether there are several dims, side by side, without rows of a run: merged with others, rows
-  /// of a run would be targets that all rows' updates are compared with.
+  /// Whether there are several adjacent dims, none of which holds rows of a run. If such a dim
+  /// merged, the updates of each row would be compared with the targets of all rows.
   bool isMergeable(OpBuilder &b) {
     return dims.size() > 1 && dims.back() - dims.front() + 1 == int64_t(dims.size()) &&
            !(takesRows && llvm::any_of(dims, [&](int64_t d) {

@@ -13,23 +13,24 @@ namespace gradc {
 
 namespace {
 
-/// A module may be for several levels: the lanes of the widest vectors, and of the narrowest ones,
-/// half of which few columns leave empty, or more.
+/// A module may be for several levels: the lanes of the widest and of the narrowest vectors. Few
+/// columns leave at least half of the narrowest ones empty.
 constexpr int64_t lanes = 16, fewestLanes = 8, fewColumns = 4;
 /// Adding up a column of a window takes about as long as this many vectors of products: it is
 /// written and read, in a tensor that leaves the cache if pictures are large.
 constexpr double vectorsPerColumn = 2;
-/// A vector of a depthwise convolution takes as long as this many of a product: it reads both of
-/// its factors, where a tile of a product reads them once for several vectors.
+/// A vector of a depthwise convolution takes as long as this many vectors of a product: it reads
+/// both of its factors, whereas a tile of a product reads each factor once for several vectors.
 constexpr double vectorsOfDepthwise = 2;
-/// Another form has to be faster by this, as estimated, since it may need more memory.
+/// Another form may need more memory, so its estimate has to be this many times as fast.
 constexpr double leastGain = 1.4;
-/// For exchanged factors, whose sums are long and whose results are few.
+/// The same for exchanged factors, whose sums are long and whose results are few.
 constexpr double leastGainOfExchange = 4;
-/// Vectors of products that take about 25 us, as long as a few more launches, and the rearranged
-/// filter, may.
+/// The least saving, in vectors of products: about 25 us, which a few more launches and rearranging
+/// the filter may cost.
 constexpr double leastSaved = 1 << 17;
-/// Sums of blocks that are no larger than 16 MiB may be any larger than what is read and written.
+/// Sums of blocks up to this many elements (16 MiB) are accepted, however small operands and result
+/// are.
 constexpr double smallSums = 1 << 22;
 /// The most blocks of taps: slices that one kernel adds up.
 constexpr int64_t maxBlocks = 32;

@@ -34,7 +34,8 @@ static Value sumOverRanks(OpBuilder &b, Value value, bool isNarrow) {
 
 Value DataParallel::sum(Value value) { return sumOverRanks(b, value, /*isNarrow=*/false); }
 
-/// 0 on a rank without rows, whose means and counts are those of one row that is not there.
+/// The value, but 0 on a rank without rows: such a rank computes on one row that is not in the
+/// batch.
 Value DataParallel::whereRows(OpBuilder &builder, Value value, Value rankRows) {
   Expr x(builder, value.getLoc(), value), n = x.with(rankRows);
   Expr isThere = n.compare(ComparePredicate::gt, n.splat(0));
@@ -43,25 +44,25 @@ Value DataParallel::whereRows(OpBuilder &builder, Value value, Value rankRows) {
 
 Value DataParallel::whereRows(Value value) { return whereRows(b, value, rows); }
 
-/// Times the portion of all rows that this rank has.
+/// x times this rank's portion of all rows.
 static Expr byPortion(Expr x, Value portion) {
   return x * x.with(portion).cast(x.element()).broadcastScalar(x.type());
 }
 
-/// The mean over ranks, each of which counts as its rows.
+/// The mean over ranks, weighted by their rows.
 Value DataParallel::meanByRows(Value value) {
   Expr x(b, value.getLoc(), value);
   return x.with(sum(whereRows(byPortion(x.wide(), portion)))).cast(x.element());
 }
 
-/// A numerator that has no count of its own counts as the rank's rows do.
+/// If the loss has no count of its own, a rank's numerator is weighted by its rows.
 Value DataParallel::inverseOf(Value denominator, bool counts) {
   Expr x(b, denominator.getLoc(), denominator);
   return counts ? gradc::inverseOf(x.with(sum(whereRows(denominator)))) : byPortion(1 / x, portion);
 }
 
-/// Of a quotient over all rows. One that has no count of its own, a mean of the model's or a
-/// regularizer, counts as the rank's rows do.
+/// This rank's share of a quotient over all rows. A quotient without a count of its own, such as a
+/// mean that the model computes or a regularizer, is weighted by the rank's rows.
 Value DataParallel::shareOf(Value numerator, Value denominator) {
   Expr x(b, numerator.getLoc(), numerator);
   if (!matchPattern(denominator, m_Constant()))

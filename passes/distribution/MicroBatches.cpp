@@ -91,17 +91,17 @@ private:
   OpBuilder b;                ///< inserts at the end of the body
   gradc::DataParallel *ranks; ///< null for a single rank
   int64_t count;
-  DenseMap<Operation *, double> perRow; ///< what a count is for each row of a rank
+  DenseMap<Operation *, double> perRow; ///< by count: the elements that it counts in each row
   SmallVector<Value> rows;              ///< arguments that hold rows
-  SmallVector<Value> stacks;            ///< the same, a step a micro-batch
+  SmallVector<Value> stacks;            ///< the same as stacks of one step per micro-batch
   std::unique_ptr<Block> block;
   RegionInputs inputs;
-  /// Of what is carried: states, the number of the part, `sums`, `gradients`.
+  /// The initial carried values: states, the number of the micro-batch, `sums`, `gradients`.
   SmallVector<Value> initial;
   SmallVector<WriteOp> writes;
   BlockArgument micro;
   SmallVector<OpOperand *> numbers; ///< results that are added up, the loss first
-  SmallVector<OpOperand *> samples; ///< those that are a number for each row
+  SmallVector<OpOperand *> samples; ///< results with a number for each row
   SmallVector<BlockArgument> sums, gradients;
 };
 
@@ -154,7 +154,7 @@ Value Accumulation::unstack(Value steps) {
   return all.reshape(shape);
 }
 
-/// Of a count over rows of one part.
+/// If the count is over rows of one micro-batch, records what it counts in each row.
 void Accumulation::findPerRow(CountOp counted) {
   gradc::ExtentAnalysis analysis(*gradc::batchOf(function));
   analysis.setArguments(function);
@@ -178,7 +178,7 @@ void Accumulation::findPerRow(CountOp counted) {
     perRow[counted] = each;
 }
 
-/// Of the sum of a denominator.
+/// The inverse of the sum of a denominator over all micro-batches.
 Value Accumulation::inverseOf(Value denominator) {
   Value sum = sumOf(denominator);
   return ranks ? ranks->inverseOf(sum, !matchPattern(denominator, m_Constant()))
@@ -201,7 +201,7 @@ Value Accumulation::sumOf(Value denominator) {
     int64_t each = 1;
     for (int64_t d : counted.getDims())
       each *= type.getDimSize(d);
-    // An argument holds the rows of all parts by now.
+    // By now, an argument holds the rows of all micro-batches.
     bool isWhole = llvm::is_contained(rows, counted.getOperand());
     return splatLike(denominator, double(isWhole ? each : each * count));
   }
@@ -358,7 +358,7 @@ void Accumulation::takeResults(ScanOp scan) {
        llvm::zip_equal(samples, scan.getResults().take_back(samples.size()))) {
     result->set(unstack(stack));
   }
-  // The terms of the loss have served.
+  // The loss has been computed from its terms, so they are no results any more.
   for (StringRef role : {gradc::lossNumeratorRole, gradc::lossDenominatorRole})
     gradc::eraseResults(function, role);
   TypeRange types = exit->getOperandTypes();

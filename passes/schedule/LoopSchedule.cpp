@@ -194,9 +194,10 @@ bool LoopSchedule::sumsColumns() {
   });
 }
 
-/// Of each row, some columns are read together: as many as registers hold, unless several threads
-/// would have too few units. Where threads share other dims, and memory is read, they are whole
-/// rows: prefetchers follow those alone, which is worth accumulators that registers do not hold.
+/// The vectors of columns that a tile of a column sum reads from each row: as many as registers
+/// hold, or fewer if threads would otherwise have too few units. If operands come from memory and
+/// threads share another dim, a tile reads whole rows, which prefetchers follow; that outweighs
+/// accumulators that do not fit in registers.
 int64_t LoopSchedule::columnVectors() {
   constexpr int64_t most = 64;
   int64_t row = std::max<int64_t>(vectors(size(root.getRank() - 1)), 1);

@@ -176,7 +176,6 @@ Status Loader::grant() {
     period.sawEmpty();
     // A bad row of the last batch can be skipped only while the batch before it has not been handed
     // out.
-    // out.
     Claim mine = ring.claim(rule.skips ? 2 : 1, isAlone ? SIZE_MAX : claimedRows());
     if (mine.slot)
       fill(mine, 0, lock);

@@ -75,7 +75,6 @@ public:
   Status openAndStart();
   /// Prepares a call that needs at most `maxWorkspace` bytes of workspace. On failure, the error is
   /// the library's reason and `prepared` must not be used.
-  /// must not be used then.
   virtual Status prepare(const gradc_artifact_call &call, uint64_t maxWorkspace,
                          std::unique_ptr<LibraryCall> &prepared) = 0;
 
