@@ -136,6 +136,26 @@ def routing(model):
     return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
 
 
+def numbered(model):
+    """Indices number the rows, as PyTorch's exporters write masks and x[arange(n), j]: of all elements, and of the largest one."""
+    x = model.input("x", FLOAT, ["N", 20])
+    zero, one = model.initializer("zero", INT64, [], [0]), model.initializer("one", INT64, [], [1])
+    n = model.node("Gather", [model.node("Shape", [x], ["shape"], "shape"), zero], ["n"], "rows")
+    count = model.node("Range", [zero, n, one], ["count"], "count")
+    rows = model.node("Unsqueeze", [count, model.initializer("behind", INT64, [2], [1, 2])], ["r"], "behind")
+    columns = model.initializer("columns", INT64, [1, 20, 1], range(20))
+    wide = model.node("Shape", [model.node("Max", [rows, columns], ["most"], "most")], ["wide"], "wide")
+    both = [model.node("Expand", [i, wide], [f"expanded {name}"], name) for name, i in (("r", rows), ("c", columns))]
+    seen = model.node("GatherND", [x, model.node("Concat", both, ["places"], "places", axis=2)], ["seen"], "see")
+    last = model.initializer("last", INT64, [1], [1])
+    row = model.node("Unsqueeze", [count, last], ["row"], "row")
+    best = model.node("ArgMax", [x], ["best"], "best", axis=1, keepdims=1)
+    top = model.node("GatherND", [x, model.node("Concat", [row, best], ["pair"], "pair", axis=1)], ["top"], "top")
+    h = model.node("Add", [seen, model.node("Unsqueeze", [top, last], ["column"], "column")], ["h"], "add")
+    model.output(model.node("MatMul", [h, weight(model, "w1", 20, CLASSES)], ["logits"], "fc"), FLOAT, ["N", CLASSES])
+    return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+
+
 def write_data(name, rows, shape):
     size = 1
     for dim in shape:
@@ -268,6 +288,7 @@ check("batch_norm", batch_norm, (2, 7, 63, 64))
 check("mean_by_shape", mean_by_shape, (1, 7, 63, 64))
 check("lookups", lookups, (1, 7, 63, 64))
 check("routing", routing, (1, 63))
+check("numbered", numbered, (1, 7, 63, 64))
 
 # 2. In inference, the results of a row depend neither on other rows nor on their number.
 whole = array.array("f", [0.0] * BATCH * CLASSES)

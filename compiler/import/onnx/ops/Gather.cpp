@@ -3,6 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/Indices.h"
+#include "compiler/import/onnx/ops/LinearIndex.h"
 #include "compiler/import/onnx/ops/Pick.h"
 
 using namespace mlir;
@@ -58,13 +59,18 @@ static LogicalResult importGather(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(n.expect(1, Kind::Int)))
     return failure();
-  auto data = n.extent(0);
-  bool isWithinExtent = data && data->dim == *dim;
-  FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
   SmallVector<int64_t> shape(n.shape(0).take_front(*dim));
   llvm::append_range(shape, n.shape(1));
   llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
-  if (failed(indices) || failed(n.expectSensible(shape)))
+  if (failed(n.expectSensible(shape)))
+    return failure();
+  auto data = n.extent(0);
+  // Older exporters of PyTorch number the elements of x in x.flatten()[i * n + j].
+  if (!data && !n.extent(1) && countsInOrder(n.expr(1u), n.shape(0)[*dim]))
+    return n.set(n.expr(0u).reshape(shape));
+  bool isWithinExtent = data && data->dim == *dim;
+  FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
+  if (failed(indices))
     return failure();
   if (auto known = isWithinExtent ? std::nullopt : n.tryKnown(1))
     if (Value moved = gatherByMoves(n, *known, *dim, shape))
@@ -103,20 +109,17 @@ static LogicalResult importGatherElements(Node &n) {
 
 static LogicalResult importGatherND(Node &n) {
   int64_t batch = n.integer("batch_dims", 0);
-  FailureOr<IndexTuples> tuples = expectTuples(n, batch);
-  if (failed(tuples))
-    return failure();
-  ArrayRef<int64_t> outer = n.shape(1).drop_back();
-  SmallVector<int64_t> shape(outer);
-  llvm::append_range(shape, n.shape(0).drop_front(batch + tuples->indices.size()));
-  if (failed(n.expectSensible(shape)))
+  FailureOr<IndexTuples> tuples = expectTuples(n, batch, /*keepsIndex=*/false);
+  if (failed(tuples) || failed(n.expectSensible(tuples->picked)))
     return failure();
   auto extent = n.extent(1);
   if (n.extent(0) || (extent && extent->dim == n.rank(1) - 1))
     return n.error() << "cannot take " << n.describeOperand(0) << " and " << n.describeOperand(1)
                      << ": only a run knows the extent of an indexed dim";
+  if (tuples->indices.empty())
+    return n.set(n.expr(0u).broadcast(n.type(0).clone(tuples->picked), tuples->dims));
   Value gathered = n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), tuples->indices,
-                                                      tuples->dims, allDims(outer.size()));
+                                                      tuples->dims, allDims(n.rank(1) - 1));
   return n.setLike(1, gathered, extent ? extent->dim : 0);
 }
 

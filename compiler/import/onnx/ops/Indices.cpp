@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/Indices.h"
+#include "compiler/import/onnx/ops/LinearIndex.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -62,7 +63,7 @@ LogicalResult gradc::expectElementIndices(Node &n, int64_t dim) {
   return success();
 }
 
-FailureOr<IndexTuples> gradc::expectTuples(Node &n, int64_t batchDims) {
+FailureOr<IndexTuples> gradc::expectTuples(Node &n, int64_t batchDims, bool keepsIndex) {
   if (failed(n.expect(1, Kind::Int)))
     return failure();
   int64_t rank = n.rank(0), outer = n.rank(1) - 1;
@@ -78,17 +79,28 @@ FailureOr<IndexTuples> gradc::expectTuples(Node &n, int64_t batchDims) {
                      << n.describeOperand(0) << " and " << n.describeOperand(1);
   IndexTuples tuples;
   Expr given = n.neutralBehindExtent(1, n.expr(1), allDims(n.rank(1)), 0);
-  for (int64_t k = 0; k < places; ++k) {
-    Value one = given.slice(n.rank(1) - 1, k, 1).reshape(n.shape(1).drop_back());
-    FailureOr<Value> indices = expectIndices(n, one, batchDims + k);
+  int64_t free = batchDims; // dims of the tuples from here on are no dim of the data yet
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t place = d - batchDims;
+    if (place < 0 || place >= places) {
+      tuples.dims.push_back(place < 0 ? d : place - places + outer);
+      continue;
+    }
+    Value one = given.slice(outer, place, 1).reshape(n.shape(1).drop_back());
+    bool isKept = keepsIndex && place == places - 1;
+    if (auto along = isKept ? std::nullopt : dimCountedBy(one, n.shape(0)[d], free)) {
+      tuples.dims.push_back(*along);
+      free = *along + 1;
+      continue;
+    }
+    FailureOr<Value> indices = expectIndices(n, one, d);
     if (failed(indices))
       return failure();
+    tuples.dims.push_back(-1 - int64_t(tuples.indices.size()));
     tuples.indices.push_back(*indices);
   }
-  for (int64_t d = 0; d < rank; ++d)
-    tuples.dims.push_back(d < batchDims            ? d
-                          : d < batchDims + places ? batchDims - d - 1
-                                                   : d - batchDims - places + outer);
+  tuples.picked.assign(n.shape(1).begin(), n.shape(1).end() - 1);
+  llvm::append_range(tuples.picked, n.shape(0).drop_front(batchDims + places));
   return tuples;
 }
 

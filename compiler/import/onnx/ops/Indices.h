@@ -24,10 +24,14 @@ mlir::LogicalResult expectElementIndices(Node &node, int64_t dim);
 
 /// Operand 1 as tuples of indices, one tuple per row of its last dim.
 struct IndexTuples {
-  llvm::SmallVector<mlir::Value> indices; ///< one tensor for each place in the tuples
+  llvm::SmallVector<mlir::Value> indices; ///< one tensor for each place that is no dim
   llvm::SmallVector<int64_t> dims;        ///< of operand 0, as grad.gather numbers them
+  llvm::SmallVector<int64_t> picked;      ///< the shape of the elements that the tuples choose
 };
-mlir::FailureOr<IndexTuples> expectTuples(Node &node, int64_t batchDims);
+/// Places that only count along a dim of the tuples are that dim, so that rows which exporters
+/// number, as x[arange(n), j] does, stay rows of the batch. The last place is an index in any case
+/// if `keepsIndex`.
+mlir::FailureOr<IndexTuples> expectTuples(Node &node, int64_t batchDims, bool keepsIndex);
 
 /// For longer lists, comparing all pairs takes minutes.
 constexpr int64_t mostCompared = 1 << 17;

@@ -89,27 +89,22 @@ static LogicalResult importScatterElements(Node &n) {
 
 static LogicalResult importScatterND(Node &n) {
   FailureOr<ScatterReduction> how = expectReduction(n);
-  FailureOr<IndexTuples> tuples = expectTuples(n, /*batchDims=*/0);
-  if (failed(how) || failed(tuples))
-    return failure();
-  ArrayRef<int64_t> outer = n.shape(1).drop_back();
-  SmallVector<int64_t> shape(outer);
-  llvm::append_range(shape, n.shape(0).drop_front(tuples->indices.size()));
-  if (failed(expectUpdates(n, shape)))
+  FailureOr<IndexTuples> tuples = expectTuples(n, /*batchDims=*/0, /*keepsIndex=*/true);
+  if (failed(how) || failed(tuples) || failed(expectUpdates(n, tuples->picked)))
     return failure();
   auto data = n.extent(0), own = n.extent(1);
-  if (data && data->dim < int64_t(tuples->indices.size()))
+  if (data && data->dim < n.shape(1).back())
     return n.refuseExtent(0);
   if (own && own->dim == n.rank(1) - 1)
     return n.refuseExtent(1);
   if (failed(expectSameExtent(n)))
     return failure();
   if (own) // as for ScatterElements
-    tuples->indices[0] =
-        n.neutralBehindExtent(1, n.expr(tuples->indices[0]), {own->dim}, double(n.shape(0)[0]));
+    tuples->indices.back() = n.neutralBehindExtent(1, n.expr(tuples->indices.back()), {own->dim},
+                                                   double(n.shape(0)[n.shape(1).back() - 1]));
   return setScattered(n, n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0),
                                                              tuples->indices, n.operand(2), *how,
-                                                             tuples->dims, allDims(outer.size())));
+                                                             tuples->dims, allDims(n.rank(1) - 1)));
 }
 
 /// Writes consecutive steps of a cache, starting at a step given per sample of the batch.
