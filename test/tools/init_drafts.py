@@ -183,6 +183,14 @@ def arrays(folder):
     # Exporters give dims of outputs names of their own.
     tokens(inside("renamed.onnx"), "U")
     drafts(folder, "renamed.onnx", "sequences", 'softmax_cross_entropy { logits: "y"  labels: "labels" }', "labels from 0 to 2, 3 scores a row")
+    # Labels of positions that do not count, as PyTorch marks them; other negative labels are none.
+    os.mkdir(inside("padded"))
+    write_npy(inside("padded/ids.npy"), array.array("q", [i % 5 for i in range(240)]), (40, 6))
+    write_npy(inside("padded/labels.npy"), array.array("q", [-100 if i % 6 > 3 else i % 3 for i in range(240)]), (40, 6))
+    drafts(folder, "tokens.onnx", "padded", 'softmax_cross_entropy { logits: "y"  labels: "labels"  ignore_index: -100 }',
+           'accuracy { logits: "y"  labels: "labels"  ignore_index: -100 }', "labels from 0 to 2, -100 where there is none, 3 scores a row")
+    write_npy(inside("padded/labels.npy"), array.array("q", [(-100, -1, 2)[i % 3] for i in range(240)]), (40, 6))
+    refuses(folder, inside("tokens.onnx"), inside("padded"), "labels run from -100 to 2, expected 0 to 2")
     tokens(inside("unknown.onnx"), "U", op="Mystery")
     refuses(folder, inside("unknown.onnx"), inside("sequences"), 'no loss fits output "y" f32 [N, ?, 3] and field labels i64 [6]',
             "the model does not say the output's size; onnx.shape_inference may find it")

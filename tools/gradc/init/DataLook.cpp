@@ -23,6 +23,8 @@ namespace {
 
 /// Updates the minimum, the maximum, and the kind of the values.
 void look(LookedField &field, double value, bool isFirst) {
+  if (!isFirst && value < 0 && field.least < 0)
+    field.hasOneNegative &= value == field.least;
   field.least = isFirst ? value : std::min(field.least, value);
   field.most = isFirst ? value : std::max(field.most, value);
   field.isWhole &= std::trunc(value) == value;

@@ -23,6 +23,7 @@ struct LookedField {
   bool isWhole = true; ///< all values are integers
   int64_t missing = 0; ///< cells without a value
   double least = 0, most = 0;
+  bool hasOneNegative = true; ///< all negative values, if there are any, are the same
   /// The distinct texts of columns, and of arrays with one number per row; at most `maxDistinct`.
   std::set<std::string> texts = {};
   static constexpr size_t maxDistinct = 1000;

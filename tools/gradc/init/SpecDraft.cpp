@@ -110,8 +110,12 @@ Objective Draft::regression(std::string_view why) const {
 /// For an output with a score per class.
 Result<Objective> Draft::ofClasses(int64_t classes) const {
   const LookedField &target = parts.target;
+  constexpr double ignored = -100; // the default of PyTorch's cross-entropy
+  bool isPadded =
+      !target.isText && target.isWhole && target.least == ignored && target.hasOneNegative;
   std::string names =
-      runtime::text("logits: ", inQuotes(model.output.name), "  labels: ", inQuotes(target.name));
+      runtime::text("logits: ", inQuotes(model.output.name), "  labels: ", inQuotes(target.name),
+                    isPadded ? runtime::text("  ignore_index: ", ignored) : "");
   Objective objective = {runtime::text("softmax_cross_entropy { ", names, " }"),
                          runtime::text("accuracy { ", names, " }"), "", "", target.isScalar()};
   auto most = int64_t(target.most);
@@ -125,10 +129,12 @@ Result<Objective> Draft::ofClasses(int64_t classes) const {
   }
   if (!target.isWhole)
     return noLoss(runtime::text("labels of ", classes, " classes are integers"));
-  objective.why = runtime::text("labels from ", int64_t(target.least), " to ", most, ", ", classes,
-                                " scores a row");
+  double least = isPadded ? 0 : target.least;
+  objective.why =
+      runtime::text("labels from ", int64_t(least), " to ", most, ", ",
+                    isPadded ? "-100 where there is none, " : "", classes, " scores a row");
   bool isFromOne = target.least == 1 && most == classes;
-  if (!isFromOne && (target.least < 0 || most >= classes))
+  if (!isFromOne && (least < 0 || most >= classes))
     return noLoss(runtime::text("labels run from ", target.least, " to ", target.most,
                                 ", expected 0 to ", classes - 1));
   bool isFloat = findDataType(target.dtype)->floating;
