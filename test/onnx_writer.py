@@ -149,11 +149,14 @@ class Model:
         self.nodes.append(node(op, inputs, outputs, name, **attributes))
         return outputs[0]
 
+    def record(self, call):
+        """Adds to the last node the call that it comes from, as PyTorch's newer exporter records it."""
+        self.nodes[-1] += field(9, message((1, "pkg.torch.onnx.fx_node"), (2, call)))
+
     def detach(self, value, name):
         """A node that passes no gradient on, as PyTorch's newer exporter writes it."""
         self.node("Identity", [value], [name], name)
-        self.nodes[-1] += field(9, message((1, "pkg.torch.onnx.fx_node"),
-                                           (2, "%detach : call_function[target=torch.ops.aten.detach.default](args = (%x,), kwargs = {})")))
+        self.record("%detach : call_function[target=torch.ops.aten.detach.default](args = (%x,), kwargs = {})")
         return name
 
     def bytes(self):

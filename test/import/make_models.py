@@ -73,12 +73,14 @@ def left_in_training():
     return model
 
 
-def layers_of_one_bias(applied_again=False, merged=True, dtype=FLOAT):
+def layers_of_one_bias(applied_again=False, merged=True, dtype=FLOAT, given=None):
     """x [N, 4] -> fc1 -> fc2 -> logits [N, 4], both with the same bias of zeros, unless they are not merged; also with the same weight, if a
-    layer is applied again."""
+    layer is applied again. `given`: the biases that the module gives to the layers, as PyTorch's newer exporter records them."""
     model = Model("one_bias")
     value = model.input("x", dtype, ["N", 4])
     bias = model.initializer("bias", dtype, [4], [0.0] * 4)
+    if given:
+        model.values.append(value_info("bias", dtype, [4], **{"pkg.torch.onnx.original_node_name": "p_bias"}))
     weight = None
     for layer in 1, 2:
         if layer == 2 and not merged:
@@ -86,6 +88,8 @@ def layers_of_one_bias(applied_again=False, merged=True, dtype=FLOAT):
         if weight is None or not applied_again:
             weight = model.initializer(f"fc{layer}.weight", dtype, [4, 4], [0.1 * i for i in range(16)])
         value = model.node("Gemm", [value, weight, bias], ["logits" if layer == 2 else "hidden"], f"fc{layer}")
+        if given:
+            model.record(f"%linear : call_function[target=torch.ops.aten.linear.default](args = (%x, %w, %{given[layer - 1]}), kwargs = {{}})")
     model.output("logits", dtype, ["N", 4])
     return model
 
@@ -151,6 +155,8 @@ def good():
     yield "merged-biases", layers_of_one_bias()
     yield "zero-biases", layers_of_one_bias(merged=False)
     yield "applied-again", layers_of_one_bias(applied_again=True)
+    yield "shared-bias", layers_of_one_bias(given=("p_bias", "p_bias"))
+    yield "merged-recorded", layers_of_one_bias(given=("p_bias", "p_bias_2"))
     yield "masked", masked()
     yield "masked-sub", masked("Sub")
     yield "masked-add", masked("Add")

@@ -31,6 +31,37 @@ bool gradc::isDetach(const onnx::NodeProto &node) {
   return node.op_type() == "Identity" && isFrom(node, fxNode, "[target=torch.ops.aten.detach.");
 }
 
+static bool isInName(char c) { return c == '_' || llvm::isAlnum(c); }
+
+/// Whether the call that a node comes from has an argument of this name, "%p_norm_weight".
+static bool isCalledWith(const onnx::NodeProto &node, StringRef argument) {
+  return llvm::any_of(node.metadata_props(), [&](const onnx::StringStringEntryProto &entry) {
+    StringRef call = entry.key() == fxNode ? StringRef(entry.value()) : StringRef();
+    for (size_t at = call.find(argument); at != StringRef::npos; at = call.find(argument)) {
+      call = call.drop_front(at + argument.size());
+      if (call.empty() || !isInName(call.front()))
+        return true;
+    }
+    return false;
+  });
+}
+
+bool gradc::isGivenToAll(const onnx::GraphProto &graph, const std::string &initializer,
+                         const std::set<std::string> &nodes) {
+  std::string argument;
+  for (const onnx::ValueInfoProto &value : graph.value_info())
+    for (const onnx::StringStringEntryProto &entry : value.metadata_props())
+      if (value.name() == initializer && entry.key() == "pkg.torch.onnx.original_node_name")
+        argument = "%" + entry.value();
+  if (argument.empty())
+    return false;
+  std::set<std::string> called;
+  for (const onnx::NodeProto &node : graph.node())
+    if (isCalledWith(node, argument))
+      called.insert(node.name());
+  return llvm::includes(called, nodes);
+}
+
 namespace {
 /// The results of `detach` in PyTorch, "%detach" or "%detach_1".
 struct Detached {
@@ -63,7 +94,6 @@ void Detached::addReads(StringRef call) {
   for (size_t at = call.find(prefix); at != StringRef::npos; at = call.find(prefix)) {
     call = call.drop_front(at);
     StringRef rest = call.drop_front(prefix.size());
-    auto isInName = [](char c) { return c == '_' || llvm::isAlnum(c); };
     StringRef suffix = rest.take_while(isInName), number = suffix;
     bool isNumbered = number.consume_front("_") && llvm::all_of(number, llvm::isDigit);
     if (suffix.empty() || isNumbered) // others are of operators like detach_copy

@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/onnx.pb.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@ namespace gradc {
 
 /// Whether a node is `detach`, which PyTorch's newer exporter writes as an Identity.
 bool isDetach(const onnx::NodeProto &node);
+
+/// Whether PyTorch's newer exporter has recorded that the module itself gives an initializer to all
+/// of these nodes, so that it is no merger of several parameters.
+bool isGivenToAll(const onnx::GraphProto &graph, const std::string &initializer,
+                  const std::set<std::string> &nodes);
 
 /// One note per sign: the sign, and the exporter's call that avoids it. Notes are not errors: a
 /// network that never had BatchNormalization may look like one that had.

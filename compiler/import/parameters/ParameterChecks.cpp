@@ -1,6 +1,7 @@
 // Compares values and users of parameters.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/ExportSigns.h"
 #include "compiler/import/onnx/ops/Quantization.h"
 #include "compiler/import/parameters/ParameterChecks.h"
 #include "compiler/import/support/Names.h"
@@ -77,7 +78,7 @@ static LogicalResult refuseMerged(const Imported &imported, const States &states
       return other.second.nodes.size() > 1 && !other.second.value &&
              llvm::includes(other.second.nodes, own.nodes);
     });
-    if (isAppliedAgain)
+    if (isAppliedAgain || isGivenToAll(model.graph(), verdict.initializer, own.nodes))
       continue;
     std::vector<std::string> names(own.nodes.begin(), own.nodes.end());
     auto error = emitError(model.nameLoc(verdict.initializer))

@@ -53,6 +53,19 @@ TEST_F(ParameterChecksTest, TrainsALayerThatIsAppliedAgain) {
   EXPECT_EQ(trained(*imported), (std::vector<std::string>{"bias", "fc1.weight"}));
 }
 
+/// As an encoder of two texts is: PyTorch's newer exporter records which parameter a call takes.
+TEST_F(ParameterChecksTest, TrainsAParameterThatTheModuleGivesToTwoLayers) {
+  Parts parts;
+  parts.model = "model: \"shared-bias.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(trained(*imported), (Strings{"bias", "fc1.weight", "fc2.weight"}));
+  said.clear();
+  parts.model = "model: \"merged-recorded.onnx\"";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"initializer \"bias\" is 0 everywhere and serves 2 nodes (fc1, fc2)"});
+}
+
 TEST_F(ParameterChecksTest, NotesParametersThatLookLikeMasks) {
   const StringRef note =
       "initializer \"mask\" holds only 0 and 1 and is a factor of \"prune\": if it is a mask, "
