@@ -16,6 +16,11 @@ static Value sumElements(Expr x) {
   return x.cast(x.getBuilder().getF64Type()).sum(leadingDims(x.type().getRank()));
 }
 
+static Value meanOf(Expr mask) {
+  Expr x = mask.cast(mask.getBuilder().getF32Type());
+  return x.getBuilder().createOrFold<ReduceMeanOp>(x.getLoc(), x, leadingDims(x.type().getRank()));
+}
+
 /// The number of elements of a field, as f64.
 static Value countOf(SpecValues &v, Expr x, Value field) {
   auto type = cast<RankedTensorType>(field.getType());
@@ -39,26 +44,73 @@ template <typename Names> static std::optional<int64_t> ignored(const Names &nam
   return names.has_ignore_index() ? std::optional(names.ignore_index()) : std::nullopt;
 }
 
-/// Scores, and whether each belongs to a positive, both [N].
-static FailureOr<std::pair<Expr, Expr>> binary(SpecValues &v, StringRef kind, StringRef logits,
-                                               StringRef labels, bool hasAverage, Location where) {
+namespace {
+/// Scores that are each a yes or no, and whether each belongs to a positive, all of one shape.
+struct BinaryScores {
+  Expr scores, isPositive;
+  std::optional<Expr> counts; ///< which labels are not ignored; without it all count
+
+  /// The predictions above 0 that count.
+  Expr isTaken() const {
+    Expr isAbove = scores.compare(ComparePredicate::gt, scores.splat(0));
+    return counts ? isAbove.apply<AndOp>(*counts) : isAbove;
+  }
+};
+} // namespace
+
+static FailureOr<BinaryScores> binary(SpecValues &v, StringRef logits, StringRef labels,
+                                      std::optional<int64_t> ignore, Location where) {
   FailureOr<Value> scores = v.scores(logits, /*sigmoid=*/true, where);
   if (failed(scores))
     return failure();
-  auto type = cast<RankedTensorType>((*scores).getType());
-  if (!isOneScore(type)) {
-    auto error = emitError(where) << kind << " is of one score a sample, found \"" << logits
-                                  << "\", " << describe(type);
-    if (hasAverage)
-      error << "; average: MACRO takes the mean over classes";
-    return error;
-  }
   FailureOr<Expr> y = v.targets(labels, *scores, logits, where);
   if (failed(y))
     return failure();
-  int64_t rows = type.getNumElements();
-  Expr x = v.expr(*scores).reshape({rows});
-  return std::pair(x, y->reshape({rows}).compare(ComparePredicate::gt, x.splat(0.5)));
+  BinaryScores found{v.expr(*scores), y->compare(ComparePredicate::gt, y->splat(0.5)),
+                     std::nullopt};
+  if (ignore) {
+    Expr counts = y->compare(ComparePredicate::ne, y->splat(double(*ignore)));
+    found.isPositive = found.isPositive.apply<AndOp>(counts);
+    found.counts = counts;
+  }
+  return found;
+}
+
+/// Whether a loss takes each score of the output as a yes or no.
+static bool isBinary(const spec::Loss &loss, StringRef logits) {
+  if (loss.has_binary_cross_entropy())
+    return logits == loss.binary_cross_entropy().logits();
+  if (loss.has_focal())
+    return !loss.focal().targets().empty() && logits == loss.focal().logits();
+  return loss.has_hinge() && !loss.hinge().targets().empty() && logits == loss.hinge().logits();
+}
+
+/// Whether each score of an output is a yes or no, as with several labels a sample, or one a pixel:
+/// a final sigmoid or a loss says so.
+static bool areBinary(SpecValues &v, StringRef logits, Value output) {
+  if (output.getDefiningOp<SigmoidOp>())
+    return true;
+  const spec::Training &training = v.getSpec().get();
+  auto takes = [&](const spec::Loss &loss) { return isBinary(loss, logits); };
+  return llvm::any_of(training.loss(), takes) ||
+         llvm::any_of(training.train(),
+                      [&](const spec::Train &kind) { return llvm::any_of(kind.loss(), takes); });
+}
+
+/// Whether an output has one score a sample, or one a pixel in a channel of its own. More scores
+/// are those of classes, even if a loss takes each by itself.
+static bool hasOneScore(SpecValues &v, StringRef logits, Value output) {
+  auto type = cast<RankedTensorType>(output.getType());
+  if (isOneScore(type))
+    return true;
+  return type.getRank() > 2 && (type.getDimSize(1) == 1 || type.getShape().back() == 1) &&
+         areBinary(v, logits, output);
+}
+
+static InFlightDiagnostic emitNotOneScore(StringRef kind, StringRef logits, Value output,
+                                          Location where) {
+  return emitError(where) << kind << " is of one score a sample, found \"" << logits << "\", "
+                          << describe(cast<RankedTensorType>(output.getType()));
 }
 
 /// Rows whose label counts, and the class predicted for each row.
@@ -78,42 +130,107 @@ static Expr counted(const ClassRows &rows, Expr mask) {
   return mask.select(ones, ones.splat(0));
 }
 
+/// Whether each score has a label of its own, instead of one label for the scores of all classes.
+static FailureOr<bool> isMultiLabel(SpecValues &v, const spec::ClassMetric &names, Location where) {
+  FailureOr<Value> output = v.output(names.logits(), where);
+  if (failed(output))
+    return failure();
+  auto type = cast<RankedTensorType>((*output).getType());
+  if (type.getRank() < 2 || !areBinary(v, names.logits(), *output))
+    return false;
+  auto single = RankedTensorType::get(type.getShape().drop_back(), v.getBuilder().getI64Type());
+  FailureOr<Value> labels = v.field(names.labels(), single, names.labels(), where);
+  if (failed(labels))
+    return failure();
+  return type.getShape().back() > 1 &&
+         cast<RankedTensorType>((*labels).getType()).getNumElements() == type.getNumElements();
+}
+
+/// Counts per class, of the best class of each row.
+static Built buildOverClasses(SpecValues &v, const spec::ClassMetric &names, Location where) {
+  auto found = taken(v, names, where);
+  if (failed(found))
+    return failure();
+  auto &[rows, isTaken] = *found;
+  Expr isLabel = rows.isLabel();
+  return MetricResults{GRADC_ROLE_SUMS,
+                       {sumRows(counted(rows, isTaken.apply<AndOp>(isLabel))),
+                        sumRows(counted(rows, isTaken)), sumRows(counted(rows, isLabel))}};
+}
+
 /// Counts of true positives, predictions, and labels of the class: scalars, or one element per
 /// class.
 static Built buildClassMetric(SpecValues &v, StringRef kind, const spec::ClassMetric &names,
                               Location where) {
-  if (names.average() == spec::MACRO) {
-    auto found = taken(v, names, where);
-    if (failed(found))
+  bool isMacro = names.average() == spec::MACRO;
+  if (isMacro) {
+    FailureOr<bool> areLabels = isMultiLabel(v, names, where);
+    if (failed(areLabels))
       return failure();
-    auto &[rows, isTaken] = *found;
-    Expr isLabel = rows.isLabel();
-    return MetricResults{GRADC_ROLE_SUMS,
-                         {sumRows(counted(rows, isTaken.apply<AndOp>(isLabel))),
-                          sumRows(counted(rows, isTaken)), sumRows(counted(rows, isLabel))}};
+    if (!*areLabels)
+      return buildOverClasses(v, names, where);
+  } else {
+    FailureOr<Value> output = v.output(names.logits(), where);
+    if (failed(output))
+      return failure();
+    if (!hasOneScore(v, names.logits(), *output) && !areBinary(v, names.logits(), *output))
+      return emitNotOneScore(kind, names.logits(), *output, where)
+             << "; average: MACRO takes the mean over classes";
   }
-  auto scored = binary(v, kind, names.logits(), names.labels(), /*hasAverage=*/true, where);
+  auto scored = binary(v, names.logits(), names.labels(), ignored(names), where);
   if (failed(scored))
     return failure();
-  auto &[x, isPositive] = *scored;
-  Expr isTaken = x.compare(ComparePredicate::gt, x.splat(0));
-  auto sum = [&](Expr mask) { return sumRows(mask.cast(x.element())); };
+  Expr isTaken = scored->isTaken(), isPositive = scored->isPositive;
+  SmallVector<int64_t> dims = leadingDims(isTaken.type().getRank(), /*without=*/isMacro ? 1 : 0);
+  auto sum = [&](Expr mask) -> Value {
+    return mask.cast(scored->scores.element()).cast(v.getBuilder().getF64Type()).sum(dims);
+  };
   return MetricResults{GRADC_ROLE_SUMS,
                        {sum(isTaken.apply<AndOp>(isPositive)), sum(isTaken), sum(isPositive)}};
 }
 
 /// The score and label of each row.
 static Built buildAuc(SpecValues &v, const spec::BinaryMetric &names, Location where) {
-  auto scored = binary(v, "auc", names.logits(), names.labels(), /*hasAverage=*/false, where);
+  FailureOr<Value> output = v.output(names.logits(), where);
+  if (failed(output))
+    return failure();
+  auto type = cast<RankedTensorType>((*output).getType());
+  if (!isOneScore(type))
+    return emitNotOneScore("auc", names.logits(), *output, where);
+  auto scored = binary(v, names.logits(), names.labels(), /*ignore=*/std::nullopt, where);
   if (failed(scored))
     return failure();
   Type f32 = v.getBuilder().getF32Type();
-  return MetricResults{GRADC_ROLE_SAMPLES, {scored->first.cast(f32), scored->second.cast(f32)}};
+  auto flat = [&](Expr x) { return x.cast(f32).reshape({type.getNumElements()}); };
+  return MetricResults{GRADC_ROLE_SAMPLES, {flat(scored->scores), flat(scored->isPositive)}};
+}
+
+/// Negatives and positives as two classes, with the predicted one for each row.
+static FailureOr<std::pair<ClassRows, Expr>>
+takenOfTwo(SpecValues &v, const spec::ConfusionMatrix &names, Location where) {
+  auto scored = binary(v, names.logits(), names.labels(), ignored(names), where);
+  if (failed(scored))
+    return failure();
+  Expr x = scored->scores;
+  int64_t rows = x.type().getNumElements();
+  auto classes = [&](Expr mask) { return mask.cast(v.getBuilder().getI64Type()).reshape({rows}); };
+  Expr both =
+      x.reshape({rows}).broadcast(RankedTensorType::get({rows, 2}, x.element()), /*dims=*/{0});
+  ClassRows labels{both, classes(scored->isPositive), std::nullopt, v.argument(names.labels())};
+  if (scored->counts)
+    labels.counts = scored->counts->reshape({rows});
+  ClassRows predicted = labels;
+  predicted.labels = classes(scored->isTaken());
+  return std::pair(labels, predicted.isLabel());
 }
 
 /// Counts [labels, predicted classes].
 static Built buildConfusion(SpecValues &v, const spec::ConfusionMatrix &names, Location where) {
-  auto found = taken(v, names, where);
+  FailureOr<Value> output = v.output(names.logits(), where);
+  if (failed(output))
+    return failure();
+  auto found = hasOneScore(v, names.logits(), *output) ? takenOfTwo(v, names, where)
+                                                       : taken(v, names, where);
   if (failed(found))
     return failure();
   auto &[rows, isTaken] = *found;
@@ -182,26 +299,28 @@ static Built buildErrors(SpecValues &v, const spec::Metric &metric, Location whe
   return results;
 }
 
+/// The share of labels that the sign of their score tells.
+static Built buildBinaryAccuracy(SpecValues &v, const spec::Accuracy &names, Location where) {
+  auto scored = binary(v, names.logits(), names.labels(), ignored(names), where);
+  if (failed(scored))
+    return failure();
+  Expr hits = scored->isTaken().apply<XorOp>(scored->isPositive).apply<NotOp>();
+  Type element = scored->scores.element();
+  if (!scored->counts)
+    return MetricResults{GRADC_ROLE_METRIC, {meanOf(hits)}};
+  hits = hits.apply<AndOp>(*scored->counts);
+  return MetricResults{
+      GRADC_ROLE_SUMS,
+      {sumElements(hits.cast(element)), sumElements(scored->counts->cast(element))}};
+}
+
 /// The share of samples whose best class is the label. With one score per sample, its sign decides.
 static Built buildAccuracy(SpecValues &v, const spec::Accuracy &names, Location where) {
   FailureOr<Value> result = v.output(names.logits(), where);
   if (failed(result))
     return failure();
-  OpBuilder &b = v.getBuilder();
-  auto mean = [&](Expr x) {
-    x = x.cast(b.getF32Type());
-    SmallVector<int64_t> dims = leadingDims(x.type().getRank());
-    return MetricResults{GRADC_ROLE_METRIC, {b.createOrFold<ReduceMeanOp>(x.getLoc(), x, dims)}};
-  };
-  auto full = cast<RankedTensorType>((*result).getType());
-  if (isOneScore(full)) {
-    Expr x = v.expr(*v.scores(names.logits(), /*sigmoid=*/true, where));
-    FailureOr<Expr> y = v.targets(names.labels(), x, names.logits(), where);
-    if (failed(y))
-      return failure();
-    return mean(x.compare(ComparePredicate::gt, x.splat(0))
-                    .apply<XorOp>(y->compare(ComparePredicate::le, y->splat(0.5))));
-  }
+  if (hasOneScore(v, names.logits(), *result))
+    return buildBinaryAccuracy(v, names, where);
   if (names.has_ignore_index()) {
     FailureOr<ClassRows> rows = v.classRows(names.logits(), names.labels(), ignored(names), where);
     if (failed(rows))
@@ -218,7 +337,9 @@ static Built buildAccuracy(SpecValues &v, const spec::Accuracy &names, Location 
   Expr y = v.expr(*target);
   if (isa<FloatType>(y.element()))
     y = best(y);
-  return mean(best(v.expr(scores)).compare(ComparePredicate::eq, y.cast(b.getI64Type())));
+  Type i64 = v.getBuilder().getI64Type();
+  Expr hits = best(v.expr(scores)).compare(ComparePredicate::eq, y.cast(i64));
+  return MetricResults{GRADC_ROLE_METRIC, {meanOf(hits)}};
 }
 
 Built gradc::buildMetric(SpecValues &v, int index) {

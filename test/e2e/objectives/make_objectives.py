@@ -47,6 +47,7 @@ DATA["speech_lengths"] = random.integers(0, 4, ROWS)
 DATA["step_lengths"] = random.integers(6, STEPS_OF_ROW + 1, ROWS)
 SHAPES = {"logits": CLASSES, "score": 1, "anchor": 5, "positive": 5, "negative": 5, "image": 3 * CLASSES, "sound": STEPS_OF_ROW * SYMBOLS}
 RESHAPED = {"image": [3, CLASSES], "sound": [STEPS_OF_ROW, SYMBOLS]}
+MASK = [1, 5]  # "anchor" as a picture of one channel: a score for each pixel
 WEIGHTS = {name: normal(6, size) * 0.7 for name, size in SHAPES.items()}
 BIASES = {name: normal(size) * 0.1 for name, size in SHAPES.items()}
 
@@ -61,6 +62,9 @@ def save_model():
     for name, shape in RESHAPED.items():
         initializers.append(numpy_helper.from_array(np.array([0] + shape, np.int64), f"{name}.shape"))
         nodes.append(helper.make_node("Reshape", [f"flat.{name}", f"{name}.shape"], [name], f"{name}.reshape"))
+    initializers.append(numpy_helper.from_array(np.array([0] + MASK, np.int64), "mask.shape"))
+    nodes.append(helper.make_node("Reshape", ["anchor", "mask.shape"], ["mask"], "mask.reshape"))
+    outputs.append(helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["N"] + MASK))
     nodes.append(helper.make_node("ReduceMean", ["score"], ["mean"], "mean", keepdims=0))
     outputs.append(helper.make_tensor_value_info("mean", TensorProto.FLOAT, []))
     graph = helper.make_graph(nodes, "objectives", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 6])], outputs, initializers)
@@ -79,7 +83,8 @@ class Model:
 
     def __call__(self, x):
         out = {n: x @ self.weights[n] + self.biases[n] for n in SHAPES}
-        return {n: value.reshape([-1] + RESHAPED.get(n, [SHAPES[n]])) for n, value in out.items()}
+        out = {n: value.reshape([-1] + RESHAPED.get(n, [SHAPES[n]])) for n, value in out.items()}
+        return out | {"mask": out["anchor"].reshape([-1] + MASK)}
 
 
 def batch(begin, end):
@@ -107,6 +112,12 @@ def focal(out, data, model):
     p = torch.sigmoid(x)
     wrong = 1 - (p * y + (1 - p) * (1 - y))
     return (F.binary_cross_entropy_with_logits(x, y, reduction="none") * wrong**2 * (0.25 * y + 0.75 * (1 - y))).mean()
+
+
+def hinge(out, data, model):
+    """Of "mask", whose positives are those above 0."""
+    signs = torch.where(data["vector"] > 0, 1.0, -1.0)[:, None]
+    return torch.clamp(1 - signs * out["mask"], min=0).mean()
 
 
 def softmax_focal(out, data, model):
@@ -255,6 +266,27 @@ def metrics(out):
     table = np.zeros((CLASSES, CLASSES))
     np.add.at(table, (labels, logits.argmax(1)), 1)
     cases["confusion_matrix"] = ('confusion_matrix { logits: "logits" labels: "labels" }', table.tolist())
+    table = np.zeros((2, 2))
+    np.add.at(table, (positive.astype(int), yes.astype(int)), 1)
+    cases["confusion_of_one_score"] = ('confusion_matrix { logits: "score" labels: "binary" }', table.tolist())
+    counts, positive = labels != 3, labels > 0.5
+    right, taken, wanted = (float(v[counts].sum()) for v in (yes & positive, yes, positive))
+    ignoring = '{ logits: "score" labels: "labels" ignore_index: 3 }'
+    cases["ignoring_f1"] = (f"f1 {ignoring}", 2 * right / (taken + wanted))
+    cases["ignoring_accuracy"] = (f"accuracy {ignoring}", (yes == positive)[counts].mean())
+    table = np.zeros((2, 2))
+    np.add.at(table, (positive[counts].astype(int), yes[counts].astype(int)), 1)
+    cases["ignoring_confusion"] = (f"confusion_matrix {ignoring}", table.tolist())
+    yes, positive = out["mask"].numpy()[:, 0] > 0, DATA["vector"] > 0.5
+    each = [v.sum(0).astype(float) for v in (yes & positive, yes, positive)]
+    right, taken, wanted = (v.sum() for v in each)
+    mask = 'logits: "mask" labels: "vector"'
+    cases["mask_accuracy"] = (f"accuracy {{ {mask} }}", (yes == positive).mean())
+    table = np.zeros((2, 2))
+    np.add.at(table, (positive.astype(int), yes.astype(int)), 1)
+    cases["mask_confusion"] = (f"confusion_matrix {{ {mask} }}", table.tolist())
+    cases["mask_iou"] = (f"iou {{ {mask} }}", right / (taken + wanted - right))
+    cases["mask_macro_f1"] = (f"f1 {{ {mask} average: MACRO }}", over(2 * each[0], each[1] + each[2]).mean())
     return {name: {"spec": text, "value": value if isinstance(value, list) else float(value)} for name, (text, value) in cases.items()}
 
 
@@ -265,7 +297,7 @@ def main():
     for name, (text, loss) in LOSSES.items():
         _, steps, evaluation = train(loss)
         losses[name] = {"spec": text, "losses": steps, "evaluation": evaluation}
-    both = lambda out, data, model: cross_entropy()(out, data, model) + F.mse_loss(out["score"], data["real"]) + cross_entropy("image", "pixels")(out, data, model)
+    both = lambda out, data, model: cross_entropy()(out, data, model) + F.mse_loss(out["score"], data["real"]) + cross_entropy("image", "pixels")(out, data, model) + hinge(out, data, model)
     model, _, _ = train(both)
     with torch.no_grad():
         found = metrics(model(batch(0, ROWS)["x"]))

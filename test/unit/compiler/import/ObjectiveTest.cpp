@@ -51,6 +51,40 @@ TEST_F(ObjectiveTest, MetricsAreSumsThatTheRunAdds) {
       "loss loss; first sums; first sums; first sums; top_k sums; top_k sums; accuracy metric");
 }
 
+TEST_F(ObjectiveTest, SeveralLabelsASampleCountEach) {
+  for (std::string loss : {"binary_cross_entropy { logits: \"logits\" targets: \"labels\" }",
+                           "focal { logits: \"logits\" targets: \"labels\" }",
+                           "hinge { logits: \"logits\" targets: \"labels\" }"}) {
+    Parts parts;
+    parts.source = "source { npz { path: \"one-hot.npz\" } }";
+    parts.loss = "loss { " + loss + " }";
+    parts.metric = "metric { f1 { logits: \"logits\" labels: \"labels\" } } "
+                   "metric { iou { logits: \"logits\" labels: \"labels\" average: MACRO } }";
+    auto imported = training(parts);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    func::FuncOp train = function(*imported, "train");
+    EXPECT_EQ(results(train), "loss loss; f1 sums; f1 sums; f1 sums; iou sums; iou sums; iou sums");
+    EXPECT_EQ(describe(train.getResultTypes()[1]), "f64 []");
+    EXPECT_EQ(describe(train.getResultTypes()[4]), "f64 [3]");
+    EXPECT_EQ(count<ArgmaxOp>(train), 0);
+  }
+}
+
+TEST_F(ObjectiveTest, OneScoreTellsTwoClasses) {
+  Parts parts;
+  parts.model = "model: \"sigmoid.onnx\"";
+  parts.loss = "loss { binary_cross_entropy { logits: \"probabilities\" targets: \"labels\" } }";
+  std::string ignoring = " { logits: \"probabilities\" labels: \"labels\" ignore_index: 2 } } ";
+  parts.metric = "metric { confusion_matrix" + ignoring + "metric { accuracy" + ignoring +
+                 "metric { precision" + ignoring;
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  func::FuncOp train = function(*imported, "train");
+  EXPECT_EQ(results(train), "loss loss; confusion_matrix sums; accuracy sums; accuracy sums; "
+                            "precision sums; precision sums; precision sums");
+  EXPECT_EQ(describe(train.getResultTypes()[1]), "f64 [2, 2]");
+}
+
 TEST_F(ObjectiveTest, WeightedLossesAreSumsInEvaluations) {
   Parts parts;
   parts.loss =
