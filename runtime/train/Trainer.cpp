@@ -29,10 +29,15 @@ static Result<Checkpoint> findCheckpoint(const std::string &resume, const std::s
   if (!CheckpointFolder(folder).holdsAny())
     return CheckpointFolder(folder).latest().status();
   auto checkpoint = Checkpoint::open(CheckpointFolder(folder).latestOrBest());
+  if (checkpoint.ok())
+    return checkpoint;
   auto steps = CheckpointFolder(folder).steps();
-  if (!checkpoint.ok() && steps.size() > 1)
-    return Status::error(text(checkpoint.status().message(), "; the one before it is '",
-                              CheckpointFolder(folder).file(steps[steps.size() - 2]), '\''));
+  for (size_t i = steps.size(); i-- > 1;) { // without the newest, which does not open
+    std::string before = CheckpointFolder(folder).file(steps[i - 1]);
+    if (Checkpoint::open(before).ok())
+      return Status::error(text(checkpoint.status().message(),
+                                "; the newest one that can be read is '", before, '\''));
+  }
   return checkpoint;
 }
 

@@ -195,21 +195,29 @@ TEST_F(ResumeTest, ASlotOfAnotherOptimizerIsRefused) {
   EXPECT_EQ(trainTo(3, momentum, "momentum"), "");
 }
 
-TEST_F(ResumeTest, ADamagedNewestCheckpointNamesTheOneBefore) {
+TEST_F(ResumeTest, ADamagedNewestCheckpointNamesOneThatCanBeRead) {
   make({.job = digitsJobWith(" checkpoint { every_steps: 2 }")});
   TrainOptions options;
-  options.steps = 4;
+  options.steps = 6;
   options.checkpoint = folder / "run";
   ASSERT_TRUE(train(options).ok());
-  std::string newest = options.checkpoint + "/step-4.ckpt";
-  Bytes bytes = readFile(newest);
-  bytes[bytes.size() / 2] ^= std::byte(1);
-  writeFile(newest, bytes);
+  std::string newest = options.checkpoint + "/step-6.ckpt";
+  auto damage = [](const std::string &file) {
+    Bytes bytes = readFile(file);
+    bytes[bytes.size() / 2] ^= std::byte(1);
+    writeFile(file, bytes);
+  };
   options.resume = "latest";
-  EXPECT_EQ(train(options).status().message(), "checkpoint '" + newest +
-                                                   "' is damaged: its checksum differs; the one "
-                                                   "before it is '" +
-                                                   options.checkpoint + "/step-2.ckpt'");
+  std::string damaged = "checkpoint '" + newest + "' is damaged: its checksum differs";
+  auto names = [&](const char *file) {
+    return damaged + "; the newest one that can be read is '" + options.checkpoint + file + "'";
+  };
+  damage(newest);
+  EXPECT_EQ(train(options).status().message(), names("/step-4.ckpt"));
+  damage(options.checkpoint + "/step-4.ckpt");
+  EXPECT_EQ(train(options).status().message(), names("/step-2.ckpt"));
+  damage(options.checkpoint + "/step-2.ckpt");
+  EXPECT_EQ(train(options).status().message(), damaged);
 }
 
 TEST_F(ResumeTest, CheckpointsByStepsAndEpochsKeepTheNewest) {
