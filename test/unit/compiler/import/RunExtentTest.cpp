@@ -259,7 +259,7 @@ TEST_F(RunExtentTest, RegionsOfARun) {
                  {numbers, picture, regions});
   expectRefused(rois + ints("six", {0, 0, 0, 0, 0, 0}) +
                     node("RoiAlign", "t rois six", "y", options),
-                "RoiAlign expected size 1 in dim 0 of operand 2 (\"six\", i64 [6])");
+                "RoiAlign expected size 1 in dim 0 of operand 2 (initializer \"six\", i64 [6])");
   expectRefused(rois + tensor("input", "more", "6x1x4x4") + node("Gather", "more k", "pictures") +
                     node("RoiAlign", "pictures rois owners", "y", options),
                 "RoiAlign cannot take operand 0 (\"pictures\", f32 [6, 1, 4, 4]): only a run knows "
