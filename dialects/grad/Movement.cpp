@@ -7,8 +7,10 @@ using namespace mlir::grad;
 Value grad::copyLoops(OpBuilder &builder, Location loc, Value operand, Value result,
                       AffineMap input, AffineMap output) {
   auto elements = [](Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); };
-  // A place in a dim of size 1 is constant: a generic would write there as if it had an element.
-  if (elements(operand) == 0 && elements(result) > 0)
+  auto isConstant = [](AffineExpr place) { return isa<AffineConstantExpr>(place); };
+  // A part without elements has a constant place in a dim of size 1, so a generic would copy one.
+  if (elements(operand) == 0 && elements(result) > 0 &&
+      llvm::any_of(output.getResults(), isConstant))
     return result;
   SmallVector<utils::IteratorType> iterators(input.getNumDims(), utils::IteratorType::parallel);
   return linalg::GenericOp::create(builder, loc, result.getType(), operand, result,

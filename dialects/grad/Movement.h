@@ -7,7 +7,7 @@
 namespace mlir::grad {
 
 /// One generic that copies `operand`, read through `input`, into `result`, written through
-/// `output`. `result` itself if there is nothing to copy.
+/// `output`. Without elements to copy, it may be `result` itself.
 Value copyLoops(OpBuilder &builder, Location loc, Value operand, Value result, AffineMap input,
                 AffineMap output);
 
