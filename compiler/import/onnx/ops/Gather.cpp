@@ -5,6 +5,7 @@
 #include "compiler/import/onnx/ops/Indices.h"
 #include "compiler/import/onnx/ops/LinearIndex.h"
 #include "compiler/import/onnx/ops/Pick.h"
+#include "dialects/grad/RepeatedDims.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -55,13 +56,28 @@ static LogicalResult setGathered(Node &n, Value gathered, int64_t dim) {
   return n.set(gathered);
 }
 
+/// The shape of the elements at indices along a dim, which have these dims of operand 1.
+static SmallVector<int64_t> gatheredShape(Node &n, int64_t dim, ArrayRef<int64_t> indexDims) {
+  SmallVector<int64_t> shape(n.shape(0).take_front(dim));
+  for (int64_t d : indexDims)
+    shape.push_back(n.shape(1)[d]);
+  llvm::append_range(shape, n.shape(0).drop_front(dim + 1));
+  return shape;
+}
+
+/// The dim of these elements that each dim of operand 0 becomes; -1: the indices choose along it.
+static SmallVector<int64_t> placesOf(Node &n, int64_t dim, int64_t indexDims) {
+  SmallVector<int64_t> places;
+  for (int64_t d = 0; d < n.rank(0); ++d)
+    places.push_back(d < dim ? d : d == dim ? -1 : d + indexDims - 1);
+  return places;
+}
+
 static LogicalResult importGather(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(n.expect(1, Kind::Int)))
     return failure();
-  SmallVector<int64_t> shape(n.shape(0).take_front(*dim));
-  llvm::append_range(shape, n.shape(1));
-  llvm::append_range(shape, n.shape(0).drop_front(*dim + 1));
+  SmallVector<int64_t> shape = gatheredShape(n, *dim, allDims(n.rank(1)));
   if (failed(n.expectSensible(shape)))
     return failure();
   auto data = n.extent(0);
@@ -72,17 +88,24 @@ static LogicalResult importGather(Node &n) {
   FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
   if (failed(indices))
     return failure();
-  if (auto known = isWithinExtent ? std::nullopt : n.tryKnown(1))
-    if (Value moved = gatherByMoves(n, *known, *dim, shape))
-      return setGathered(n, moved, *dim);
-  SmallVector<int64_t> dims, indexDims;
-  for (int64_t d = 0; d < n.rank(0); ++d)
-    dims.push_back(d < *dim ? d : d == *dim ? -1 : d + n.rank(1) - 1);
-  for (int64_t d = 0; d < n.rank(1); ++d)
-    indexDims.push_back(*dim + d);
-  return setGathered(
-      n, n.builder().createOrFold<GatherOp>(n.loc(), n.operand(0), *indices, dims, indexDims),
-      *dim);
+  SmallVector<int64_t> kept = allDims(n.rank(1));
+  auto known = isWithinExtent ? std::nullopt : n.tryKnown(1);
+  // Known positions of all rows of a batch are those of one row.
+  if (known)
+    known = HostTensor(dropRepeatedDims(known->toAttribute(), kept));
+  Value gathered = known ? gatherByMoves(n, *known, *dim, gatheredShape(n, *dim, kept)) : Value();
+  if (!gathered && known)
+    indices = expectIndices(n, n.constant(*known), *dim);
+  if (!gathered)
+    gathered = n.builder().createOrFold<GatherOp>(
+        n.loc(), n.operand(0), *indices, placesOf(n, *dim, kept.size()),
+        llvm::to_vector(llvm::seq<int64_t>(*dim, *dim + int64_t(kept.size()))));
+  SmallVector<int64_t> places = placesOf(n, *dim, n.rank(1)), ofIndices(kept);
+  for (int64_t &d : ofIndices)
+    d += *dim;
+  places.erase(places.begin() + *dim);
+  places.insert(places.begin() + *dim, ofIndices.begin(), ofIndices.end());
+  return setGathered(n, n.expr(gathered).broadcast(n.type(0).clone(shape), places), *dim);
 }
 
 static LogicalResult importGatherElements(Node &n) {

@@ -43,6 +43,27 @@ TEST_F(IndicesTest, ManyScatteredIndicesAreNoMoves) {
   EXPECT_EQ(count<GatherOp>(gather), 1);
 }
 
+// Rows of a batch at the same positions: they are read once, and may be any number.
+TEST_F(IndicesTest, KnownIndicesThatRepeatAreOneRow) {
+  OneNode few = node("Gather").input({4, 2}).ints({3, 2}, {1, 2, 1, 2, 1, 2});
+  expect(few, {3, 2, 2}, {2, 3, 4, 5, 2, 3, 4, 5, 2, 3, 4, 5});
+  EXPECT_EQ(count<SliceOp>(few), 1);
+  EXPECT_EQ(count<ConcatenateOp>(few), 0);
+  expect(node("Gather").input({2, 3}).ints({2, 2}, {-1, -1, 0, 0}).set("axis", int64_t(1)),
+         {2, 2, 2}, {2, 2, 0, 0, 5, 5, 3, 3});
+  OneNode::Shape list;
+  Floats expected;
+  for (int row = 0; row < 2; ++row)
+    for (int64_t i = 0; i < 200; ++i) {
+      list.push_back(i * i % 211);
+      expected.push_back(float(list.back()));
+    }
+  OneNode many = node("Gather").input({211}).ints({2, 200}, list);
+  expect(many, {2, 200}, expected);
+  EXPECT_EQ(count<GatherOp>(many), 1);
+  EXPECT_EQ(count<BroadcastOp>(many), 1);
+}
+
 // The largest index plus the limit is a result of the entry.
 TEST_F(IndicesTest, EveryRunChecksItsIndices) {
   auto results = run(node("Gather").input({3}).input({4}, {2, -3, 0, 1}, int64));

@@ -66,8 +66,9 @@ public:
     tensor.mutable_float_data()->Add(values.begin(), values.end());
     return *this;
   }
-  OneNode &ints(const Shape &values) {
-    onnx::TensorProto &tensor = initializer(7, {int64_t(values.size())});
+  OneNode &ints(const Shape &values) { return ints({int64_t(values.size())}, values); }
+  OneNode &ints(const Shape &shape, const Shape &values) {
+    onnx::TensorProto &tensor = initializer(7, shape);
     tensor.mutable_int64_data()->Add(values.begin(), values.end());
     return *this;
   }
