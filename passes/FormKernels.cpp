@@ -1,6 +1,7 @@
 // Groups ops into kernels by fusing producers into their consumers, and outlines each group.
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Build.h"
+#include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/RepeatedDims.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
@@ -30,6 +31,18 @@ bool mayBeRepeated(ConstantOp op) {
          op->getUsers().begin()->hasTrait<grad::Pointwise>();
 }
 
+/// Whether the constant holds the same for each row of the batch, in an entry that takes any number
+/// of them: a state has no rows.
+bool repeatsRows(func::FuncOp function, ConstantOp op) {
+  if (!function->hasAttr(rowsName))
+    return false;
+  OpBuilder builder(op);
+  auto repeated = llvm::enumerate(repeatedDims(HostTensor(op.getValue())));
+  return llvm::any_of(repeated, [&](auto dim) {
+    return dim.value() && mayHoldBatch(builder, op.getType(), ArrayRef<int64_t>(dim.index()));
+  });
+}
+
 /// Turns non-splat constants into states: kernels contain only numbers, and data lives in buffers.
 /// What repeats along dims, as the sums of a filter's codes do for each position, is stored once.
 void constantsToStates(func::FuncOp function, unsigned &counter) {
@@ -40,7 +53,7 @@ void constantsToStates(func::FuncOp function, unsigned &counter) {
       return;
     RankedTensorType type = op.getType();
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(type.getRank()));
-    if (mayBeRepeated(op))
+    if (mayBeRepeated(op) || repeatsRows(function, op))
       value = dropRepeatedDims(value, dims);
     OpBuilder builder(function);
     std::string name = llvm::formatv("constant.{0}", counter++);

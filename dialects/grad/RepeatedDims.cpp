@@ -1,22 +1,25 @@
-// Compares each element with the first one along each dim, as bytes.
+// Compares slices as bytes.
 #include "dialects/grad/RepeatedDims.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 
-/// For each dim, whether it has several elements and all slices along it are equal.
-static SmallVector<bool> repeatedDims(const HostTensor &tensor) {
-  ArrayRef<int64_t> shape = tensor.getShape();
-  SmallVector<bool> repeated = llvm::map_to_vector(shape, [](int64_t n) { return n > 1; });
-  int64_t width = elementBytes(tensor.getElementType()), i = 0;
-  const char *bytes = tensor.bytes().data();
-  forEachIndex(shape, [&](ArrayRef<int64_t> index) {
-    int64_t stride = 1;
-    for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
-      repeated[d] = repeated[d] && std::memcmp(bytes + i * width,
-                                               bytes + (i - index[d] * stride) * width, width) == 0;
-    ++i;
-  });
+SmallVector<bool> grad::repeatedDims(const HostTensor &tensor) {
+  SmallVector<bool> repeated;
+  int64_t bytes = int64_t(tensor.bytes().size()), block = bytes;
+  for (int64_t size : tensor.getShape()) {
+    int64_t slice = size > 0 ? block / size : 0; // of one place along the dim
+    auto isRepeated = [&](int64_t begin) {
+      const char *first = tensor.bytes().data() + begin;
+      // Each slice equals the one before.
+      return std::memcmp(first, first + slice, size_t(block - slice)) == 0;
+    };
+    bool areAll = size > 1;
+    for (int64_t begin = 0; areAll && begin < bytes; begin += block)
+      areAll = isRepeated(begin);
+    repeated.push_back(areAll);
+    block = slice;
+  }
   return repeated;
 }
 

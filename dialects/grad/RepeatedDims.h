@@ -6,6 +6,9 @@
 
 namespace mlir::grad {
 
+/// For each dim, whether it has several elements and all slices along it are equal.
+SmallVector<bool> repeatedDims(const HostTensor &tensor);
+
 /// The value without the dims of several elements along which all its slices are equal; removes
 /// these from `dims`, the numbers of all its dims.
 ElementsAttr dropRepeatedDims(ElementsAttr value, SmallVectorImpl<int64_t> &dims);

@@ -3,6 +3,7 @@
 #include "passes/entry/Extents.h"
 
 #include "dialects/grad/Index.h"
+#include "dialects/grad/RepeatedDims.h"
 #include "dialects/grad/Transfer.h"
 #include "passes/entry/Ports.h"
 
@@ -107,10 +108,7 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
     return success();
   }
   if (op->hasTrait<OpTrait::ConstantLike>()) {
-    DenseElementsAttr dense;
-    bool isSplat = matchPattern(op, m_Constant(&dense)) && dense.isSplat();
-    if (isa<RankedTensorType>(op->getResult(0).getType()))
-      setAll(op->getResult(0), isSplat ? extent::free : extent::whole);
+    setConstant(op->getResult(0));
     return success();
   }
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
@@ -142,6 +140,24 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return success();
   return fail("it has no loops");
+}
+
+/// A constant has as many elements as a run needs along dims where all of them are equal: all dims
+/// of a splat, and the rows of what an exporter has repeated for each row of the batch.
+void ExtentAnalysis::setConstant(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  ElementsAttr elements;
+  if (!type || !matchPattern(value, m_Constant(&elements)))
+    return;
+  auto dense = dyn_cast<DenseElementsAttr>(elements);
+  if (dense && dense.isSplat()) {
+    setAll(value, extent::free);
+    return;
+  }
+  Extents extents;
+  for (bool isRepeated : grad::repeatedDims(grad::HostTensor(elements)))
+    extents.push_back(isRepeated ? extent::free : extent::whole);
+  set(value, std::move(extents));
 }
 
 LogicalResult ExtentAnalysis::visitCollective(Operation *op) {

@@ -74,6 +74,7 @@ public:
 
 private:
   mlir::LogicalResult visitGeneric(mlir::linalg::GenericOp op);
+  void setConstant(mlir::Value value);
   mlir::LogicalResult visitCollective(mlir::Operation *op);
   mlir::LogicalResult visitIf(mlir::grad::IfOp op);
   mlir::LogicalResult visitScan(mlir::grad::ScanOp op);

@@ -37,6 +37,19 @@ func.func @normalizations(%x: tensor<6x5x7xf32> {grad.batched}) -> (tensor<6x5x7
   return %0#0, %0#1, %1#0, %2 : tensor<6x5x7xf32>, tensor<7xf32>, tensor<6x5x7xf32>, tensor<6x5x7xf32>
 }
 
+// Exporters repeat positions for each row of the batch, and what repeats is not of the batch.
+// CHECK: func.func @repeated_constants
+// CHECK-SAME: grad.rows
+func.func @repeated_constants(%x: tensor<6x2xf32> {grad.batched}, %w: tensor<5x2xf32>) -> (tensor<6x2xf32>, tensor<6x2xf32>)
+    attributes {grad.batch = 6 : i64} {
+  %0 = grad.constant dense<[[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]> : tensor<6x2xf32>
+  %1 = grad.mul %x, %0 : tensor<6x2xf32>
+  %2 = grad.constant dense<[[3, 4], [3, 4], [3, 4], [3, 4], [3, 4], [3, 4]]> : tensor<6x2xi64>
+  %3 = grad.gather %w[%2] dims [-1, 1] index_dims [0, 1] : tensor<5x2xf32>, tensor<6x2xi64>
+  %4 = grad.add %1, %3 : tensor<6x2xf32>
+  return %1, %4 : tensor<6x2xf32>, tensor<6x2xf32>
+}
+
 // CHECK: func.func @losses
 // CHECK-SAME: grad.rows
 func.func @losses(%x: tensor<6x10xf32> {grad.batched}, %labels: tensor<6xi64> {grad.batched}, %seed: tensor<i32>, %step: tensor<i32>)
