@@ -125,7 +125,8 @@ makeTransform(Config config, size_t index, const DataContext &context, Pipeline 
 
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
   if (config.child("model"))
-    return applyModel(config, context, pipeline);
+    return applyModel ? applyModel(config, context, pipeline)
+                      : Status::invalid("data stage 'model' is unknown to this runtime");
   std::string_view name = config.string("field");
   auto fields = pipeline.table->fields();
   std::vector<std::string> names;

@@ -21,13 +21,13 @@ __attribute__((weak)) Status applySampler(Config config, const DataContext &cont
                                           Pipeline &pipeline);
 __attribute__((weak)) Status applyWindow(Config config, const DataContext &context,
                                          Pipeline &pipeline);
+/// A map that is a model.
+__attribute__((weak)) Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
 // Stages on batches.
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
 
-// Parts of other stages: a map that is a model, a source's selection and split of rows, and the
-// fields of a batch.
-Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
+// Parts of other stages: a source's selection and split of rows, and the fields of a batch.
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySplit(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFeed(const DataContext &context, Pipeline &pipeline, const BatchRule &rule);
