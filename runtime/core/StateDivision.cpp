@@ -159,7 +159,7 @@ int gradc::runtime::countStages(const Artifact &artifact, const gradc_artifact_l
 /// number of steps, is not divided.
 StageDivision::StageDivision(const Artifact &artifact, const gradc_artifact_level &level,
                              StateStore &store, Communicator &ranks)
-    : RangeDivision(store, ranks), owners(artifact.states().size(), nobody) {
+    : RangeDivision(store, ranks), owners(artifact.storedStates().size(), nobody) {
   auto buffers = artifact.elements<gradc_artifact_buffer>(level.buffers);
   for (const auto &entry : artifact.elements<gradc_artifact_entry>(level.entries)) {
     int stage = stageOf(artifact.string(entry.name));
