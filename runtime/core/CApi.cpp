@@ -85,7 +85,7 @@ gradc_status gradc_model_describe(const gradc_model *model, gradc_model_info *in
   return cCall({{model, "model"}}, [&] {
     const gradc_artifact_header &header = model->artifact->header();
     return deliver({0, header.hash, header.model_hash, uint32_t(header.levels.count),
-                    uint32_t(header.states.count), header.job.count ? 1u : 0u},
+                    uint32_t(model->artifact->states().size()), header.job.count ? 1u : 0u},
                    info);
   });
 }

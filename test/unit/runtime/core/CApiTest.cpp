@@ -57,6 +57,30 @@ TEST_F(CApi, DescribesWhatItHas) {
   EXPECT_EQ(gradc_state_count(session), 3u);
 }
 
+TEST_F(CApi, DerivedStatesAreNoStates) {
+  Bytes changed = blob;
+  auto *header = reinterpret_cast<gradc_artifact_header *>(changed.data());
+  auto *states = reinterpret_cast<gradc_artifact_state *>(changed.data() + header->states.offset);
+  states[2].kind = GRADC_STATE_DERIVED; // no entry reads it
+  states[2].places.count = 0;
+  sealHash(changed);
+  gradc_model *derived = nullptr;
+  ASSERT_EQ(gradc_open_memory(changed.data(), changed.size(), &derived), GRADC_OK)
+      << gradc_last_error();
+  gradc_model_info info = {};
+  info.size = sizeof info;
+  EXPECT_EQ(gradc_model_describe(derived, &info), GRADC_OK);
+  EXPECT_EQ(info.states, 2u);
+  gradc_session *own = nullptr;
+  ASSERT_EQ(gradc_session_create(derived, nullptr, &own), GRADC_OK) << gradc_last_error();
+  EXPECT_EQ(gradc_state_count(own), 2u);
+  float value[3];
+  EXPECT_EQ(gradc_state_get(own, 2, value, sizeof value), GRADC_USAGE);
+  EXPECT_STREQ(gradc_last_error(), "state 2 of 2");
+  gradc_session_free(own);
+  gradc_close(derived);
+}
+
 // The struct of an older caller is shorter: the memory after it must stay untouched.
 TEST_F(CApi, FillsNoMoreThanTheCallersStruct) {
   gradc_model_info info;
