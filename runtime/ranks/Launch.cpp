@@ -306,6 +306,8 @@ Result<RankEnd> launchRanks(const RankProgram &program, const std::atomic<int> &
   auto file = findOwnFile();
   if (!file)
     return file.status();
+  // Where it is ignored, as by some supervisors, nobody learns how mpirun has ended.
+  std::signal(SIGCHLD, SIG_DFL);
   std::string checkpoint;
   for (RankProgram left = program;;) {
     auto end = launchOnce(left, *mpirun, *file, interrupt);

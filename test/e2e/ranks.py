@@ -396,6 +396,14 @@ def too_few_rows_are_refused():
 def what_is_missing():
     end(start([trainer, "--ranks", "2"], folder, env=os.environ | {"PATH": folder}), 1,
         "cannot start ranks: there is no mpirun in PATH", "openmpi-bin")
+    no_program = path("mpirun-none")
+    with open(no_program, "w") as file:
+        file.write("no program\n")
+    os.chmod(no_program, 0o755)
+    ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    for before in ([], [sys.executable, "-c", ignoring]):
+        end(start([*before, trainer, "--ranks", "2"], folder, env=os.environ | {"GRADC_MPIRUN": no_program}), 1,
+            f"error: cannot run '{no_program}'")
     end(start([trainer, "--ranks", "2"], folder, env=os.environ | {"GRADC_LIBMPI": "libnone.so"}), 1,
         "cannot open MPI: libnone.so", "GRADC_LIBMPI")
     end(start([trainer, "--ranks", "2"], folder, env=os.environ | {"GRADC_LIBMPI": "libz.so.1"}), 1,
