@@ -30,22 +30,44 @@ Status EachRow::addWorkers(unsigned count) {
   return {};
 }
 
-/// Workers would copy an input that is not aligned for each row.
-Status EachRow::alignShared(std::vector<const void *> &inputs) {
+/// Whether a row's outputs may lie where other rows have yet to read the input.
+bool EachRow::isWrittenOver(size_t input, const void *from, std::span<void *const> outputs,
+                            int64_t rows) const {
+  const auto &port = artifact.elements<gradc_artifact_port>(entry.inputs)[input];
+  auto results = artifact.elements<gradc_artifact_port>(entry.outputs);
+  auto begin = reinterpret_cast<uintptr_t>(from);
+  uint64_t bytes = bytesOfRows(entry, port, rows);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const gradc_artifact_port &result = *findGiven(results, i);
+    uint64_t written = bytesOfRows(entry, result, rows);
+    auto to = reinterpret_cast<uintptr_t>(outputs[i]);
+    bool isRowForRow = to == begin && written == bytes && port.batched && result.batched;
+    if (to && !isRowForRow && to < begin + bytes && begin < to + written)
+      return true;
+  }
+  return false;
+}
+
+/// Copies inputs that outputs lie over. The rows also share copies of inputs that are not aligned,
+/// which workers would copy for each row.
+Status EachRow::copyInputs(std::vector<const void *> &inputs, std::span<void *const> outputs,
+                           int64_t rows) {
   auto ports = artifact.elements<gradc_artifact_port>(entry.inputs);
-  alignedCopies.resize(ports.size());
+  inputCopies.resize(ports.size());
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (ports[i].batched || !inputs[i] || reinterpret_cast<uintptr_t>(inputs[i]) % 64 == 0)
+    bool isAligned = ports[i].batched || reinterpret_cast<uintptr_t>(inputs[i]) % 64 == 0;
+    if (!inputs[i] || (isAligned && !isWrittenOver(i, inputs[i], outputs, rows)))
       continue;
-    if (!alignedCopies[i].data())
-      alignedCopies[i] = DeviceMemory(device, ports[i].tensor.bytes);
-    if (!alignedCopies[i].data())
+    if (!inputCopies[i].data())
+      inputCopies[i] = DeviceMemory(device, ports[i].tensor.bytes);
+    if (!inputCopies[i].data())
       return Status(Code::doesNotFit,
                     text("no memory for input ", artifact.string(ports[i].tensor.name)));
-    if (Status copied = device.copyIn(alignedCopies[i].data(), inputs[i], ports[i].tensor.bytes);
+    if (Status copied =
+            device.copyIn(inputCopies[i].data(), inputs[i], bytesOfRows(entry, ports[i], rows));
         !copied.ok())
       return copied;
-    inputs[i] = alignedCopies[i].data();
+    inputs[i] = inputCopies[i].data();
   }
   return {};
 }
@@ -106,7 +128,7 @@ Status EachRow::run(std::span<const void *const> inputs, std::span<void *const> 
   int64_t alone = rows - shared;
   std::vector<const void *> given(inputs.begin(), inputs.end());
   Status ready = addWorkers(unsigned(std::clamp<int64_t>(alone, 1, threads)));
-  ready = ready.ok() ? alignShared(given) : ready;
+  ready = ready.ok() ? copyInputs(given, outputs, rows) : ready;
   if (!ready.ok())
     return ready;
   for (auto &worker : workers)

@@ -39,7 +39,10 @@ private:
   };
 
   Status addWorkers(unsigned count);
-  Status alignShared(std::vector<const void *> &inputs);
+  bool isWrittenOver(size_t input, const void *from, std::span<void *const> outputs,
+                     int64_t rows) const;
+  Status copyInputs(std::vector<const void *> &inputs, std::span<void *const> outputs,
+                    int64_t rows);
   template <typename Launch>
   Status tryRow(Worker &worker, int64_t row, std::span<const void *const> inputs,
                 std::span<void *const> outputs, Launch &&launch);
@@ -54,7 +57,7 @@ private:
   uint64_t arenaBytes, scratchAt;
   Device &device;
   std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<DeviceMemory> alignedCopies; ///< of inputs that all rows share
+  std::vector<DeviceMemory> inputCopies;
 };
 
 } // namespace gradc::runtime

@@ -99,6 +99,17 @@ for threads in 1, 2, 3, 5:
     expect("the session goes on", session.run(ROWS) == alone)
     expect("too many rows are refused", "found 65" in session.run(ROWS + 1, words=word + word[:1], fails=True))
 
+# The outputs lie over the last row's input, which is read last: they are those of separate memory.
+for library, wanted in (whole, expected), (separate, alone):
+    for threads in 1, 2:
+        session, shared, begin = Rows(library, threads), array.array("f", x), (ROWS - 1) * WIDTH
+        memory = shared.buffer_info()[0]
+        inputs = (ctypes.c_void_p * 2)(memory, word.buffer_info()[0])
+        outputs = (ctypes.c_void_p * 1)(memory + begin * x.itemsize)
+        session.call("run_rows", session.session, session.entry("forward"), ctypes.c_int64(ROWS), inputs, 2, outputs, 1)
+        found = [shared[begin + row * CLASSES:begin + (row + 1) * CLASSES] for row in range(ROWS)]
+        expect(f"outputs may lie over inputs on {threads} threads", found == wanted)
+
 session = Rows(separate, 2)
 session.call("session_profile", session.session, 1)
 session.run(6)
