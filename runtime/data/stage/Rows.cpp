@@ -21,7 +21,7 @@ struct RowRule {
   int64_t count(int64_t all) const {
     int64_t first = std::min(begin, all), last = std::clamp(end, first, all);
     auto withResidue = [&](int64_t residue) {
-      auto below = [&](int64_t row) { return (row + every - 1 - residue) / every; };
+      auto below = [&](int64_t row) { return row / every + (row % every > residue); };
       return below(last) - below(first);
     };
     if (only >= 0)

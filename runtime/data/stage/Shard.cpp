@@ -11,7 +11,7 @@ public:
   Shard(std::shared_ptr<const Table> input, int64_t count, int64_t index)
       : TableStage(std::move(input)), count(count), index(index) {}
 
-  int64_t rows() const override { return (input->rows() + count - 1 - index) / count; }
+  int64_t rows() const override { return input->rows() / count + (input->rows() % count > index); }
 
   void order(uint64_t epoch, std::vector<int64_t> &rows) const override {
     input->order(epoch, rows);

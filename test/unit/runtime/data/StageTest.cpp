@@ -111,6 +111,7 @@ TEST_F(StageTest, ShardsAreDisjointAndComplete) {
     std::sort(all.begin(), all.end());
     EXPECT_EQ(all, sequence(0, 60));
   }
+  EXPECT_EQ(order(spec("shard { count: 9223372036854775807 index: 5 }")), (Numbers{5}));
   EXPECT_EQ(error("shard { count: 2 index: 2 }"),
             "shard { index } is 2, expected 0 to 1 (count is 2)");
   EXPECT_EQ(error("take { rows: 2 } shard { count: 3 index: 2 }"),

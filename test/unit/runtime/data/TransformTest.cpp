@@ -59,6 +59,8 @@ TEST_F(TransformTest, Rows) {
   EXPECT_EQ(order("rows { every: 20 only: 3 }", ""), (Numbers{3, 23, 43}));
   EXPECT_EQ(order("rows { end: 7 every: 3 except: 0 }", ""), (Numbers{1, 2, 4, 5}));
   EXPECT_EQ(order("rows { begin: 50 every: 3 only: 0 }", ""), (Numbers{51, 54, 57}));
+  EXPECT_EQ(order("rows { end: 3 every: 9223372036854775807 only: 1 }", ""), (Numbers{1}));
+  EXPECT_EQ(order("rows { end: 3 every: 9223372036854775807 except: 1 }", ""), (Numbers{0, 2}));
   EXPECT_EQ(buildError(spec("rows { begin: 60 }", ""), context),
             "the data set is empty: rows selects none of the 60 rows of '" + path() + "'");
   EXPECT_EQ(buildError(spec("rows { every: 0 }", ""), context),
