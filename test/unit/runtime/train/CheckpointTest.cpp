@@ -1,7 +1,6 @@
 // Checkpoints: their content, and that damage, full disks, and kills are detected or survived.
 #include "test/unit/runtime/train/TrainModel.h"
 
-#include "runtime/base/AtomicFile.h"
 #include "runtime/include/gradc/hash.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/CheckpointFolder.h"
@@ -9,11 +8,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <random>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -380,78 +377,6 @@ TEST_F(CheckpointTest, FolderIgnoresOtherFilesAndRemovesLeftovers) {
   EXPECT_FALSE(exists(folder / "run/best.ckpt.tmp"));
   for (const char *name : {"best.ckpt", "step-x.ckpt", "step-.ckpt", "notes.tmp", "step-9.txt"})
     EXPECT_TRUE(exists(folder / ("run/" + std::string(name)))) << name;
-}
-
-TEST(AtomicFileTest, LeavesNothingWithoutCommit) {
-  TemporaryFolder folder;
-  std::string path = folder / "file";
-  {
-    AtomicFile file(path);
-    file.write(bytesOf(std::vector<char>(1 << 20, 'x')));
-    EXPECT_TRUE(exists(path + ".tmp"));
-  }
-  EXPECT_FALSE(exists(path + ".tmp"));
-  EXPECT_FALSE(exists(path));
-  Bytes content = bytesOf(std::vector<char>(1 << 20, 'y'));
-  {
-    AtomicFile file(path);
-    file.write(content);
-    EXPECT_TRUE(file.commit().ok());
-  }
-  EXPECT_FALSE(exists(path + ".tmp"));
-  EXPECT_EQ(readFile(path), content);
-}
-
-TEST(AtomicFileTest, WritesTheFileBehindALink) {
-  TemporaryFolder folder;
-  std::string path = folder / "file", link = folder / "link";
-  writeFile(path, Bytes(3));
-  ASSERT_EQ(symlink("file", link.c_str()), 0);
-  Bytes content = bytesOf(std::vector<char>(10, 'y'));
-  AtomicFile file(link);
-  file.write(content);
-  EXPECT_TRUE(file.commit().ok());
-  EXPECT_EQ(readFile(path), content);
-  struct stat there;
-  ASSERT_EQ(lstat(link.c_str(), &there), 0);
-  EXPECT_TRUE(S_ISLNK(there.st_mode));
-}
-
-TEST(AtomicFileTest, MakesTheFileBehindLinks) {
-  TemporaryFolder folder;
-  std::string path = folder / "far/file", link = folder / "link", next = folder / "far/next";
-  std::filesystem::create_directory(folder / "far");
-  ASSERT_EQ(symlink("far/next", link.c_str()), 0);
-  ASSERT_EQ(symlink("../far/file", next.c_str()), 0); // from the folder of the link
-  EXPECT_EQ(AtomicFile::behindLinks(link), folder / "far/../far/file");
-  Bytes content = bytesOf(std::vector<char>(10, 'y'));
-  {
-    AtomicFile file(link);
-    file.write(content);
-    EXPECT_TRUE(exists(path + ".tmp"));
-    EXPECT_TRUE(file.commit().ok());
-  }
-  EXPECT_EQ(readFile(path), content);
-  EXPECT_TRUE(std::filesystem::is_symlink(link));
-  EXPECT_TRUE(std::filesystem::is_symlink(next));
-  // An absolute one.
-  std::string other = folder / "other";
-  ASSERT_EQ(symlink((path + "2").c_str(), other.c_str()), 0);
-  EXPECT_EQ(AtomicFile::behindLinks(other), path + "2");
-  // One of a circle becomes the file.
-  std::string circle = folder / "circle", back = folder / "back";
-  ASSERT_EQ(symlink("back", circle.c_str()), 0);
-  ASSERT_EQ(symlink("circle", back.c_str()), 0);
-  AtomicFile file(circle);
-  file.write(content);
-  EXPECT_TRUE(file.commit().ok());
-  EXPECT_EQ(readFile(circle), content);
-}
-
-TEST(AtomicFileTest, KeepsTheFirstFailure) {
-  AtomicFile file("/absent/file");
-  file.write(bytesOf(std::vector<char>(10)));
-  EXPECT_EQ(file.commit().message(), "cannot write '/absent/file': No such file or directory");
 }
 
 } // namespace
