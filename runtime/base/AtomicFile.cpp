@@ -33,7 +33,8 @@ AtomicFile::AtomicFile(std::string path)
     : path(std::move(path)), target(behindLinks(this->path)), temporary(text(target, suffix)) {
   // Renaming over a device or a pipe would replace it. Renaming over a folder fails in the end.
   struct stat there;
-  if (!stat(this->path.c_str(), &there) && !S_ISREG(there.st_mode)) {
+  bool exists = stat(this->path.c_str(), &there) == 0;
+  if (exists && !S_ISREG(there.st_mode)) {
     failure = Status::error(text("cannot write '", this->path, "': ",
                                  S_ISDIR(there.st_mode) ? "it is a folder" : "not a regular file"));
     return;
@@ -41,6 +42,8 @@ AtomicFile::AtomicFile(std::string path)
   descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
     fail(errno);
+  else if (exists) // a private file stays private; a file that is left may be written again
+    (void)fchmod(descriptor, (there.st_mode & 0777) | S_IRUSR | S_IWUSR);
   buffer.reserve(bufferBytes);
 }
 

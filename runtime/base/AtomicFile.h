@@ -12,7 +12,8 @@
 namespace gradc::runtime {
 
 /// Writes to a temporary file next to the final name, and renames it once all bytes are on disk. If
-/// destroyed before `commit`, it leaves no file behind.
+/// destroyed before `commit`, it leaves no file behind. The permissions of a file that is replaced
+/// stay.
 class AtomicFile {
 public:
   /// Suffix of the temporary file, which remains if the process is killed.

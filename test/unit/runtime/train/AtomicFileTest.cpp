@@ -31,6 +31,26 @@ TEST(AtomicFileTest, LeavesNothingWithoutCommit) {
   EXPECT_EQ(readFile(path), content);
 }
 
+TEST(AtomicFileTest, KeepsThePermissionsOfWhatItReplaces) {
+  TemporaryFolder folder;
+  std::string path = folder / "file";
+  auto modeOf = [](const std::string &file) {
+    struct stat there = {};
+    EXPECT_EQ(stat(file.c_str(), &there), 0);
+    return there.st_mode & 07777;
+  };
+  for (mode_t mode : {0600, 0640, 0666}) {
+    writeFile(path, Bytes(3));
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    AtomicFile file(path);
+    file.write(Bytes(5));
+    EXPECT_EQ(modeOf(path + ".tmp"), mode);
+    EXPECT_TRUE(file.commit().ok());
+    EXPECT_EQ(modeOf(path), mode);
+    EXPECT_EQ(readFile(path), Bytes(5));
+  }
+}
+
 TEST(AtomicFileTest, WritesTheFileBehindALink) {
   TemporaryFolder folder;
   std::string path = folder / "file", link = folder / "link";
