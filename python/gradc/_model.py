@@ -1,6 +1,7 @@
 """Models and sessions over the C interface. Arrays are numpy's, and are read and written in place."""
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import os
@@ -196,6 +197,9 @@ class Entry:
                 raise Error(f"'{port.name}' has {port.rows_of(array)} rows, the inputs {total}")
             if not array.flags.c_contiguous or not array.flags.writeable:
                 raise Error(f"'{port.name}' is read-only or not contiguous, expected an array as gradc.empty returns it")
+        for one, other in itertools.combinations([name for name in names if out.get(name) is not None], 2):
+            if np.may_share_memory(out[one], out[other]):  # exact, as both are contiguous
+                raise Error(f"'{one}' and '{other}' share memory, expected an array for each")
         return [empty(port.shape_of(total * port.per), port.dtype) if out.get(port.name) is None else out[port.name] for port in self.outputs]
 
 
