@@ -112,7 +112,7 @@ GRADC_API const char *gradc_session_level(const gradc_session *session);
  * The inputs and outputs of an entry are numbered from 0. An entry without any_rows may have a
  * second one for the last, smaller batch: "train.tail", "evaluate.tail". For an entry with any_rows, these
  * names find the entry itself; they will be removed in the next release.
- * Entries named "pack:STATE" and "unpack:STATE" are the session's own: gradc_state_get and gradc_state_set run them. */
+ * Entries with a colon in their names are the session's own: gradc_state_get and gradc_state_set run "unpack:STATE" and "pack:STATE". */
 
 GRADC_API uint32_t gradc_entry_count(const gradc_session *session);
 
