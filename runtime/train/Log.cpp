@@ -195,14 +195,21 @@ Status Log::flush() {
   return {};
 }
 
+/// With four decimals, except large numbers, such as the perplexity of a model that has not
+/// learned.
+static std::string valueText(double value) {
+  if (!(std::abs(value) < 1e15))
+    return text(value);
+  char digits[40];
+  std::snprintf(digits, sizeof digits, "%.4f", value);
+  return digits;
+}
+
 std::string metricsText(std::span<const Metric> metrics) {
   std::string out;
-  for (const Metric &metric : metrics) {
-    char value[40];
-    std::snprintf(value, sizeof value, "%.4f", metric.value);
+  for (const Metric &metric : metrics)
     out += text(out.empty() ? "" : ", ", metric.name, ' ',
-                metric.table.empty() ? std::string(value) : tableText(metric));
-  }
+                metric.table.empty() ? valueText(metric.value) : tableText(metric));
   return out;
 }
 

@@ -99,6 +99,16 @@ TEST(MetricRuleTest, ATableIsLoggedAsRows) {
   EXPECT_EQ(out, "{\"event\":\"eval\",\"mine\":[[5,1],[0,4]]}\n");
 }
 
+TEST(MetricRuleTest, ReportsHaveRoomForLargeNumbers) {
+  auto said = [](double value) { return metricsText({{{"perplexity", value}}}); };
+  EXPECT_EQ(said(123456.75), "perplexity 123456.7500");
+  EXPECT_EQ(said(-999999999999999), "perplexity -999999999999999.0000");
+  EXPECT_EQ(said(1e15), "perplexity 1e+15");
+  EXPECT_EQ(said(-2.5e60), "perplexity -2.5e+60");
+  EXPECT_EQ(said(INFINITY), "perplexity inf");
+  EXPECT_EQ(said(std::nan("")), "perplexity nan");
+}
+
 TEST(MetricRuleTest, AnArtifactThatLacksPartsGivesNoNumber) {
   EXPECT_TRUE(std::isnan(value("r2", {})));
   EXPECT_TRUE(std::isnan(value("auc", {{1}})));
