@@ -350,7 +350,7 @@ data { source { npy { field { name: "x" path: "x.npy" } } } stage { batch { size
 
 MOST = ROWS * COLUMNS
 NUMBERS = f'("numbers", f32 [2, {MOST}])'
-refused(f'node "last": error: ArgMax cannot take operand 0 {NUMBERS}: only a run knows the extent of dim 1', "ArgMax", "numbers")
+refused(f'node "last": error: ArgMax cannot take operand 0 {NUMBERS}: only a run knows the extent of dim 1', "ArgMax", "numbers", axis=1, select_last_index=1)
 refused("Reshape expected to keep dim 1 of operand 0", "Reshape", "numbers", "shape")
 refused("Reshape expected the shape to be known at compile time, but only a run knows element 0 of operand 1", "Reshape", "x", "length")
 refused("Split expected to split another dim than 1 of operand 0", "Split", "numbers", "parts", axis=1)

@@ -108,6 +108,18 @@ static Expr coordinate(Expr grid, int64_t i) {
   return grid.slice(grid.type().getRank() - 1, i, 1).reshape(grid.shape().drop_back());
 }
 
+/// The extent of dim 0 of the pictures and of the grid: a run may have fewer pictures.
+static FailureOr<std::optional<RunExtent>> picturesOfRun(Node &n) {
+  SmallVector<SmallVector<int64_t>> places;
+  for (unsigned i : {0u, 1u}) {
+    if (auto extent = n.extent(i); extent && extent->dim != 0)
+      return n.refuseExtent(i);
+    places.push_back(SmallVector<int64_t>(n.rank(i), -1));
+    places.back()[0] = 0;
+  }
+  return n.commonExtent(places);
+}
+
 static LogicalResult importGridSample(Node &n) {
   FailureOr<GridSample> read = readGridSample(n);
   if (failed(read) || failed(n.expect(1, Kind::Float)) || failed(n.expectRank(1, n.rank(0))))
@@ -126,6 +138,9 @@ static LogicalResult importGridSample(Node &n) {
     return failure();
   if (n.type(0).getNumElements() == 0)
     return n.error() << "expected a picture, found " << n.describeOperand(0);
+  FailureOr<std::optional<RunExtent>> pictures = picturesOfRun(n);
+  if (failed(pictures))
+    return failure();
   Expr data = n.expr(0u), positions = n.expr(1u);
   if (isa<FloatType>(n.element(0)))
     data = data.cast(wideFloat(n.element(0)));
@@ -143,7 +158,11 @@ static LogicalResult importGridSample(Node &n) {
   }
   SmallVector<int64_t> shape(picture.take_front(2));
   llvm::append_range(shape, dims);
-  return n.set(sampler.sum(taps).reshape(shape).cast(n.element(0)));
+  Expr y = sampler.sum(taps).reshape(shape).cast(n.element(0));
+  return *pictures ? n.set(0, y, **pictures) : n.set(y);
 }
 
-void gradc::addGridSampleOps(OpTable &ops) { ops["GridSample"] = {importGridSample, 2, 2}; }
+void gradc::addGridSampleOps(OpTable &ops) {
+  ops["GridSample"] = {importGridSample, 2, 2};
+  takeExtents(ops, TakesExtents::itself, {"GridSample"});
+}

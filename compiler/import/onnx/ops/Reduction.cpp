@@ -121,6 +121,11 @@ template <bool minimum> LogicalResult arg(Node &n) {
   Expr x = n.expr(0u);
   if (minimum) // ~x is -1 - x, or the largest number - x if unsigned, and never overflows
     x = isa<FloatType>(n.element(0)) ? -x : x.apply<NotOp>();
+  std::optional<RunExtent> extent = n.extent(0);
+  bool isAmongExtent = extent && extent->dim == *dim;
+  if (isAmongExtent && last) // the last element has another index in each run
+    return n.refuseExtent(0);
+  x = n.neutralBehindExtent(0, x, {*dim}, -infinity);
   OpBuilder &b = n.builder();
   if (last)
     x = x.slice(*dim, size - 1, size, -1);
@@ -129,7 +134,10 @@ template <bool minimum> LogicalResult arg(Node &n) {
     index = double(size - 1) - index;
   SmallVector<int64_t> kept(n.shape(0));
   kept[*dim] = 1;
-  return n.set(keep ? index.reshape(kept) : index);
+  Expr result = keep ? index.reshape(kept) : index;
+  if (!extent || isAmongExtent)
+    return n.set(result);
+  return n.setLike(0, result, keep || extent->dim < *dim ? extent->dim : extent->dim - 1);
 }
 } // namespace
 
@@ -149,4 +157,5 @@ void gradc::addReductionOps(OpTable &ops) {
                "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"});
   ops["ArgMax"] = {arg<false>, 1, 1};
   ops["ArgMin"] = {arg<true>, 1, 1};
+  takeExtents(ops, TakesExtents::itself, {"ArgMax", "ArgMin"});
 }

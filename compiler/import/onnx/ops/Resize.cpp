@@ -189,6 +189,10 @@ static LogicalResult setSizes(Node &n, Resize &r, ArrayRef<int64_t> axes, ArrayR
   return success();
 }
 
+static bool isUnchanged(const DimResize &dim) {
+  return dim.scale == 1 && dim.size == dim.result && dim.begin == 0 && dim.end == 1;
+}
+
 /// The dims to resize, in order. Reads along the last of them are the slow ones, so it comes after
 /// those that shrink and before those that grow. Products need no transposition along the last dim,
 /// which also often shrinks, so it is their first.
@@ -196,7 +200,7 @@ static FailureOr<SmallVector<ResizedDim>> dimsInOrder(Node &n, const Resize &r) 
   SmallVector<ResizedDim> early, late;
   for (int64_t d = n.rank(0) - 1; d >= 0; --d) {
     const DimResize &dim = r.dims[d];
-    if (dim.scale == 1 && dim.size == dim.result && dim.begin == 0 && dim.end == 1)
+    if (isUnchanged(dim))
       continue;
     if (dim.size == 0 || dim.result > maxIndices)
       return n.error() << "expected a dim of at least one element and at most " << maxIndices
@@ -215,6 +219,8 @@ static FailureOr<SmallVector<ResizedDim>> dimsInOrder(Node &n, const Resize &r) 
 }
 
 static LogicalResult build(Node &n, const Resize &r) {
+  if (n.extent(0) && !isUnchanged(r.dims[0]))
+    return n.refuseExtent(0);
   SmallVector<int64_t> shape;
   for (const DimResize &dim : r.dims)
     shape.push_back(dim.result);
@@ -271,6 +277,26 @@ static LogicalResult oneOf(Node &n, StringRef attribute, StringRef found,
                    << ", found \"" << found << "\"";
 }
 
+/// The sizes of `axes`. Where only a run knows the number of rows of operand 0, the size of its dim
+/// 0, if it is given, is that number.
+static FailureOr<SmallVector<int64_t>> readSizes(Node &n, ArrayRef<int64_t> axes) {
+  FailureOr<RunShape> sizes = n.knownShape(3, "the sizes");
+  if (failed(sizes))
+    return failure();
+  std::optional<RunExtent> rows = n.extent(0), given = sizes->extent;
+  int64_t own = rows ? llvm::find(axes, 0) - axes.begin() : int64_t(axes.size());
+  bool isOfRows = rows && given && given->dim == own && given->count == rows->count;
+  if (given && !isOfRows)
+    return n.error()
+           << "expected the sizes to be known at compile time, but only a run knows element "
+           << given->dim << " of " << n.describeOperand(3);
+  if (isOfRows)
+    sizes->sizes[own] = n.shape(0)[0];
+  else if (own < int64_t(axes.size()))
+    return n.refuseExtent(0);
+  return sizes->sizes;
+}
+
 static LogicalResult importResize(Node &n) {
   if (n.opset() < 11)
     return importUpsample(n);
@@ -312,7 +338,7 @@ static LogicalResult importResize(Node &n) {
     if (failed(scales) || failed(setScales(n, r, axes, *scales)))
       return failure();
   } else if (n.operand(3)) {
-    auto sizes = n.knownInts(3, "the sizes");
+    FailureOr<SmallVector<int64_t>> sizes = readSizes(n, axes);
     if (failed(sizes) || failed(setSizes(n, r, axes, *sizes, policy)))
       return failure();
   } else {
@@ -324,4 +350,5 @@ static LogicalResult importResize(Node &n) {
 void gradc::addResizeOps(OpTable &ops) {
   ops["Resize"] = {importResize, 1, 4};
   ops["Upsample"] = {importUpsample, 1, 2};
+  takeExtents(ops, TakesExtents::rows, {"Resize", "Upsample"});
 }

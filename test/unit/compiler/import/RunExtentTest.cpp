@@ -285,4 +285,73 @@ TEST_F(RunExtentTest, PadsAreAroundTheRowsOfARun) {
                 "0");
 }
 
+// Nearest pixels, which are twice those of each picture.
+TEST_F(RunExtentTest, ResizesKeepTheRowsOfARun) {
+  const std::string pictures = lengths + ints("others", {1, 2, 3}) +
+                               node("Unsqueeze", "v others", "pictures") + ints("rest", {1, 1, 2});
+  auto scaled = [&](std::initializer_list<int64_t> factors) {
+    return pictures + ints("factors", factors) +
+           node("Cast", "factors", "scales", integer("to", 1)) +
+           node("Resize", "pictures - scales", "y");
+  };
+  auto sized = [&](const char *parts) {
+    return pictures + node("Concat", parts, "sizes", integer("axis", 0)) +
+           node("Resize", "pictures - - sizes", "y");
+  };
+  const Floats doubled{1, 1, 2, 2, 4, 4, 5, 5};
+  expectElements(scaled({1, 1, 1, 2}), 0, 4, doubled);
+  expectElements(sized("n rest"), 0, 4, doubled);
+  expectElements(pictures + node("Resize", "pictures - - rest", "y",
+                                 "attribute { name: 'axes' type: 7 ints: 1 ints: 2 ints: 3 } "),
+                 0, 4, doubled);
+  const char *refused =
+      "Resize cannot take operand 0 (\"pictures\", f32 [6, 1, 1, 1]): only a run knows the "
+      "extent of dim 0";
+  expectRefused(scaled({2, 1, 1, 1}), refused);
+  expectRefused(ints("six", {6}) + sized("six rest"), refused);
+  expectRefused(sized("rest n"),
+                "Resize expected the sizes to be known at compile time, but only a run knows "
+                "element 3 of operand 3 (\"sizes\", i64 [4])");
+}
+
+// The numbers behind v's are -1.
+TEST_F(RunExtentTest, LargestElementsOfARun) {
+  const std::string first = integer("axis", 0) + integer("keepdims", 0);
+  const std::vector<Floats> inputs{{-1, 1, 2, -3, 4, 5}};
+  expectWhole(node("Neg", "v", "u") + node("ArgMax", "u", "y", first), {}, {0}, inputs);
+  expectWhole(node("ArgMin", "v", "y", first), {}, {0}, inputs);
+  const std::string pairs = tensor("input", "t", "6x2") + node("Gather", "t k", "pairs");
+  const std::vector<Floats> table{numbers, {0, 1, 9, 9, 3, 2, 9, 9, 5, 6, 8, 7}};
+  for (int keepDims : {0, 1})
+    expectElements(
+        pairs + node("ArgMax", "pairs", "y", integer("axis", 1) + integer("keepdims", keepDims)), 0,
+        4, {1, 0, 1, 0}, table);
+  expectElements(pairs + node("Transpose", "pairs", "columns") +
+                     node("ArgMax", "columns", "y", first),
+                 0, 4, {1, 0, 1, 0}, table);
+  expectRefused(node("ArgMax", "v", "y", first + integer("select_last_index", 1)),
+                "ArgMax cannot take operand 0 (\"v\", f32 [6]): only a run knows the extent of dim "
+                "0");
+}
+
+/// The pixel of picture 0 at the upper left, of 2 at the upper right, of 4 at the lower left, of 5
+/// at the lower right; pictures 1 and 3 are not picked.
+const Floats corners{-0.5, -0.5, 9, 9, 0.5, -0.5, 9, 9, -0.5, 0.5, 0.5, 0.5};
+
+TEST_F(RunExtentTest, GridsOfThePicturesOfARun) {
+  const std::string pictures = tensor("input", "t", "6x1x2x2") + node("Gather", "t k", "g"),
+                    table = tensor("input", "table", "6x1x1x2");
+  Floats values(24);
+  std::iota(values.begin(), values.end(), 0.0f);
+  expectElements(pictures + table + node("Gather", "table k", "grid") +
+                     node("GridSample", "g grid", "y"),
+                 0, 4, {0, 9, 18, 23}, {numbers, values, corners});
+  expectRefused(pictures + table + node("GridSample", "g table", "y"),
+                "GridSample expected size 1 in dim 0 of operand 1 (\"table\", f32 [6, 1, 1, 2])");
+  expectRefused(vectors + ints("whole", {1, 1, 1, -1}) + node("Reshape", "r whole", "wide") +
+                    tensor("input", "grid", "1x1x1x2") + node("GridSample", "wide grid", "y"),
+                "GridSample cannot take operand 0 (\"wide\", f32 [1, 1, 1, 6]): only a run knows "
+                "the extent of dim 3");
+}
+
 } // namespace
