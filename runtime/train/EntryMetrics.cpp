@@ -7,6 +7,12 @@ namespace gradc::runtime {
 
 static constexpr std::string_view lossName = "loss";
 
+/// Samples of more than one dim have the classes in the last one.
+static size_t classesOf(const Artifact &artifact, const gradc_artifact_port &port) {
+  auto shape = artifact.elements<int64_t>(port.tensor.shape);
+  return shape.size() > 1 ? size_t(std::max<int64_t>(1, shape.back())) : 1;
+}
+
 EntryMetrics::EntryMetrics(const Artifact &artifact, const gradc_artifact_entry &entry) {
   Config job = Config::job(artifact);
   auto ports = artifact.elements<gradc_artifact_port>(entry.outputs);
@@ -19,8 +25,11 @@ EntryMetrics::EntryMetrics(const Artifact &artifact, const gradc_artifact_entry 
     std::string name(artifact.string(port.tensor.name));
     auto group = std::ranges::find(theGroups, name, &Group::name);
     if (group == theGroups.end()) {
-      theGroups.push_back(
-          {name, MetricRule(job, name), isMean, {}, port.role == GRADC_ROLE_SAMPLES});
+      theGroups.push_back({name,
+                           MetricRule(job, name, classesOf(artifact, port)),
+                           isMean,
+                           {},
+                           port.role == GRADC_ROLE_SAMPLES});
       group = std::prev(theGroups.end());
       if (name != lossName)
         theMetrics.push_back({name, 0, {}});

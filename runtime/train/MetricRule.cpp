@@ -83,17 +83,8 @@ void confusion(const MetricParts &parts, Metric &metric, Samples &) {
 }
 
 /// The share of pairs of a positive and a negative in which the positive has the higher score,
-/// computed from the sum of the positives' ranks.
-void areaUnderCurve(const MetricParts &parts, Metric &metric, Samples &samples) {
-  metric.value = none;
-  samples.clear();
-  if (parts.size() < 2 || parts[0].size() != parts[1].size())
-    return;
-  for (size_t i = 0; i < parts[0].size(); ++i) {
-    if (std::isnan(parts[0][i]))
-      return;
-    samples.emplace_back(parts[0][i], parts[1][i]);
-  }
+/// computed from the sum of the positives' ranks. Sorts the samples.
+double areaUnderCurve(std::vector<std::pair<double, double>> &samples) {
   std::ranges::sort(samples);
   double ranks = 0, positives = 0;
   for (size_t begin = 0, end = 0; begin < samples.size(); begin = end) {
@@ -104,8 +95,30 @@ void areaUnderCurve(const MetricParts &parts, Metric &metric, Samples &samples) 
     positives += tied;
   }
   double others = double(samples.size()) - positives;
-  if (positives > 0 && others > 0)
-    metric.value = (ranks - positives * (positives + 1) / 2) / (positives * others);
+  if (positives == 0 || others == 0)
+    return none;
+  return (ranks - positives * (positives + 1) / 2) / (positives * others);
+}
+
+/// The mean over classes; the sorted samples of one class at a time.
+void meanArea(const MetricParts &parts, Metric &metric, Samples &samples) {
+  metric.value = none;
+  if (parts.size() < 2 || parts[0].size() != parts[1].size())
+    return;
+  double sum = 0;
+  for (size_t c = 0; c < samples.classes; ++c) {
+    samples.ofClass.clear();
+    for (size_t i = c; i < parts[0].size(); i += samples.classes) {
+      double score = parts[0][i], label = parts[1][i];
+      if (label < 0)
+        continue;
+      if (std::isnan(score))
+        return;
+      samples.ofClass.emplace_back(score, label);
+    }
+    sum += areaUnderCurve(samples.ofClass);
+  }
+  metric.value = sum / double(samples.classes);
 }
 
 struct Kind {
@@ -124,12 +137,12 @@ constexpr Kind kinds[] = {{"accuracy", quotient},
                           {"iou", iou},
                           {"r2", r2},
                           {"confusion_matrix", confusion},
-                          {"auc", areaUnderCurve}};
+                          {"auc", meanArea}};
 
 } // namespace
 
-MetricRule::MetricRule(Config job, std::string_view name)
-    : function(name == "loss" ? loss : quotient) {
+MetricRule::MetricRule(Config job, std::string_view name, size_t classes)
+    : function(name == "loss" ? loss : quotient), samples{classes, {}} {
   for (Config metric : job.children("metric"))
     for (const Kind &kind : kinds)
       if (metric.child(kind.name) && metric.string("name", kind.name) == name)

@@ -24,23 +24,27 @@ using MetricParts = std::vector<std::vector<double>>;
 ///                                classes (those that occur at all, for iou)
 ///   r2                sum of squared errors, of targets, of squared targets; count
 ///   confusion_matrix  counts [label, class]: the metric's table
-///   auc               scores, labels of all samples
+///   auc               scores, labels (1, 0, or -1 where none counts) of all samples, classes
+///                     innermost: the mean over classes
 /// A quotient with a denominator of 0 is 0, as in scikit-learn (r2 and means: NaN).
 class MetricRule {
 public:
-  /// `name`: one of the job's metrics, or "loss".
-  MetricRule(Config job, std::string_view name);
+  /// `name`: one of the job's metrics, or "loss". `classes`: how many numbers of each sample follow
+  /// each other, at least 1.
+  MetricRule(Config job, std::string_view name, size_t classes = 1);
 
   /// Sets the value, and the table if the metric has one. Allocates nothing unless parts have
   /// grown.
   void combine(const MetricParts &parts, Metric &metric) { function(parts, metric, samples); }
 
-  /// The score and label of each sample.
-  using Samples = std::vector<std::pair<double, double>>;
+  struct Samples {
+    size_t classes;
+    std::vector<std::pair<double, double>> ofClass; ///< score and label; room to sort them
+  };
 
 private:
   void (*function)(const MetricParts &parts, Metric &metric, Samples &samples);
-  Samples samples; ///< room to sort them
+  Samples samples;
 };
 
 } // namespace gradc::runtime

@@ -56,6 +56,10 @@ struct BinaryScores {
     return counts ? isAbove.apply<AndOp>(*counts) : isAbove;
   }
 };
+
+/// What several scores are: of classes, of which one is right; of labels with a metric each; or of
+/// labels that are counted together.
+enum class Scores { classes, labels, together };
 } // namespace
 
 static FailureOr<BinaryScores> binary(SpecValues &v, StringRef logits, StringRef labels,
@@ -110,7 +114,8 @@ static bool hasOneScore(SpecValues &v, StringRef logits, Value output) {
 static InFlightDiagnostic emitNotOneScore(StringRef kind, StringRef logits, Value output,
                                           Location where) {
   return emitError(where) << kind << " is of one score a sample, found \"" << logits << "\", "
-                          << describe(cast<RankedTensorType>(output.getType()));
+                          << describe(cast<RankedTensorType>(output.getType()))
+                          << "; average: MACRO takes the mean over classes";
 }
 
 /// Rows whose label counts, and the class predicted for each row.
@@ -158,28 +163,36 @@ static Built buildOverClasses(SpecValues &v, const spec::ClassMetric &names, Loc
                         sumRows(counted(rows, isTaken)), sumRows(counted(rows, isLabel))}};
 }
 
+/// What the scores of an output are to a metric.
+static FailureOr<Scores> scoresOf(SpecValues &v, StringRef kind, const spec::ClassMetric &names,
+                                  Location where) {
+  if (names.average() == spec::MACRO) {
+    FailureOr<bool> areLabels = isMultiLabel(v, names, where);
+    if (failed(areLabels))
+      return failure();
+    return *areLabels ? Scores::labels : Scores::classes;
+  }
+  FailureOr<Value> output = v.output(names.logits(), where);
+  if (failed(output))
+    return failure();
+  if (!hasOneScore(v, names.logits(), *output) && !areBinary(v, names.logits(), *output))
+    return emitNotOneScore(kind, names.logits(), *output, where);
+  return Scores::together;
+}
+
 /// Counts of true positives, predictions, and labels of the class: scalars, or one element per
 /// class.
 static Built buildClassMetric(SpecValues &v, StringRef kind, const spec::ClassMetric &names,
                               Location where) {
-  bool isMacro = names.average() == spec::MACRO;
-  if (isMacro) {
-    FailureOr<bool> areLabels = isMultiLabel(v, names, where);
-    if (failed(areLabels))
-      return failure();
-    if (!*areLabels)
-      return buildOverClasses(v, names, where);
-  } else {
-    FailureOr<Value> output = v.output(names.logits(), where);
-    if (failed(output))
-      return failure();
-    if (!hasOneScore(v, names.logits(), *output) && !areBinary(v, names.logits(), *output))
-      return emitNotOneScore(kind, names.logits(), *output, where)
-             << "; average: MACRO takes the mean over classes";
-  }
+  FailureOr<Scores> are = scoresOf(v, kind, names, where);
+  if (failed(are))
+    return failure();
+  if (*are == Scores::classes)
+    return buildOverClasses(v, names, where);
   auto scored = binary(v, names.logits(), names.labels(), ignored(names), where);
   if (failed(scored))
     return failure();
+  bool isMacro = *are == Scores::labels;
   Expr isTaken = scored->isTaken(), isPositive = scored->isPositive;
   SmallVector<int64_t> dims = leadingDims(isTaken.type().getRank(), /*without=*/isMacro ? 1 : 0);
   auto sum = [&](Expr mask) -> Value {
@@ -189,20 +202,60 @@ static Built buildClassMetric(SpecValues &v, StringRef kind, const spec::ClassMe
                        {sum(isTaken.apply<AndOp>(isPositive)), sum(isTaken), sum(isPositive)}};
 }
 
-/// The score and label of each row.
-static Built buildAuc(SpecValues &v, const spec::BinaryMetric &names, Location where) {
+/// Scores, and 1 for positives, 0 for negatives and -1 for what does not count, as tensors of
+/// `shape`, whose first dim is the batch.
+static MetricResults samples(Expr scores, Expr isPositive, std::optional<Expr> counts,
+                             ArrayRef<int64_t> shape) {
+  Type f32 = scores.getBuilder().getF32Type();
+  Expr x = scores.cast(f32);
+  Expr labels = isPositive.select(x.splat(1), x.splat(0));
+  if (counts)
+    labels = counts->select(labels, labels.splat(-1));
+  return {GRADC_ROLE_SAMPLES, {x.reshape(shape), labels.reshape(shape)}};
+}
+
+/// Of the probability of each class: its logarithm has the same order, and is not rounded to 1.
+static Built buildAucOverClasses(SpecValues &v, const spec::ClassMetric &names, Value output,
+                                 Location where) {
+  FailureOr<ClassRows> rows = v.classRows(names.logits(), names.labels(), ignored(names), where);
+  if (failed(rows))
+    return failure();
+  OpBuilder &b = v.getBuilder();
+  Expr x = rows->scores.wide();
+  if (!areBinary(v, names.logits(), output))
+    x = x.with(b.createOrFold<LogSoftmaxOp>(x.getLoc(), x, b.getI64IntegerAttr(1)));
+  Expr isLabel = rows->isLabel();
+  std::optional<Expr> counts;
+  if (rows->counts)
+    counts = rows->counts->broadcast(isLabel.type(), {0});
+  SmallVector<int64_t> shape{v.getEntry().batchSize()};
+  if (int64_t places = x.shape()[0] / shape[0]; places > 1)
+    shape.push_back(places);
+  shape.push_back(rows->classes());
+  return samples(x, isLabel, counts, shape);
+}
+
+/// The score and label of each sample. More than one dim: the last one is that of the classes.
+static Built buildAuc(SpecValues &v, const spec::ClassMetric &names, Location where) {
   FailureOr<Value> output = v.output(names.logits(), where);
   if (failed(output))
     return failure();
   auto type = cast<RankedTensorType>((*output).getType());
-  if (!isOneScore(type))
-    return emitNotOneScore("auc", names.logits(), *output, where);
-  auto scored = binary(v, names.logits(), names.labels(), /*ignore=*/std::nullopt, where);
+  FailureOr<Scores> are = isOneScore(type) ? Scores::together : scoresOf(v, "auc", names, where);
+  if (failed(are))
+    return failure();
+  if (*are == Scores::classes)
+    return buildAucOverClasses(v, names, *output, where);
+  auto scored = binary(v, names.logits(), names.labels(), ignored(names), where);
   if (failed(scored))
     return failure();
-  Type f32 = v.getBuilder().getF32Type();
-  auto flat = [&](Expr x) { return x.cast(f32).reshape({type.getNumElements()}); };
-  return MetricResults{GRADC_ROLE_SAMPLES, {flat(scored->scores), flat(scored->isPositive)}};
+  SmallVector<int64_t> shape(type.getShape());
+  if (*are == Scores::together) {
+    int64_t rows = v.getEntry().batchSize(), count = type.getNumElements();
+    shape =
+        count == rows ? SmallVector<int64_t>{rows} : SmallVector<int64_t>{rows, count / rows, 1};
+  }
+  return samples(scored->scores, scored->isPositive, scored->counts, shape);
 }
 
 /// Negatives and positives as two classes, with the predicted one for each row.

@@ -229,6 +229,11 @@ def area(scores, labels):
     return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
 
+def over_classes(logs, labels):
+    """The mean over classes of the area of each against the rest."""
+    return np.mean([area(logs[:, c], labels == c) for c in range(logs.shape[1])])
+
+
 def metrics(out):
     """The metric's text and value, by name."""
     logits, score, image = out["logits"].numpy(), out["score"].numpy()[:, 0], out["image"].numpy()
@@ -245,6 +250,7 @@ def metrics(out):
     cases["macro_recall"] = ('recall { logits: "logits" labels: "labels" average: MACRO }', over(each[0], each[2]).mean())
     cases["macro_f1"] = ('f1 { logits: "logits" labels: "labels" average: MACRO }', over(2 * each[0], each[1] + each[2]).mean())
     counts = DATA["ignoring_pixels"] != 255
+    pixel_counts = counts
     pixels = by_class(image[counts], DATA["ignoring_pixels"][counts])
     cases["pixel_iou"] = ('iou { logits: "image" labels: "ignoring_pixels" ignore_index: 255 average: MACRO }',
                           over(pixels[0], pixels[1] + pixels[2] - pixels[0]).mean())
@@ -287,6 +293,13 @@ def metrics(out):
     cases["mask_confusion"] = (f"confusion_matrix {{ {mask} }}", table.tolist())
     cases["mask_iou"] = (f"iou {{ {mask} }}", right / (taken + wanted - right))
     cases["mask_macro_f1"] = (f"f1 {{ {mask} average: MACRO }}", over(2 * each[0], each[1] + each[2]).mean())
+    scores = out["mask"].numpy()[:, 0]
+    cases["mask_auc"] = (f"auc {{ {mask} }}", area(scores.ravel(), positive.ravel()))
+    cases["mask_macro_auc"] = (f"auc {{ {mask} average: MACRO }}", np.mean([area(scores[:, c], positive[:, c]) for c in range(MASK[-1])]))
+    cases["macro_auc"] = ('auc { logits: "logits" labels: "labels" average: MACRO }', over_classes(logs, labels))
+    cases["pixel_auc"] = ('auc { logits: "image" labels: "ignoring_pixels" ignore_index: 255 average: MACRO }',
+                          over_classes((image - np.logaddexp.reduce(image, -1, keepdims=True))[pixel_counts], DATA["ignoring_pixels"][pixel_counts]))
+    cases["ignoring_auc"] = (f"auc {ignoring}", area(score[counts], labels[counts] > 0.5))
     return {name: {"spec": text, "value": value if isinstance(value, list) else float(value)} for name, (text, value) in cases.items()}
 
 

@@ -59,15 +59,36 @@ TEST_F(ObjectiveTest, SeveralLabelsASampleCountEach) {
     parts.source = "source { npz { path: \"one-hot.npz\" } }";
     parts.loss = "loss { " + loss + " }";
     parts.metric = "metric { f1 { logits: \"logits\" labels: \"labels\" } } "
-                   "metric { iou { logits: \"logits\" labels: \"labels\" average: MACRO } }";
+                   "metric { iou { logits: \"logits\" labels: \"labels\" average: MACRO } } "
+                   "metric { auc { logits: \"logits\" labels: \"labels\" average: MACRO } } "
+                   "metric { name: \"all\" auc { logits: \"logits\" labels: \"labels\" } }";
     auto imported = training(parts);
     ASSERT_TRUE(succeeded(imported)) << everything();
     func::FuncOp train = function(*imported, "train");
-    EXPECT_EQ(results(train), "loss loss; f1 sums; f1 sums; f1 sums; iou sums; iou sums; iou sums");
+    EXPECT_EQ(results(train), "loss loss; f1 sums; f1 sums; f1 sums; iou sums; iou sums; iou sums; "
+                              "auc samples; auc samples; all samples; all samples");
     EXPECT_EQ(describe(train.getResultTypes()[1]), "f64 []");
     EXPECT_EQ(describe(train.getResultTypes()[4]), "f64 [3]");
+    EXPECT_EQ(describe(train.getResultTypes()[7]), "f32 [4, 3]");
+    EXPECT_EQ(describe(train.getResultTypes()[9]), "f32 [4, 3, 1]");
     EXPECT_EQ(count<ArgmaxOp>(train), 0);
+    EXPECT_EQ(count<LogSoftmaxOp>(train), 0);
   }
+}
+
+TEST_F(ObjectiveTest, TheAreaUnderTheCurveOfClassesIsThatOfTheirProbabilities) {
+  Parts parts;
+  parts.metric = "metric { auc { logits: \"logits\" labels: \"labels\" average: MACRO } } "
+                 "metric { name: \"rest\" auc { logits: \"logits\" labels: \"labels\" "
+                 "average: MACRO ignore_index: 2 } }";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  func::FuncOp train = function(*imported, "train");
+  EXPECT_EQ(results(train), "loss loss; auc samples; auc samples; rest samples; rest samples; "
+                            "labels of field labels indices");
+  EXPECT_EQ(describe(train.getResultTypes()[1]), "f32 [4, 3]");
+  EXPECT_EQ(describe(train.getResultTypes()[2]), "f32 [4, 3]");
+  EXPECT_EQ(count<LogSoftmaxOp>(train), 2);
 }
 
 TEST_F(ObjectiveTest, OneScoreTellsTwoClasses) {
@@ -183,14 +204,12 @@ TEST_F(ObjectiveTest, RefusesSequencesThatAreNone) {
 }
 
 TEST_F(ObjectiveTest, RefusesMetricsOfOtherOutputs) {
-  for (StringRef kind : {"precision", "recall", "f1", "iou"})
+  for (StringRef kind : {"precision", "recall", "f1", "iou", "auc"})
     expectRefused(("metric { " + kind + " { logits: \"logits\" labels: \"labels\" } }").str(),
                   {(":4:10): " + kind +
                     " is of one score a sample, found \"logits\", f32 [4, 3]; average: MACRO takes "
                     "the mean over classes")
                        .str()});
-  expectRefused("metric { auc { logits: \"logits\" labels: \"labels\" } }",
-                {":4:10): auc is of one score a sample, found \"logits\", f32 [4, 3]"});
   expectRefused("metric { top_k { logits: \"logits\" labels: \"labels\" k: 4 } }",
                 {"expected k to be at most the number of classes, 3, found 4"});
   expectRefused("metric { r2 { predictions: \"logits\" targets: \"labels\" } }",

@@ -31,13 +31,15 @@ void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
-Metric combine(const std::string &kind, MetricParts parts) {
+Metric combine(const std::string &kind, MetricParts parts, size_t classes = 1) {
   JobText job("metric { " + kind + " { logits: \"y\" } name: \"mine\" }");
   Metric metric{"mine"};
-  MetricRule(job.root(), "mine").combine(parts, metric);
+  MetricRule(job.root(), "mine", classes).combine(parts, metric);
   return metric;
 }
-double value(const std::string &kind, MetricParts parts) { return combine(kind, parts).value; }
+double value(const std::string &kind, MetricParts parts, size_t classes = 1) {
+  return combine(kind, parts, classes).value;
+}
 
 TEST(MetricRuleTest, TiesCountHalfInTheAreaUnderTheCurve) {
   EXPECT_EQ(value("auc", {{1, 2, 3, 4}, {0, 0, 1, 1}}), 1);
@@ -46,6 +48,15 @@ TEST(MetricRuleTest, TiesCountHalfInTheAreaUnderTheCurve) {
   EXPECT_EQ(value("auc", {{1, 2, 2, 3}, {0, 1, 0, 1}}), 0.875);
   EXPECT_TRUE(std::isnan(value("auc", {{1, 2}, {1, 1}}))) << "there is no other to compare with";
   EXPECT_TRUE(std::isnan(value("auc", {{1, NAN}, {1, 0}})));
+}
+
+TEST(MetricRuleTest, TheAreaUnderTheCurveIsTheMeanOverClasses) {
+  // Of the first class 1, of the second 0.875.
+  EXPECT_EQ(value("auc", {{1, 1, 2, 2, 3, 2, 4, 3}, {0, 0, 0, 1, 1, 0, 1, 1}}, 2), 0.9375);
+  // A label of -1 does not count, whatever its score.
+  EXPECT_EQ(value("auc", {{1, NAN, 2, 2, 3, 1}, {0, -1, 1, 0, -1, 1}}, 2), 0.5);
+  // As in scikit-learn, a class without positives or without negatives leaves no mean.
+  EXPECT_TRUE(std::isnan(value("auc", {{1, 1, 2, 2}, {0, 1, 1, 1}}, 2)));
 }
 
 #if GRADC_COUNTS_ALLOCATIONS
