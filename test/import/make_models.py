@@ -40,6 +40,21 @@ def pictures():
     return model
 
 
+def segmenter():
+    """x [N, 4] -> scores [N, 3, 2, 5] and their probabilities; a mask [N, 1, 2, 5] and the mean of its scores."""
+    model = Model("segmenter")
+    x = model.input("x", FLOAT, ["N", 4])
+    for name, channels in (("scores", 3), ("mask", 1)):
+        size = channels * 10
+        weight = model.initializer(f"{name}.weight", FLOAT, [4, size], [0.1 * ((i * 7) % 11 - 5) for i in range(4 * size)])
+        shape = model.initializer(f"{name}.shape", INT64, [4], [0, channels, 2, 5])
+        flat = model.node("MatMul", [x, weight], [f"{name}.flat"], f"{name}.fc")
+        model.output(model.node("Reshape", [flat, shape], [name], f"{name}.reshape"), FLOAT, ["N", channels, 2, 5])
+    model.output(model.node("Softmax", ["scores"], ["probabilities"], "softmax", axis=1), FLOAT, ["N", 3, 2, 5])
+    model.output(model.node("ReduceMean", ["mask"], ["mean"], "mean", keepdims=0), FLOAT, [])
+    return model
+
+
 def normalized(shared=False, constant=False, merged=False):
     """x [N, 4] -> batch normalization (twice when shared) -> logits [N, 3]."""
     model = Model("normalized")
@@ -144,6 +159,7 @@ def good():
     model.nodes.append(node("Identity", ["fc.weight"], [], "idle"))  # has no outputs
     yield "convnet-idle", model
     yield "pictures", pictures()
+    yield "segmenter", segmenter()
     yield "mlp", mlp()
     yield "mlp-fixed", mlp(batch=1)
     yield "mlp-of-4", mlp(batch=4)
@@ -444,6 +460,8 @@ def main():
     archive(at("fortran.npz"), x=npy("<f4", [10, 4], raw(FLOAT, [0.0] * 40), fortran=True), labels=labels)
     archive(at("big-endian.npz"), x=npy(">f4", [10, 4], bytes(160)), labels=labels)
     archive(at("one-hot.npz"), x=numbers, labels=npy("<f4", [10, 3], raw(FLOAT, [1.0, 0.0, 0.0] * 10)))
+    archive(at("masks.npz"), x=numbers, classes=npy("<i8", [10, 2, 5], raw(INT64, [i % 3 for i in range(100)])),
+            channel=npy("<i8", [10, 1, 2, 5], raw(INT64, [i % 2 for i in range(100)])))
     archive(at("binary.npz"), x=numbers, labels=labels)
     archive(at("odd-labels.npz"), x=numbers, labels=npy("<i8", [10, 2], raw(INT64, [0] * 20)))
     archive(at("empty.npz"), x=npy("<f4", [0, 4], b""), labels=npy("<i8", [0], b""))

@@ -50,8 +50,8 @@ static FailureOr<ElementLosses> ofDistributions(SpecValues &v,
 FailureOr<ElementLosses> gradc::buildSoftmaxCrossEntropy(SpecValues &v,
                                                          const spec::SoftmaxCrossEntropy &loss,
                                                          Location where) {
-  FailureOr<Value> result = v.scores(loss.logits(), /*sigmoid=*/false, where);
-  if (failed(result) || failed(v.expectClasses(*result, loss.logits(), where)))
+  FailureOr<Value> result = v.classScores(loss.logits(), loss.labels(), where);
+  if (failed(result))
     return failure();
   if (!loss.has_ignore_index()) {
     FailureOr<Value> target = v.labels(loss.labels(), *result, where);

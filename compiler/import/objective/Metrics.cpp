@@ -101,14 +101,26 @@ static bool areBinary(SpecValues &v, StringRef logits, Value output) {
                       [&](const spec::Train &kind) { return llvm::any_of(kind.loss(), takes); });
 }
 
-/// Whether an output has one score a sample, or one a pixel in a channel of its own. More scores
-/// are those of classes, even if a loss takes each by itself.
-static bool hasOneScore(SpecValues &v, StringRef logits, Value output) {
+/// Whether an output has one score a sample, or one a pixel in a channel of its own: a loss says
+/// so, or labels without a dim of classes. More scores are those of classes, even if a loss takes
+/// each by itself.
+static FailureOr<bool> hasOneScore(SpecValues &v, const auto &names, Value output, Location where) {
   auto type = cast<RankedTensorType>(output.getType());
   if (isOneScore(type))
     return true;
-  return type.getRank() > 2 && (type.getDimSize(1) == 1 || type.getShape().back() == 1) &&
-         areBinary(v, logits, output);
+  bool isColumn = type.getRank() > 2 && type.getShape().back() == 1;
+  if (!isColumn && (type.getRank() <= 2 || type.getDimSize(1) != 1))
+    return false;
+  if (areBinary(v, names.logits(), output))
+    return true;
+  auto single = RankedTensorType::get(type.getShape().drop_back(), v.getBuilder().getI64Type());
+  FailureOr<Value> labels = v.field(names.labels(), single, names.labels(), where);
+  if (failed(labels))
+    return failure();
+  auto found = cast<RankedTensorType>((*labels).getType());
+  // [batch, 1, classes] with floats of the same shape are distributions over classes.
+  return found.getNumElements() == type.getNumElements() &&
+         (isColumn || type.getRank() > 3 || isa<IntegerType>(found.getElementType()));
 }
 
 static InFlightDiagnostic emitNotOneScore(StringRef kind, StringRef logits, Value output,
@@ -175,7 +187,10 @@ static FailureOr<Scores> scoresOf(SpecValues &v, StringRef kind, const spec::Cla
   FailureOr<Value> output = v.output(names.logits(), where);
   if (failed(output))
     return failure();
-  if (!hasOneScore(v, names.logits(), *output) && !areBinary(v, names.logits(), *output))
+  FailureOr<bool> isOne = hasOneScore(v, names, *output, where);
+  if (failed(isOne))
+    return failure();
+  if (!*isOne && !areBinary(v, names.logits(), *output))
     return emitNotOneScore(kind, names.logits(), *output, where);
   return Scores::together;
 }
@@ -282,8 +297,10 @@ static Built buildConfusion(SpecValues &v, const spec::ConfusionMatrix &names, L
   FailureOr<Value> output = v.output(names.logits(), where);
   if (failed(output))
     return failure();
-  auto found = hasOneScore(v, names.logits(), *output) ? takenOfTwo(v, names, where)
-                                                       : taken(v, names, where);
+  FailureOr<bool> isOne = hasOneScore(v, names, *output, where);
+  if (failed(isOne))
+    return failure();
+  auto found = *isOne ? takenOfTwo(v, names, where) : taken(v, names, where);
   if (failed(found))
     return failure();
   auto &[rows, isTaken] = *found;
@@ -372,7 +389,10 @@ static Built buildAccuracy(SpecValues &v, const spec::Accuracy &names, Location 
   FailureOr<Value> result = v.output(names.logits(), where);
   if (failed(result))
     return failure();
-  if (hasOneScore(v, names.logits(), *result))
+  FailureOr<bool> isOne = hasOneScore(v, names, *result, where);
+  if (failed(isOne))
+    return failure();
+  if (*isOne)
     return buildBinaryAccuracy(v, names, where);
   if (names.has_ignore_index()) {
     FailureOr<ClassRows> rows = v.classRows(names.logits(), names.labels(), ignored(names), where);
@@ -381,17 +401,16 @@ static Built buildAccuracy(SpecValues &v, const spec::Accuracy &names, Location 
     Expr hits = best(rows->scores).compare(ComparePredicate::eq, rows->labels);
     return overCounted(v, *rows, hits.cast(rows->scores.element()));
   }
-  if (failed(v.expectClasses(*result, names.logits(), where)))
-    return failure();
-  Value scores = *v.scores(names.logits(), /*sigmoid=*/false, where);
-  FailureOr<Value> target = v.labels(names.labels(), scores, where);
+  FailureOr<Value> scores = v.classScores(names.logits(), names.labels(), where);
+  FailureOr<Value> target =
+      failed(scores) ? FailureOr<Value>() : v.labels(names.labels(), *scores, where);
   if (failed(target))
     return failure();
   Expr y = v.expr(*target);
   if (isa<FloatType>(y.element()))
     y = best(y);
   Type i64 = v.getBuilder().getI64Type();
-  Expr hits = best(v.expr(scores)).compare(ComparePredicate::eq, y.cast(i64));
+  Expr hits = best(v.expr(*scores)).compare(ComparePredicate::eq, y.cast(i64));
   return MetricResults{GRADC_ROLE_METRIC, {meanOf(hits)}};
 }
 

@@ -48,27 +48,70 @@ FailureOr<Value> SpecValues::output(StringRef name, Location where) {
   return failure(); // The import of the nodes has reported missing values.
 }
 
-/// The scores before a final softmax or sigmoid; losses computed from them are numerically stable.
-template <typename... Activations> static Value withoutActivation(Value value) {
+static int64_t lastDim(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank() - 1;
+}
+
+/// The scores before a final sigmoid, or a softmax over the dim; losses computed from them are
+/// numerically stable.
+template <typename... Activations> static Value withoutActivation(Value value, int64_t classes) {
   while (Operation *op = value.getDefiningOp()) {
     auto dim = op->getAttrOfType<IntegerAttr>("dim");
-    if (!isa<Activations...>(op) ||
-        (dim && dim.getInt() != cast<RankedTensorType>(value.getType()).getRank() - 1))
+    if (!isa<Activations...>(op) || (dim && dim.getInt() != classes))
       break;
     value = op->getOperand(0);
   }
   return value;
 }
 
-Value gradc::withoutSoftmax(Value value) {
-  return withoutActivation<SoftmaxOp, LogSoftmaxOp>(value);
+static Value withoutSoftmax(Value value, int64_t classes) {
+  return withoutActivation<SoftmaxOp, LogSoftmaxOp>(value, classes);
 }
+
+Value gradc::withoutSoftmax(Value value) { return ::withoutSoftmax(value, lastDim(value)); }
 
 FailureOr<Value> SpecValues::scores(StringRef name, bool sigmoid, Location where) {
   FailureOr<Value> value = output(name, where);
   if (failed(value))
     return failure();
-  return sigmoid ? withoutActivation<SigmoidOp>(*value) : withoutSoftmax(*value);
+  return sigmoid ? withoutActivation<SigmoidOp>(*value, lastDim(*value)) : withoutSoftmax(*value);
+}
+
+/// Whether `found` is `expected`, or has one dim of 1 more: the last one, or the second.
+static bool isShape(ArrayRef<int64_t> found, ArrayRef<int64_t> expected) {
+  if (found == expected)
+    return true;
+  if (found.size() != expected.size() + 1)
+    return false;
+  for (size_t dim : {found.size() - 1, size_t(1)}) {
+    SmallVector<int64_t> others(found);
+    others.erase(others.begin() + dim);
+    if (found[dim] == 1 && ArrayRef(others) == expected)
+      return true;
+  }
+  return false;
+}
+
+FailureOr<Value> SpecValues::classScores(StringRef name, StringRef labelField, Location where) {
+  FailureOr<Value> value = output(name, where);
+  if (failed(value) || failed(expectClasses(*value, name, where)))
+    return failure();
+  auto type = cast<RankedTensorType>((*value).getType());
+  Type i64 = entry.getBuilder().getI64Type();
+  FailureOr<Value> found =
+      field(labelField, RankedTensorType::get(type.getShape().drop_back(), i64), labelField, where);
+  if (failed(found))
+    return failure();
+  auto labels = cast<RankedTensorType>((*found).getType());
+  SmallVector<int64_t> withoutSecond(type.getShape());
+  withoutSecond.erase(withoutSecond.begin() + 1);
+  if (!isa<IntegerType>(labels.getElementType()) ||
+      isShape(labels.getShape(), type.getShape().drop_back()) ||
+      !isShape(labels.getShape(), withoutSecond))
+    return withoutSoftmax(*value);
+  SmallVector<int64_t> order = leadingDims(type.getRank());
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return expr(::withoutSoftmax(*value, /*classes=*/1)).transpose(order).get();
 }
 
 FailureOr<Expr> SpecValues::vectors(StringRef name, Location where) {
@@ -111,8 +154,7 @@ Value SpecValues::plainLabels(Value labels, ArrayRef<int64_t> expected) {
   Expr result = expr(labels);
   if (type.getElementType().isInteger(1))
     result = result.cast(entry.getBuilder().getI64Type());
-  bool isColumn = type.getRank() > 1 && type.getShape().back() == 1;
-  if (isColumn && type.getShape().drop_back() == expected)
+  if (type.getShape() != expected && isShape(type.getShape(), expected))
     result = result.reshape(expected);
   return result.get();
 }
@@ -169,8 +211,8 @@ FailureOr<Expr> SpecValues::targets(StringRef name, Value like, StringRef output
 
 FailureOr<ClassRows> SpecValues::classRows(StringRef name, StringRef labelField,
                                            std::optional<int64_t> ignore, Location where) {
-  FailureOr<Value> result = scores(name, /*sigmoid=*/false, where);
-  if (failed(result) || failed(expectClasses(*result, name, where)))
+  FailureOr<Value> result = classScores(name, labelField, where);
+  if (failed(result))
     return failure();
   auto type = cast<RankedTensorType>((*result).getType());
   OpBuilder &b = entry.getBuilder();

@@ -42,6 +42,10 @@ public:
   mlir::FailureOr<mlir::Value> output(llvm::StringRef name, mlir::Location where);
   /// An output before its final softmax (before its final sigmoid if `sigmoid`).
   mlir::FailureOr<mlir::Value> scores(llvm::StringRef name, bool sigmoid, mlir::Location where);
+  /// An output before its final softmax, with the classes in the last dim. They may be in the
+  /// second one, as PyTorch has them: integer labels [batch, ...] tell, which lack that dim.
+  mlir::FailureOr<mlir::Value> classScores(llvm::StringRef name, llvm::StringRef labels,
+                                           mlir::Location where);
   /// A float output [batch, dim].
   mlir::FailureOr<mlir::grad::Expr> vectors(llvm::StringRef name, mlir::Location where);
 
@@ -57,8 +61,8 @@ public:
   /// type.
   mlir::FailureOr<mlir::grad::Expr> targets(llvm::StringRef name, mlir::Value like,
                                             llvm::StringRef output, mlir::Location where);
-  /// Scores [batch, ..., classes] and integer labels [batch, ...] as rows. Labels equal to `ignore`
-  /// need not be a class.
+  /// Scores [batch, ..., classes] or [batch, classes, ...] and integer labels [batch, ...] as rows.
+  /// Labels equal to `ignore` need not be a class.
   mlir::FailureOr<ClassRows> classRows(llvm::StringRef output, llvm::StringRef labels,
                                        std::optional<int64_t> ignore, mlir::Location where);
   /// Numbers of a field whose dims are the leading dims of `like`, broadcast to all its elements.
@@ -74,7 +78,8 @@ public:
   mlir::Value batched() const;
 
 private:
-  /// Boolean labels, or labels in a column [..., 1], as integers of the expected dims.
+  /// Boolean labels, or labels with a dim of 1 more, the last or the second, as integers of the
+  /// expected dims.
   mlir::Value plainLabels(mlir::Value labels, llvm::ArrayRef<int64_t> expected);
 
   EntryImport &entry;

@@ -65,6 +65,11 @@ def save_model():
     initializers.append(numpy_helper.from_array(np.array([0] + MASK, np.int64), "mask.shape"))
     nodes.append(helper.make_node("Reshape", ["anchor", "mask.shape"], ["mask"], "mask.reshape"))
     outputs.append(helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["N"] + MASK))
+    nodes.append(helper.make_node("Transpose", ["image"], ["channels"], "channels.transpose", perm=[0, 2, 1]))
+    outputs.append(helper.make_tensor_value_info("channels", TensorProto.FLOAT, ["N", CLASSES, 3]))
+    initializers.append(numpy_helper.from_array(np.array([0, 1, 1, 5], np.int64), "map.shape"))
+    nodes.append(helper.make_node("Reshape", ["positive", "map.shape"], ["map"], "map.reshape"))
+    outputs.append(helper.make_tensor_value_info("map", TensorProto.FLOAT, ["N", 1, 1, 5]))
     nodes.append(helper.make_node("ReduceMean", ["score"], ["mean"], "mean", keepdims=0))
     outputs.append(helper.make_tensor_value_info("mean", TensorProto.FLOAT, []))
     graph = helper.make_graph(nodes, "objectives", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 6])], outputs, initializers)
@@ -84,7 +89,7 @@ class Model:
     def __call__(self, x):
         out = {n: x @ self.weights[n] + self.biases[n] for n in SHAPES}
         out = {n: value.reshape([-1] + RESHAPED.get(n, [SHAPES[n]])) for n, value in out.items()}
-        return out | {"mask": out["anchor"].reshape([-1] + MASK)}
+        return out | {"mask": out["anchor"].reshape([-1] + MASK), "channels": out["image"].transpose(1, 2)}
 
 
 def batch(begin, end):
@@ -150,6 +155,8 @@ LOSSES = {
                     cross_entropy(labels="ignoring", weight=TENSOR, label_smoothing=0.3)),
     "pixels": ('loss { softmax_cross_entropy { logits: "image" labels: "ignoring_pixels" ignore_index: 255 } }',
                cross_entropy("image", "ignoring_pixels", ignore_index=255)),
+    "channels": ('loss { softmax_cross_entropy { logits: "channels" labels: "ignoring_pixels" ignore_index: 255 } }',
+                 cross_entropy("image", "ignoring_pixels", ignore_index=255)),
     "distribution": (f'loss {{ softmax_cross_entropy {{ logits: "logits" labels: "distribution" class_weight: {WEIGHT} label_smoothing: 0.1 }} }}',
                      cross_entropy(labels="distribution", weight=TENSOR, label_smoothing=0.1)),
     "sample-weights": (f'loss {{ {CE % ""} sample_weights: "weights" }}',
@@ -299,6 +306,10 @@ def metrics(out):
     cases["macro_auc"] = ('auc { logits: "logits" labels: "labels" average: MACRO }', over_classes(logs, labels))
     cases["pixel_auc"] = ('auc { logits: "image" labels: "ignoring_pixels" ignore_index: 255 average: MACRO }',
                           over_classes((image - np.logaddexp.reduce(image, -1, keepdims=True))[pixel_counts], DATA["ignoring_pixels"][pixel_counts]))
+    for kind in ("iou", "accuracy", "auc"):
+        text, value = cases[f"pixel_{kind}"]
+        cases[f"channel_{kind}"] = (text.replace("image", "channels"), value)
+    cases["map_accuracy"] = ('accuracy { logits: "map" labels: "vector" }', ((out["positive"].numpy() > 0) == positive).mean())
     cases["ignoring_auc"] = (f"auc {ignoring}", area(score[counts], labels[counts] > 0.5))
     return {name: {"spec": text, "value": value if isinstance(value, list) else float(value)} for name, (text, value) in cases.items()}
 

@@ -106,6 +106,49 @@ TEST_F(ObjectiveTest, OneScoreTellsTwoClasses) {
   EXPECT_EQ(describe(train.getResultTypes()[1]), "f64 [2, 2]");
 }
 
+/// Scores [N, 3, 2, 5], as PyTorch's losses take them, with labels [N, 2, 5].
+TEST_F(ObjectiveTest, ClassesMayBeTheSecondDim) {
+  Parts parts;
+  parts.model = "model: \"segmenter.onnx\"";
+  parts.source = "source { npz { path: \"masks.npz\" } }";
+  parts.loss = "loss { softmax_cross_entropy { logits: \"probabilities\" labels: \"classes\" } }";
+  std::string names = " { logits: \"scores\" labels: \"classes\" ";
+  parts.metric = "metric { accuracy" + names + "} } metric { confusion_matrix" + names +
+                 "} } metric { auc" + names + "average: MACRO } }";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  func::FuncOp train = function(*imported, "train");
+  EXPECT_EQ(results(train), "loss loss; accuracy metric; confusion_matrix sums; auc samples; auc "
+                            "samples");
+  EXPECT_EQ(describe(train.getResultTypes()[2]), "f64 [3, 3]");
+  EXPECT_EQ(describe(train.getResultTypes()[3]), "f32 [4, 10, 3]");
+  // The loss takes the scores before the softmax.
+  int64_t losses = 0;
+  train.walk([&](SoftmaxCrossEntropyOp loss) {
+    Value scores = loss->getOperand(0);
+    EXPECT_EQ(describe(cast<RankedTensorType>(scores.getType())), "f32 [40, 3]");
+    while (isa_and_nonnull<ReshapeOp, TransposeOp>(scores.getDefiningOp()))
+      scores = scores.getDefiningOp()->getOperand(0);
+    EXPECT_TRUE(isa_and_nonnull<MatmulOp>(scores.getDefiningOp()));
+    ++losses;
+  });
+  EXPECT_EQ(losses, 1);
+}
+
+TEST_F(ObjectiveTest, LabelsTellThatAMaskHasOneScoreAPixel) {
+  for (std::string logits : {"mask", "scores"}) {
+    Parts parts;
+    parts.model = "model: \"segmenter.onnx\"";
+    parts.source = "source { npz { path: \"masks.npz\" } }";
+    parts.loss = "loss { scalar: \"mean\" }";
+    parts.metric = "metric { accuracy { logits: \"" + logits + "\" labels: \"channel\" } }";
+    auto imported = training(parts);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    func::FuncOp train = function(*imported, "train");
+    EXPECT_EQ(count<ArgmaxOp>(train), logits == "mask" ? 0 : 1);
+  }
+}
+
 TEST_F(ObjectiveTest, WeightedLossesAreSumsInEvaluations) {
   Parts parts;
   parts.loss =
