@@ -107,6 +107,19 @@ Shape oneCycleMomentum(Config kind, double length) {
   return oneCycle(kind, length, most, kind.real("base_momentum", 0.85), most);
 }
 
+/// Cycles from `base` to 1 and back, each half as high as the one before, or ever lower.
+Shape cyclic(Config kind, double) {
+  double base = kind.real("base", 0), factor = kind.real("factor", 1);
+  double up = kind.real("up", 2000), down = kind.real("down", up);
+  bool halves = kind.string("mode") == "TRIANGULAR2";
+  return [=](double count) {
+    double cycle = std::floor(count / (up + down)), at = count - cycle * (up + down);
+    double height = at <= up ? at / up : (up + down - at) / down;
+    double scale = halves ? std::pow(0.5, cycle) : std::pow(factor, count);
+    return base + (1 - base) * height * scale;
+  };
+}
+
 struct Kind {
   std::string_view name;
   Shape (*make)(Config kind, double length);
@@ -117,7 +130,8 @@ constexpr Kind kinds[] = {{"step", step},
                           {"exponential", exponential},
                           {"polynomial", polynomial},
                           {"cosine", cosine},
-                          {"one_cycle", oneCycleRate}};
+                          {"one_cycle", oneCycleRate},
+                          {"cyclic", cyclic}};
 
 /// For example "cosine (end 0.1, restarts)".
 std::string describeBlock(Config block) {

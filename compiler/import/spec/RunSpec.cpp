@@ -21,14 +21,15 @@ struct Limits {
 /// The range of a number. The field's name determines it, not the kind of schedule.
 static Limits rangeOf(StringRef field) {
   return llvm::StringSwitch<Limits>(field)
-      .Cases({"size", "length", "growth", "steps", "milestone"},
+      .Cases({"size", "length", "growth", "steps", "milestone", "up", "down"},
              {[](double value) { return value >= 1; }, "above 0"})
       .Cases({"patience", "cooldown"}, {[](double value) { return value >= 0; }, "of 0 or more"})
       .Case("rise", {[](double value) { return value >= 0 && value <= 1; }, "from 0 to 1"})
       .Cases({"minimum", "base_momentum", "max_momentum"},
              {[](double value) { return value >= 0 && value < 1; }, "from 0 to below 1"})
-      .Cases({"end", "threshold"}, {[](double value) { return value >= 0 && std::isfinite(value); },
-                                    "of 0 or more and finite"})
+      .Cases({"end", "threshold", "base"},
+             {[](double value) { return value >= 0 && std::isfinite(value); },
+              "of 0 or more and finite"})
       .Default(
           {[](double value) { return value > 0 && std::isfinite(value); }, "above 0 and finite"});
 }
@@ -106,6 +107,15 @@ static void checkOneCycle(Checker &c, const spec::Training &training) {
   }
 }
 
+static void checkCyclic(Checker &c, const spec::CyclicRate &rule) {
+  bool isExponential = rule.mode() == spec::CyclicRate::EXP_RANGE;
+  c.require(!isExponential || rule.has_factor(), {"schedule", "cyclic"}, "factor",
+            "factor: 0.9999");
+  if (rule.has_factor() && !isExponential)
+    c.error({"schedule", "cyclic", "factor"})
+        << "factor is that of EXP_RANGE: add mode: EXP_RANGE, or leave it out";
+}
+
 static void checkPiecewise(Checker &c, const spec::PiecewiseRate &rule) {
   c.require(rule.milestone_size(), {"schedule", "piecewise"}, "milestones",
             "milestone: [30, 60, 80]");
@@ -144,6 +154,8 @@ void gradc::checkSchedule(Checker &c, const spec::Training &training) {
     checkPiecewise(c, schedule.piecewise());
   if (schedule.has_one_cycle())
     checkOneCycle(c, training);
+  if (schedule.has_cyclic())
+    checkCyclic(c, schedule.cyclic());
   const spec::CosineRate &cosine = schedule.cosine();
   c.require(!cosine.restarts() || cosine.has_length(), {"schedule", "cosine"},
             "the length of the first of several cycles", "length: 1000");

@@ -33,7 +33,8 @@ TEST_F(RunSpecTest, TakesEverySchedule) {
         "piecewise { milestone: [3, 5] factor: [0.1, 0.5] } unit: EPOCHS",
         "exponential { factor: 0.9 }", "polynomial { end: 0 power: 2 }",
         "cosine { length: 4 restarts: true growth: 2 }", "one_cycle { rise: 0.2 }",
-        "one_cycle { cycle_momentum: true base_momentum: 0.7 max_momentum: 0.9 }"})
+        "one_cycle { cycle_momentum: true base_momentum: 0.7 max_momentum: 0.9 }", "cyclic {}",
+        "cyclic { base: 0.1 up: 5 down: 7 mode: EXP_RANGE factor: 0.99 }"})
     EXPECT_TRUE(succeeded(trainingWith(std::string("schedule { ") + schedule + " }")))
         << schedule << everything();
 }
@@ -57,6 +58,9 @@ TEST_F(RunSpecTest, RefusesSchedulesThatSayTooLittle) {
   expectRefused("schedule { piecewise {} }", {"missing milestones: add milestone: [30, 60, 80]"});
   expectRefused("schedule { cosine { restarts: true } }",
                 {"missing the length of the first of several cycles: add length: 1000"});
+  expectRefused("schedule { cyclic { mode: EXP_RANGE } }", {"missing factor: add factor: 0.9999"});
+  expectRefused("schedule { cyclic { mode: TRIANGULAR2 factor: 0.9 } }",
+                {"factor is that of EXP_RANGE: add mode: EXP_RANGE, or leave it out"});
   expectRefused("schedule { cosine { growth: 2 } }",
                 {"growth is that of cycles: add restarts: true, or leave it out"});
   expectRefused("schedule { step { size: 1 } cosine {} }", {"a block like this holds one of them"});
@@ -73,6 +77,9 @@ TEST_F(RunSpecTest, RefusesNumbersOutOfRange) {
   expectRefused("schedule { one_cycle { rise: 1.5 initial_divisor: 0 length: 0 } }",
                 {"expected length above 0, found 0", "expected rise from 0 to 1, found 1.5",
                  "expected initial_divisor above 0 and finite, found 0"});
+  expectRefused("schedule { cyclic { base: -1 up: 0 down: -2 } }",
+                {"expected base of 0 or more and finite, found -1", "expected up above 0, found 0",
+                 "expected down above 0, found -2"});
   expectRefused("schedule { polynomial { power: nan end: -0.5 } }",
                 {"expected power above 0 and finite, found nan",
                  "expected end of 0 or more and finite, found -0.5"});

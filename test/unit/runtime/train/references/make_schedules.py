@@ -82,6 +82,10 @@ def one_cycle(steps, **options):
     return lambda sgd: torch_schedules.OneCycleLR(sgd, max_lr=RATE, total_steps=steps, cycle_momentum=False, **options)
 
 
+def cyclic(base, **options):
+    return lambda sgd: torch_schedules.CyclicLR(sgd, base_lr=base * RATE, max_lr=RATE, cycle_momentum=False, **options)
+
+
 def by_factors(milestones, factors):
     return lambda sgd: torch_schedules.LambdaLR(sgd, lambda t: math.prod(f for m, f in zip(milestones, factors) if t >= m))
 
@@ -109,6 +113,11 @@ CASES = [
     ("one_cycle { linear: true rise: 0.4 initial_divisor: 10 final_divisor: 100 }",
      by_steps(one_cycle(50, anneal_strategy="linear", pct_start=0.4, div_factor=10, final_div_factor=100), 50)),
     ("one_cycle { three_phases: true }", by_steps(one_cycle(40, three_phase=True), 40)),
+    ("cyclic { base: 0.1 up: 7 }", by_steps(cyclic(0.1, step_size_up=7), 50)),
+    ("cyclic { base: 0.02 up: 4 down: 9 mode: TRIANGULAR2 }", by_steps(cyclic(0.02, step_size_up=4, step_size_down=9, mode="triangular2"), 50)),
+    ("cyclic { base: 0.2 up: 6 down: 2 mode: EXP_RANGE factor: 0.97 }",
+     by_steps(cyclic(0.2, step_size_up=6, step_size_down=2, mode="exp_range", gamma=0.97), 50)),
+    ("unit: EPOCHS cyclic { base: 0.1 up: 2 }", by_epochs(cyclic(0.1, step_size_up=2), 8)),
     ("warm_up { steps: 8 factor: 0.1 } cosine { }",
      by_steps(after_warm_up(lambda sgd: S.CosineAnnealingLR(sgd, 42), 8, 0.1), 50)),
     ("warm_up { steps: 5 factor: 0.25 } step { size: 4 }",
