@@ -190,13 +190,11 @@ template <typename T> bool CsvReader::readTexts(const Run &run) {
     Categories &categories = *run.field->categories;
     bool hasNone = isMissing(content);
     size_t known = categories.values.size();
-    std::optional<int64_t> number;
-    if (!hasNone)
-      number = categories.find(content);
-    else if (column.missing())
-      number = int64_t(*column.missing());
-    else
-      number = categories.findMissing();
+    std::optional<T> number;
+    if (hasNone && column.missing()) // a mark, which may be NaN, or the number of a category
+      number = T(*column.missing());
+    else if (auto found = hasNone ? categories.findMissing() : categories.find(content))
+      number = T(*found);
     if (categories.values.size() > known)
       added.push_back(&categories);
     if (!number && hasNone)
@@ -207,8 +205,7 @@ template <typename T> bool CsvReader::readTexts(const Run &run) {
                   "' is not one of the ", categories.values.size(), " categories of field '",
                   run.field->name, "'; to read it as one more, write categories { unknown: ",
                   categories.values.size(), " }");
-    auto value = T(*number);
-    std::memcpy(out, &value, sizeof value);
+    std::memcpy(out, &*number, sizeof *number);
     at = cell.end;
     if (!leaveCell(i))
       return false;

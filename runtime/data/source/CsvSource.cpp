@@ -158,12 +158,9 @@ Status readField(Config config, const DataContext &context, CsvField &field) {
   for (Config child : config.children("missing")) {
     double value = child.real(0);
     field.missing.push_back(value);
-    if (isInteger && (std::trunc(value) != value || std::abs(value) >= 0x1p31))
+    if ((isInteger || categories) && (std::trunc(value) != value || std::abs(value) >= 0x1p31))
       wrong("has missing ", value, ", expected a 32-bit integer");
   }
-  if (categories && !isInteger)
-    wrong("has dtype ", castName(field.dtype),
-          ", expected I32 or I64 for categories; a map casts them");
   std::string_view fill = config.string("fill");
   if (!fill.empty() && !field.missing.empty())
     wrong("has missing and fill, expected one of them");

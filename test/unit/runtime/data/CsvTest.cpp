@@ -1,8 +1,10 @@
 // CSV tables: all forms of numbers and cells, and the position of each error.
+#include "runtime/data/source/Categories.h"
 #include "runtime/data/source/CsvNumber.h"
 #include "runtime/data/source/CsvReader.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -46,6 +48,21 @@ std::string errorOf(std::string_view text, gradc_dtype dtype = GRADC_F32,
 }
 
 using Floats = std::vector<float>;
+
+TEST(Csv, NumbersOfCategoriesMayBeFloats) {
+  CsvField field{"a", {"a"}, GRADC_F32, {}, {}};
+  field.categories = std::make_shared<Categories>();
+  for (const char *text : {"no", "yes"})
+    field.categories->add(text);
+  field.missing = {1};
+  auto arrays = read("a\nyes\nno\nNA\nno\n", {&field, 1});
+  ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+  EXPECT_EQ(valuesOf<float>(arrays->front()), (Floats{1, 0, 1, 0}));
+  field.missing = {NAN}; // the mark of a cell without a value, while categories are found
+  arrays = read("a\nyes\nNA\n", {&field, 1});
+  ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+  EXPECT_TRUE(std::isnan(valuesOf<float>(arrays->front())[1]));
+}
 
 TEST(Csv, BadRowsAreCollected) {
   BadRows bad;
@@ -338,6 +355,8 @@ TEST_F(CsvSourceTest, Errors) {
   EXPECT_EQ(error(R"(field { column: "x" shape: 0 })"),
             "csv field 'x' has shape [0], expected dims of 1 or more");
   EXPECT_EQ(error(R"(field { column: "x" dtype: I32 missing: 0.5 })"),
+            "csv field 'x' has missing 0.5, expected a 32-bit integer");
+  EXPECT_EQ(error(R"(field { column: "x" dtype: F32 missing: 0.5 categories {} })"),
             "csv field 'x' has missing 0.5, expected a 32-bit integer");
   EXPECT_EQ(
       buildError(R"(source { csv { path: "t.csv" delimiter: "1" } } batch { size: 2 })", context),
