@@ -117,6 +117,12 @@ def check(opset):
                'stage { map { field: "gray" flip {} } }')
     loss, said = evaluated(folder, "raw")
     trained = os.path.join(folder, "trained.onnx")
+    # Without a place in the spec, --checkpoint gives it one.
+    write_spec(os.path.join(folder, "placed.textproto"), "model.onnx", fields, FEEDS, MAPS, "epochs: 3 export { preprocessing: true }", "1e-4",
+               'stage { map { field: "gray" flip {} } }')
+    evaluated(folder, "placed", "--checkpoint", os.path.join(folder, "placed-run"))
+    placed = metadata_of(os.path.join(folder, "placed-run", "trained.onnx"))
+    expect(placed == metadata_of(trained), placed, "expected the metadata of trained.onnx")
 
     # The same rows unprocessed, through the exported model.
     write_spec(os.path.join(folder, "again.textproto"), "trained.onnx", fields, {"t_raw": "t"}, "", "steps: 1", "1e-30")

@@ -311,10 +311,12 @@ LogicalResult SpecFile::check() const {
           std::tuple("keep", checkpoint.has_keep(), checkpoint.keep())})
       c.expect(!given || value > 0, {"checkpoint", name}, name, "above 0", value);
   }
+  // --checkpoint and --export give an export a place, too, if the spec says more than that.
+  const spec::Export &output = training.export_();
+  bool isPlaced = !output.has_onnx() && (training.has_checkpoint() || output.has_preprocessing() ||
+                                         output.has_external_data());
   if (training.has_export_())
-    c.require(!training.export_().onnx().empty() ||
-                  (training.has_checkpoint() && !training.export_().has_onnx()),
-              {"export"}, "onnx", "onnx: \"trained.onnx\"");
+    c.require(!output.onnx().empty() || isPlaced, {"export"}, "onnx", "onnx: \"trained.onnx\"");
   for (auto [i, tie] : llvm::enumerate(training.tie()))
     checkPair(c, {{"tie", int(i)}}, "tie", "a", tie.a(), "b", tie.b());
   return success(c.ok);

@@ -50,6 +50,15 @@ TEST_F(RunSpecTest, GivesPlateausTheirMetricsDirection) {
   EXPECT_EQ(direction("metric: \"hits\" direction: MIN"), spec::MIN);
 }
 
+/// --checkpoint or --export names the file.
+TEST_F(RunSpecTest, AnExportNeedsAPlaceUnlessItSaysMore) {
+  for (const char *block : {"preprocessing: true", "external_data: true"})
+    EXPECT_TRUE(succeeded(trainingWith(std::string("export { ") + block + " }"))) << everything();
+  expectRefused("export {}", {"missing onnx: add onnx: \"trained.onnx\""});
+  expectRefused("export { onnx: \"\" preprocessing: true }",
+                {"missing onnx: add onnx: \"trained.onnx\""});
+}
+
 TEST_F(RunSpecTest, RefusesSchedulesThatSayTooLittle) {
   expectRefused("schedule {}", {":7:1): missing the schedule's kind: add cosine {}"});
   expectRefused("schedule { warm_up {} step {} }",
