@@ -98,20 +98,46 @@ def small_spec(where):
     return write_mlp_job(where, (5, 16, 3), batch=8, batches=4)
 
 
+def fixed_spec(where):
+    """A perceptron with a factor that two frozen weights determine: evaluations read it as a state of its own, which no stage writes."""
+    spec, numbers = write_mlp_job(where, (16, 64, 16), batch=24, batches=4), random.Random(5)
+    with open(spec) as file:
+        data = file.read().partition("\ndata {")[2]
+    with open(spec, "a") as file:
+        file.write(f'freeze: "down"  freeze: "up"\nevaluation {{ data {{{data}}}\n')
+    model = Model("fixed", opset=20)
+    x = model.input("x", FLOAT, ["N", 16])
+    weights = {name: model.initializer(name, FLOAT, shape, [numbers.gauss(0, 0.2) for _ in range(shape[0] * shape[-1])])
+               for name, shape in (("first", (16, 64)), ("bias", (1, 64)), ("more", (1, 64)), ("down", (64, 48)), ("up", (48, 64)),
+                                   ("last", (64, 16)))}
+    x = model.node("MatMul", [x, weights["first"]], ["x.first"], "first")
+    for name in ("bias", "more"):
+        x = model.node("Add", [x, weights[name]], [f"x.{name}"], name)
+    x = model.node("Tanh", [x], ["x.tanh"], "tanh")
+    product = model.node("MatMul", [weights["down"], weights["up"]], ["product"], "product")
+    x = model.node("MatMul", [x, product], ["x.product"], "middle")
+    model.node("MatMul", [x, weights["last"]], ["logits"], "last")
+    model.output("logits", FLOAT, ["N", 16])
+    model.save(os.path.join(where, "mlp.onnx"))
+    return spec
+
+
 def follow_with(name, spec_of, more=""):
-    """Of other models and precisions: stages follow one process that trains the same parts."""
+    """Of other models and precisions: stages follow one process that trains the same parts. Returns the losses of both in evaluations."""
     where = os.path.join(folder, name)
     os.mkdir(where)
     spec = spec_of(where)
     with open(spec, "a") as file:
         file.write(f"{more}\nmicro_batches: 4\ndistribution {{ strategy: PIPELINE  stages: 2 }}\n")
     trainer = compile_spec(spec, where)
-    found = []
+    found, evaluated = [], []
     for ranks in (1, 2):
         log = os.path.join(where, f"{ranks}.jsonl")
         run(trainer, "--ranks", ranks, "--log", log, "--steps", 20, cwd=where)
         found.append(losses(log))
+        evaluated.append([event["loss"] for event in events(log, "eval")])
     assert worst(*found) <= 1e-6, f"{name}: losses differ by {worst(*found)}"
+    return evaluated
 
 
 def end(training, code, *phrases):
@@ -155,6 +181,8 @@ def replicas_of_stages(mirrored):
 
 follow_with("tied", tied_spec)
 follow_with("small", small_spec)
+evaluations = follow_with("fixed", fixed_spec)
+assert worst(*evaluations) <= 1e-5, f"fixed: evaluations {evaluations}"
 follow_with("normalized", normalized_spec)
 follow_with("bf16", digits_spec, "precision: BF16")
 follow_with("fp16", digits_spec, "precision: FP16  loss_scaling {}")
