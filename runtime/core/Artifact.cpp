@@ -49,7 +49,8 @@ Result<std::shared_ptr<Artifact>> Artifact::open(const std::string &path) {
   auto failure = [&](Code code, std::string_view why, std::string_view reason = "") {
     return Status(code, text(path, ": ", why, reason));
   };
-  FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Does not wait for the writer of a pipe; pipes are refused.
+  FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat info;
   if (file.number < 0 || fstat(file.number, &info) != 0)
     return failure(Code::error, "cannot open: ", std::strerror(errno));

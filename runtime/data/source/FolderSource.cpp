@@ -18,7 +18,8 @@ namespace {
 
 /// Reads the whole file into the slot.
 Result<Value> readFile(const std::string &path, ScratchSlot &slot) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Does not wait for the writer of a pipe; pipes are refused.
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return Status::error(text("cannot be read: ", std::strerror(errno)));
   struct stat status;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -73,6 +74,9 @@ TEST(Artifact, SaysWhatIsWrongWithAFile) {
   EXPECT_EQ(missing.status().code(), Code::error);
   EXPECT_EQ(missing.status().message(), path + ": cannot open: No such file or directory");
   EXPECT_EQ(Artifact::open("/dev").status().message(), "/dev: not a regular file");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); // nobody writes to it
+  EXPECT_EQ(Artifact::open(path).status().message(), path + ": not a regular file");
+  unlink(path.c_str());
 
   auto errorOfFile = [&](const Bytes &file) {
     writeFile(path, file);

@@ -120,6 +120,9 @@ TEST_F(PictureTest, ListFileGivesPathsAndLabels) {
   EXPECT_EQ(list("#\n").error, "the list '" + folder / "list.txt" + "' names no picture");
   EXPECT_EQ(list("dogs/3.jpg 1\n").error,
             "'" + folder / "pictures/dogs/3.jpg" + "' cannot be read: No such file or directory");
+  ASSERT_EQ(mkfifo((folder / "pictures/dogs/3.jpg").c_str(), 0600), 0); // nobody writes to it
+  EXPECT_EQ(list("dogs/3.jpg 1\n").error,
+            "'" + folder / "pictures/dogs/3.jpg" + "' cannot be read: not a regular file");
 }
 
 TEST_F(PictureTest, FolderErrorsNameTheFolder) {
