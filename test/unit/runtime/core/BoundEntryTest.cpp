@@ -50,6 +50,30 @@ Bytes cacheOf(Reads reads, bool returnsPast = false) {
                       outputs);
 }
 
+enum class Copies { behindWrites, inLoop, aHalf };
+
+/// row + row -> old, and a present that does not begin as a copy of all of the past.
+Bytes otherCacheOf(Copies copies) {
+  uint64_t bytes = copies == Copies::aHalf ? cacheBytes / 2 : cacheBytes;
+  auto past = sliceAt(GRADC_SPACE_INPUT, 0, bytes), row = sliceAt(GRADC_SPACE_INPUT, 1);
+  auto present = sliceAt(GRADC_SPACE_OUTPUT, 0, bytes), presentRow = sliceAt(GRADC_SPACE_OUTPUT, 0);
+  ScheduleNodes all;
+  all.add(GRADC_NODE_LAUNCH, 1, {row, row, sliceAt(GRADC_SPACE_OUTPUT, 1)}, 2).as.launch.kernel =
+      addNumbers;
+  if (copies == Copies::behindWrites)
+    all.add(GRADC_NODE_LAUNCH, 2, {row, row, presentRow}, 2).as.launch.kernel = addNumbers;
+  if (copies == Copies::inLoop)
+    all.add(GRADC_NODE_LOOP, 3, {}, 0).as.loop.trips = 2;
+  auto last = uint32_t(all.nodes.size());
+  all.add(GRADC_NODE_COPY, last + 1, {past, present}, 1);
+  ScheduleWriter writer;
+  return writer.write(
+      std::move(all),
+      {writer.input("past", GRADC_F32, {cachedRows, columns}),
+       writer.input("row", GRADC_F32, {columns})},
+      {writer.output("present", {cachedRows, columns}, 0), writer.output("old", {columns}, 1)});
+}
+
 /// Memory for two caches, of which the second may overlap the first.
 struct Caches {
   alignas(64) float memory[2 * cacheCount + columns];
@@ -118,6 +142,21 @@ TEST(BoundEntry, AnInputThatIsReadLaterIsNotOverwritten) {
   LoadedSchedule returned(cacheOf(Reads::before, /*returnsPast=*/true), 1);
   EXPECT_FALSE(isDirect(returned, 0));
   EXPECT_TRUE(isDirect(returned, cacheCount));
+}
+
+TEST(BoundEntry, AnOutputThatIsNotFirstACopyHasMemoryOfItsOwn) {
+  for (Copies copies : {Copies::behindWrites, Copies::inLoop, Copies::aHalf}) {
+    LoadedSchedule loaded(otherCacheOf(copies), 1);
+    EXPECT_FALSE(isDirect(loaded, 0)) << int(copies);
+    EXPECT_TRUE(isDirect(loaded, cacheCount)) << int(copies);
+  }
+  LoadedSchedule loaded(otherCacheOf(Copies::behindWrites), 2);
+  auto caches = std::make_unique<Caches>();
+  std::vector<float> past(caches->memory, caches->memory + cacheCount);
+  const void *inputs[] = {caches->memory, caches->row};
+  void *outputs[] = {caches->memory, caches->old};
+  ASSERT_TRUE(loaded.session->run(loaded.entry(), inputs, outputs).ok());
+  EXPECT_EQ(std::vector<float>(caches->memory, caches->memory + cacheCount), past);
 }
 
 TEST(BoundEntry, WritesWaitForReadersOfTheInput) {
