@@ -395,8 +395,13 @@ class Digits(unittest.TestCase):
             expect(session, -values["down"], 2 * values["up"])
             expect(other, **values)
             self.assertEqual(sorted(session.state_dict(all_states=True)), ["down", "up"])
+            with tempfile.TemporaryDirectory() as folder:
+                session.save(os.path.join(folder, "one.ckpt"))
+                other.load(os.path.join(folder, "one.ckpt"))
+            expect(other, -values["down"], 2 * values["up"])
             session.reset()
             expect(session, **values)
+            expect(other, -values["down"], 2 * values["up"])
 
     def test_arrays_are_read_where_they_lie(self):
         with self.model.session() as session, self.model.session() as other:
