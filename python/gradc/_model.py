@@ -187,6 +187,8 @@ class Entry:
         """An array for each output of `total` rows: one of `out`, or a new one."""
         computed = {name for port in self.extents for name in (port.name, port.field)}  # the run finds how long they are
         names = [port.name for port in self.outputs if not port.is_text and port.name not in computed]
+        if not isinstance(out, Mapping):
+            raise Error(f"out is a {type(out).__name__}, expected a dict of arrays for some of {names}")
         if unknown := sorted(set(out) - set(names)):
             raise Error(f"'{self.name}' returns {names}, found {unknown}")
         for port in self.outputs:
@@ -369,7 +371,7 @@ class Session:
         total = counts.pop() if counts else -1
         if total == 0 and not all(port.batched for port in one.outputs):
             raise Error("expected 1 row or more, found 0")
-        made = one.places(out or {}, total)
+        made = one.places({} if out is None else out, total)
         if out and total > (one.batch or 1):  # a later call would read what an earlier one has written
             arrays = [array.copy() if any(np.may_share_memory(array, own) for own in out.values()) else array for array in arrays]
         with self._own():

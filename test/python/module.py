@@ -298,7 +298,8 @@ class Digits(unittest.TestCase):
         for out, message in (({"v": y}, r"'forward' returns \['y', 'z'\], found \['v'\]"), ({"y": y[:4]}, "'y' has 4 rows, the inputs 5"),
                              ({"y": y.astype(np.float64)}, r"'y' has type float64 and shape \[5, 3\], expected float32 \[rows, 3\]"),
                              ({"z": read_only}, "'z' is read-only or not contiguous"), ({"z": np.zeros((3, 5), np.float32).T}, "'z' is read-only or not"),
-                             ({"z": [1]}, "'z' is a list, expected a numpy array"), ({"y": y, "z": y}, "'y' and 'z' share memory, expected an array for each")):
+                             ({"z": [1]}, "'z' is a list, expected a numpy array"), ({"y": y, "z": y}, "'y' and 'z' share memory, expected an array for each"),
+                             (y, r"out is a ndarray, expected a dict of arrays for some of \['y', 'z'\]"), ([y], "out is a list, expected a dict")):
             with self.assertRaisesRegex(gradc.Error, message):
                 session.run("forward", x, out=out)
 
