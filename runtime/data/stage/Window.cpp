@@ -83,6 +83,11 @@ private:
 
 constexpr int64_t mostRows = int64_t(1) << 30;
 
+/// What is expected in place of a number that is not from 1 to mostRows.
+std::string oneToMost(int64_t found) {
+  return found < 1 ? std::string("1 or more") : text("at most ", mostRows);
+}
+
 /// Checks the block alone. Reports all its problems; returns the first one.
 Status checkBlock(Config config, const DataContext &context) {
   Status first;
@@ -91,17 +96,20 @@ Status checkBlock(Config config, const DataContext &context) {
   };
   int64_t length = config.integer("length", 0), stride = config.integer("stride", 1);
   if (length < 1 || length > mostRows)
-    wrong(config, "{ length } is ", length, ", expected 1 or more: add length: 48");
+    wrong(config, "{ length } is ", length, ", expected ", oneToMost(length),
+          length < 1 ? ": add length: 48" : "");
   if (stride < 1 || stride > mostRows)
-    wrong(config, "{ stride } is ", stride, ", expected 1 or more");
+    wrong(config, "{ stride } is ", stride, ", expected ", oneToMost(stride));
   for (Config ahead : config.children("ahead")) {
     int64_t count = ahead.integer("length", 1), skip = ahead.integer("skip", 0);
     if (ahead.string("field").empty() || ahead.string("name").empty())
       wrong(ahead, "{ ahead } has no ", ahead.string("field").empty() ? "field" : "name",
             ": add field: \"values\" name: \"future\"");
     if (count < 1 || count > mostRows)
-      wrong(ahead, "{ ahead { length } } is ", count, ", expected 1 or more");
-    if (length >= 1 && (skip < -length || skip > mostRows))
+      wrong(ahead, "{ ahead { length } } is ", count, ", expected ", oneToMost(count));
+    if (skip > mostRows)
+      wrong(ahead, "{ ahead { skip } } is ", skip, ", expected ", oneToMost(skip));
+    if (length >= 1 && skip < -length)
       wrong(ahead, "{ ahead { skip } } is ", skip, ", expected ", -length,
             " (the first row of the window) or more");
   }

@@ -130,6 +130,14 @@ TEST_F(WindowTest, SayWhatIsWrongWithTheBlock) {
             "window { ahead { length } } is 0, expected 1 or more");
   EXPECT_EQ(ahead("field: \"values\" name: \"future\" skip: -4"),
             "window { ahead { skip } } is -4, expected -3 (the first row of the window) or more");
+  const char *huge = "1073741825", *most = " is 1073741825, expected at most 1073741824";
+  EXPECT_EQ(error(data(text("window { length: ", huge, " }"))), text("window { length }", most));
+  EXPECT_EQ(error(data(text("window { length: 3 stride: ", huge, " }"))),
+            text("window { stride }", most));
+  EXPECT_EQ(ahead(text("field: \"values\" name: \"future\" length: ", huge)),
+            text("window { ahead { length } }", most));
+  EXPECT_EQ(ahead(text("field: \"values\" name: \"future\" skip: ", huge)),
+            text("window { ahead { skip } }", most));
   EXPECT_EQ(ahead("field: \"values\" name: \"values\""),
             "window { ahead { name } } is 'values', expected a name that no field has");
 }
