@@ -84,8 +84,11 @@ Status numberLabels(const std::string &path, const std::vector<std::string_view>
     areNumbers &= error == std::errc() && end == name.data() + name.size();
     if (areNumbers && label < 0)
       return Status::error(text("'", path, "' has label ", label, ", expected 0 or more"));
+    if (areNumbers && label == INT64_MAX) // there would be one class more
+      return Status::error(
+          text("'", path, "' has label ", label, ", expected at most ", label - 1));
     listing.labels.push_back(label);
-    listing.classes = std::max(listing.classes, label + 1);
+    listing.classes = areNumbers ? std::max(listing.classes, label + 1) : 0;
   }
   if (areNumbers)
     return {};

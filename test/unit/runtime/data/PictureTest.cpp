@@ -117,6 +117,9 @@ TEST_F(PictureTest, ListFileGivesPathsAndLabels) {
             folder / "list.txt" + ":2: expected a path and a label, found 'alone'");
   EXPECT_EQ(list("dogs/1.jpg -1\n").error,
             "'" + folder / "list.txt" + "' has label -1, expected 0 or more");
+  EXPECT_EQ(list("dogs/1.jpg 9223372036854775807\n").error,
+            "'" + folder / "list.txt" +
+                "' has label 9223372036854775807, expected at most 9223372036854775806");
   EXPECT_EQ(list("#\n").error, "the list '" + folder / "list.txt" + "' names no picture");
   EXPECT_EQ(list("dogs/3.jpg 1\n").error,
             "'" + folder / "pictures/dogs/3.jpg" + "' cannot be read: No such file or directory");
