@@ -85,7 +85,7 @@ static LogicalResult importGather(Node &n) {
   if (!data && !n.extent(1) && countsInOrder(n.expr(1u), n.shape(0)[*dim]))
     return n.set(n.expr(0u).reshape(shape));
   bool isWithinExtent = data && data->dim == *dim;
-  FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
+  FailureOr<Value> indices = expectIndicesOfRun(n, *dim, /*areWritten=*/false);
   if (failed(indices))
     return failure();
   SmallVector<int64_t> kept = allDims(n.rank(1));
@@ -116,7 +116,7 @@ static LogicalResult importGatherElements(Node &n) {
   if (auto data = n.extent(0);
       data && data->dim != *dim && !(own && own->dim == data->dim && own->count == data->count))
     return n.refuseExtent(0);
-  FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
+  FailureOr<Value> indices = expectIndicesOfRun(n, *dim, /*areWritten=*/false);
   if (failed(indices))
     return failure();
   // The data may be longer in other dims; only their beginning is read.

@@ -29,11 +29,32 @@ static Expr indicesWithin(Expr indices, Value count, int64_t size) {
   return isThere.select(x, x.splat(double(size)));
 }
 
-FailureOr<Value> gradc::expectIndicesOfRun(Node &n, int64_t dim) {
-  Expr indices = n.expr(1u);
+/// Operand 1 with size 1 in the dims along which Expand repeats it, as exporters do for the
+/// elements of a row. One of the others may have an extent that only a run knows.
+static Expr onceEach(Node &n) {
+  auto wide = n.operand(1).getDefiningOp<BroadcastOp>();
+  std::optional<RunExtent> extent = n.extent(1);
+  if (!wide || n.type(1).getNumElements() == 0 || !llvm::is_sorted(wide.getDims()) ||
+      (extent && !llvm::is_contained(wide.getDims(), extent->dim)))
+    return n.expr(1u);
+  SmallVector<int64_t> shape(n.rank(1), 1);
+  for (int64_t d : wide.getDims())
+    shape[d] = n.shape(1)[d];
+  return n.expr(wide.getOperand()).reshape(shape);
+}
+
+FailureOr<Value> gradc::expectIndicesOfRun(Node &n, int64_t dim, bool areWritten) {
+  Expr indices = onceEach(n);
   if (auto data = n.extent(0); data && data->dim == dim)
     indices = indicesWithin(indices, data->count, n.shape(0)[dim]);
-  return expectIndices(n, n.neutralBehindExtent(1, indices, allDims(n.rank(1)), 0), dim);
+  SmallVector<int64_t> dims = allDims(n.rank(1));
+  FailureOr<Value> checked = expectIndices(n, n.neutralBehindExtent(1, indices, dims, 0), dim);
+  if (failed(checked))
+    return failure();
+  indices = n.expr(*checked);
+  if (areWritten)
+    indices = n.neutralBehindExtent(1, indices, dims, double(n.shape(0)[dim]));
+  return n.broadcast(indices, n.shape(1));
 }
 
 LogicalResult gradc::expectInRange(Node &n, Value integers, int64_t limit, StringRef of) {

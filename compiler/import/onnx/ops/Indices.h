@@ -11,8 +11,9 @@ namespace gradc {
 mlir::FailureOr<mlir::Value> expectIndices(Node &node, mlir::Value indices, int64_t dim);
 
 /// The same of operand 1. Where only a run knows the extent of `dim`, negative indices count from
-/// its last element; indices behind operand 1's own extent are 0.
-mlir::FailureOr<mlir::Value> expectIndicesOfRun(Node &node, int64_t dim);
+/// its last element. Indices behind operand 1's own extent are 0, or out of range if elements are
+/// written there, which then has no effect.
+mlir::FailureOr<mlir::Value> expectIndicesOfRun(Node &node, int64_t dim, bool areWritten);
 
 /// Checks integers from -limit to limit - 1 in the same way. `of` names them in errors.
 mlir::LogicalResult expectInRange(Node &node, mlir::Value integers, int64_t limit,

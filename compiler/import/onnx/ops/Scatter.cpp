@@ -61,14 +61,9 @@ static LogicalResult importScatterElements(Node &n) {
   if (failed(dim) || failed(how) || failed(expectElementIndices(n, *dim)) ||
       failed(expectUpdates(n, n.shape(1))) || failed(expectSameExtent(n)))
     return failure();
-  FailureOr<Value> indices = expectIndicesOfRun(n, *dim);
+  FailureOr<Value> indices = expectIndicesOfRun(n, *dim, /*areWritten=*/true);
   if (failed(indices))
     return failure();
-  // Where a run has no update, the index is out of range, which has no effect.
-  if (n.extent(1))
-    indices =
-        n.neutralBehindExtent(1, n.expr(*indices), allDims(n.rank(1)), double(n.shape(0)[*dim]))
-            .get();
   // If another dim of the data is longer, updates are padded to it. The padding has an index out of
   // range and therefore no effect.
   Value updates = n.operand(2);
@@ -99,7 +94,7 @@ static LogicalResult importScatterND(Node &n) {
     return n.refuseExtent(1);
   if (failed(expectSameExtent(n)))
     return failure();
-  if (own) // as for ScatterElements
+  if (own) // where a run has no update, the index is out of range, which has no effect
     tuples->indices.back() = n.neutralBehindExtent(1, n.expr(tuples->indices.back()), {own->dim},
                                                    double(n.shape(0)[n.shape(1).back() - 1]));
   return setScattered(n, n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0),

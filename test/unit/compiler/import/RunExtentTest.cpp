@@ -227,6 +227,25 @@ TEST_F(RunExtentTest, ElementsAtPositionsOfARun) {
                  0, 4, {1, 2, 4, 5});
 }
 
+// Where Expand repeats the index of a row for its elements, the row has one index, so that kernels
+// move rows.
+TEST_F(RunExtentTest, RowsHaveOneIndexEach) {
+  OneNode one = model(picked + lengths + node("Concat", "n two", "s", integer("axis", 0)) +
+                      node("Unsqueeze", "k second", "column") + node("Expand", "column s", "i") +
+                      tensor("input", "t", "6x2") + node("Gather", "t k", "u") +
+                      node("Neg", "u", "w") + node("ScatterElements", "t i w", "y") + output);
+  one.data = {numbers, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}};
+  expect(one, {6, 2}, {0, -1, 2, 3, -4, -5, 6, 7, -8, -9, -10, -11});
+  auto imported = import(one);
+  ASSERT_TRUE(mlir::succeeded(imported));
+  unsigned count = 0;
+  imported->module->walk([&](mlir::grad::ScatterOp op) {
+    ++count;
+    EXPECT_TRUE(op.getIndices()[0].getDefiningOp<mlir::grad::BroadcastOp>());
+  });
+  EXPECT_EQ(count, 1u);
+}
+
 TEST_F(RunExtentTest, UpdatesAreAsManyAsIndices) {
   expectRefused(node("ScatterElements", "x k x", "y"),
                 "ScatterElements expected indices and updates with the same extent that only a run "
