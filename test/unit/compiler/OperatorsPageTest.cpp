@@ -282,7 +282,8 @@ input that `gradc run` is given. A Loop whose trip count is a number of the run 
 computes (`Min(n, 8)`, `Clip(n, 0, 8)`); one that a condition of the run ends needs a trip count only for a gradient.
 NonZero, Compress, Unique and NonMaxSuppression give values of which only a run knows how many there are. Operators on single
 elements, reductions, MatMul, Gemm, Softmax, gathers, scatters, Concat, Split, Reshape, Transpose, Expand, Range, Slice, Shape, Size,
-TopK, NonZero, Compress, NonMaxSuppression and RoiAlign take these; convolutions, pools, norms of pictures and Pad take so many pictures.
+ArgMax, ArgMin, TopK, NonZero, Compress, NonMaxSuppression and RoiAlign take these; convolutions, pools, norms of pictures, Pad, Resize
+and GridSample take so many pictures.
 
 | operator | set | cases | types | gradient |
 |---|---|---|---|---|
