@@ -43,6 +43,9 @@ Status decodePicture(std::span<const std::byte> file, const DecodeOptions &optio
   Format format = formatOf(file);
   if (!decoders || format == Format::unknown)
     return cannotDecode(file);
+  if (options.indices && format == Format::jpeg)
+    return Status::error("is a JPEG file, whose pixels are not stored exactly: expected a PNG file "
+                         "of indices");
   return (format == Format::jpeg ? decoders->decodeJpeg : decoders->decodePng)(file, options, out);
 }
 

@@ -16,6 +16,8 @@ struct DecodeOptions {
   /// A JPEG of at least twice this size may be decoded at a half, a quarter, or an eighth of its
   /// size, as long as the result is not smaller than this. 0 decodes at full size.
   int64_t scaledHeight = 0, scaledWidth = 0;
+  /// Pixels are indices into a palette, or gray values, as a PNG file stores them. 1 channel.
+  bool indices = false;
 };
 
 /// The size and channels of a picture, from the header of its file.

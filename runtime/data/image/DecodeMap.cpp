@@ -1,4 +1,5 @@
-// map { decode { channels max_pixels min_height min_width } }: decodes files to pictures of bytes.
+// map { decode { channels max_pixels min_height min_width indices } }: decodes files to pictures of
+// bytes.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/Decode.h"
 #include "runtime/data/image/PictureMaps.h"
@@ -39,7 +40,11 @@ private:
 
 Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field *before) {
   DecodeOptions options;
-  options.channels = config.integer("channels", 3);
+  options.indices = config.boolean("indices", false);
+  options.channels = config.integer("channels", options.indices ? 1 : 3);
+  if (options.indices && options.channels != 1)
+    return Status::invalid(
+        text("decode { indices } has 1 channel, found channels: ", options.channels));
   if (options.channels != 1 && options.channels != 3 && options.channels != 4)
     return Status::invalid(
         text("decode { channels } is ", options.channels, ", expected 1, 3 or 4"));

@@ -72,6 +72,13 @@ Status damaged(const PngReader &reader) {
   return Status::error(text("is no sound PNG file: ", reader.message));
 }
 
+/// Asks libpng for a byte per index or gray value, unscaled.
+void keepIndices(PngReader &reader) {
+  png_set_packing(reader.png);
+  png_set_interlace_handling(reader.png);
+  png_read_update_info(reader.png, reader.info);
+}
+
 /// Asks libpng for 8 bits per channel and for the result's channels. Colors that become gray are an
 /// exception: libpng would apply the file's gamma.
 void setTransforms(PngReader &reader, const PictureSize &size, int64_t channels) {
@@ -116,10 +123,13 @@ Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, 
   PictureSize size = sizeOf(reader);
   if (Status status = checkPictureSize(size, options); !status.ok())
     return status;
+  int type = png_get_color_type(reader.png, reader.info);
+  if (options.indices && type != PNG_COLOR_TYPE_PALETTE && type != PNG_COLOR_TYPE_GRAY)
+    return Status::error("is a PNG file of colors, expected a palette or gray values");
   int64_t channels = options.channels ? options.channels : size.channels;
-  bool toGray = channels == 1 && size.channels >= 3;
+  bool toGray = channels == 1 && size.channels >= 3 && !options.indices;
   int64_t read = toGray ? 3 : channels;
-  setTransforms(reader, size, read);
+  options.indices ? keepIndices(reader) : setTransforms(reader, size, read);
   auto rowBytes = size_t(size.width * read);
   if (png_get_rowbytes(reader.png, reader.info) != rowBytes)
     return Status::error(

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 #include <dirent.h>
+#include <map>
 #include <string_view>
 #include <sys/stat.h>
 
@@ -104,6 +105,31 @@ Status numberLabels(const std::string &path, const std::vector<std::string_view>
 }
 
 } // namespace
+
+static std::string_view withoutEnding(std::string_view path) {
+  return path.substr(0, path.rfind('.'));
+}
+
+Result<std::vector<std::string>> listMasks(const std::string &folder,
+                                           const std::vector<std::string> &pictures) {
+  std::vector<std::string> files, found;
+  if (Status status = addPictures(folder, "", 0, files); !status.ok())
+    return status;
+  std::map<std::string_view, std::string_view> masks;
+  for (const std::string &file : files)
+    if (auto [known, isNew] = masks.emplace(withoutEnding(file), file); !isNew)
+      return Status::error(text("the folder '", folder, "' has two masks for one picture, '",
+                                known->second, "' and '", file, '\''));
+  for (const std::string &picture : pictures) {
+    auto mask = masks.find(withoutEnding(picture));
+    if (mask == masks.end())
+      return Status::error(text("the folder '", folder,
+                                "' has no mask (.png, .jpg or .jpeg) for the picture '", picture,
+                                '\''));
+    found.emplace_back(mask->second);
+  }
+  return found;
+}
 
 Result<PictureListing> listFolder(const std::string &folder) {
   std::vector<std::string> folders, files;

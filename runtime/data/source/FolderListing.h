@@ -30,6 +30,11 @@ Result<PictureListing> listPictures(const std::string &folder);
 /// order of the names. Empty lines and lines that begin with # are skipped.
 Result<PictureListing> readListFile(const std::string &path);
 
+/// The mask of each picture, below the folder of masks: the file of the same path, but for its
+/// ending.
+Result<std::vector<std::string>> listMasks(const std::string &folder,
+                                           const std::vector<std::string> &pictures);
+
 } // namespace gradc::runtime
 
 #endif

@@ -46,9 +46,11 @@ Result<Value> readFile(const std::string &path, ScratchSlot &slot) {
 
 class FolderSource final : public Table {
 public:
-  FolderSource(std::string folder, PictureListing listing, std::vector<Field> fields, size_t slot)
-      : folder(std::move(folder)), listing(std::move(listing)), fieldList(std::move(fields)),
-        slot(slot) {}
+  /// `masks`: the files of the last field; none: there is no such field.
+  FolderSource(std::string folder, PictureListing listing, std::vector<std::string> masks,
+               std::vector<Field> fields, size_t slot)
+      : folder(std::move(folder)), listing(std::move(listing)), masks(std::move(masks)),
+        fieldList(std::move(fields)), slot(slot) {}
 
   std::span<const Field> fields() const override { return fieldList; }
   int64_t rows() const override { return int64_t(listing.paths.size()); }
@@ -67,20 +69,23 @@ public:
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     if (!isPicture(field))
       return Value{column(field) + size_t(row.row) * sizeof(int64_t), {}, sizeof(int64_t)};
-    auto file = readFile(path(row.row), scratch.slot(slot));
+    std::string of = isMask(field) ? masks[size_t(row.row)] : path(row.row);
+    auto file = readFile(of, scratch.slot(slot + isMask(field)));
     if (!file)
-      return Status(file.status().code(), text(describeRow(row.row), ' ', file.status().message()));
+      return Status(file.status().code(), text('\'', of, "' ", file.status().message()));
     return file;
   }
 
 private:
   bool isPicture(size_t field) const { return fieldList[field].dtype == GRADC_U8; }
+  bool isMask(size_t field) const { return !masks.empty() && field + 1 == fieldList.size(); }
   std::string path(int64_t row) const { return text(folder, '/', listing.paths[size_t(row)]); }
 
   std::string folder;
   PictureListing listing;
+  std::vector<std::string> masks;
   std::vector<Field> fieldList;
-  size_t slot; ///< for a file's bytes
+  size_t slot; ///< for a file's bytes, and the next one for a mask's
 };
 
 bool isFile(const std::string &path) {
@@ -98,10 +103,35 @@ PictureListing listOne(std::string &path) {
 
 } // namespace
 
-/// The fields: a picture file's bytes, and its label.
+/// The fields: a picture file's bytes, its label, and if there are masks, the bytes of its mask.
+/// Pictures with masks have labels only if the block names them, as their folders need no classes.
 static std::vector<Field> readFields(Config config) {
-  return {{std::string(config.string("image", "image")), GRADC_U8, {Field::varying}, 0},
-          {std::string(config.string("label", "label")), GRADC_I64, {}, 0}};
+  std::vector<Field> fields = {
+      {std::string(config.string("image", "image")), GRADC_U8, {Field::varying}, 0}};
+  bool hasMasks = bool(config.child("masks"));
+  if (!hasMasks || config.child("label"))
+    fields.push_back({std::string(config.string("label", "label")), GRADC_I64, {}, 0});
+  if (hasMasks)
+    fields.push_back({std::string(config.string("mask", "mask")), GRADC_U8, {Field::varying}, 0});
+  return fields;
+}
+
+/// The paths of the pictures' masks; empty if no one uses them.
+static Result<std::vector<std::string>> findMasks(Config config, std::span<const Field> fields,
+                                                  const std::vector<std::string> &pictures,
+                                                  const DataContext &context) {
+  std::vector<std::string> masks;
+  if (!config.child("masks") || !isDemanded(fields.back().name, context))
+    return masks;
+  auto folder = findFile(config.string("masks"), context.folders);
+  if (!folder)
+    return folder.status();
+  auto names = listMasks(*folder, pictures);
+  if (!names)
+    return names.status();
+  for (const std::string &name : *names)
+    masks.push_back(text(*folder, '/', name));
+  return masks;
 }
 
 Status describeFolder(Config config, const DataContext &context, Pipeline &pipeline) {
@@ -113,14 +143,18 @@ Status describeFolder(Config config, const DataContext &context, Pipeline &pipel
 
 Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline) {
   std::vector<Field> fields = readFields(config);
-  std::vector<std::string> names = {fields[0].name, fields[1].name};
+  std::vector<std::string> names;
+  for (const Field &field : fields)
+    names.push_back(field.name);
   for (const FieldUse &use : context.uses)
-    if (use.field != names[0] && use.field != names[1])
+    if (!std::ranges::count(names, use.field))
       return missingField(use, "the folder source", names);
   auto folder = context.file.empty() ? findFile(config.string("path"), context.folders)
                                      : Result(context.file);
   if (!folder)
     return folder.status();
+  auto label = std::ranges::find(fields, GRADC_I64, &Field::dtype);
+  bool hasLabels = label != fields.end() && isDemanded(label->name, context);
   Result<PictureListing> listing = Status();
   if (config.child("list")) {
     auto list = findFile(config.string("list"), context.folders);
@@ -128,24 +162,29 @@ Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline
       return list.status();
     listing = readListFile(*list);
   } else {
-    listing = isDemanded(names[1], context) ? listFolder(*folder)
-              : isFile(*folder)             ? listOne(*folder)
-                                            : listPictures(*folder);
+    listing = hasLabels         ? listFolder(*folder)
+              : isFile(*folder) ? listOne(*folder)
+                                : listPictures(*folder);
   }
   if (!listing)
     return listing.status();
-  if (context.state && !listing->names.empty() && isDemanded(names[1], context)) {
+  if (context.state && !listing->names.empty() && hasLabels) {
     auto origin = text('\'', *folder, '\'');
     if (Status status =
-            numberClasses(*context.state, names[1], listing->names, origin, listing->labels);
+            numberClasses(*context.state, label->name, listing->names, origin, listing->labels);
         !status.ok())
       return status;
     listing->classes = *std::ranges::max_element(listing->labels) + 1;
   }
-  fields[1].classes = listing->classes;
+  auto masks = findMasks(config, fields, listing->paths, context);
+  if (!masks)
+    return masks.status();
+  if (hasLabels)
+    label->classes = listing->classes;
   std::erase_if(fields, [&](const Field &field) { return !isDemanded(field.name, context); });
+  size_t slot = pipeline.newSlots(masks->empty() ? 1 : 2);
   pipeline.table = std::make_shared<FolderSource>(std::move(*folder), std::move(*listing),
-                                                  std::move(fields), pipeline.newSlots(1));
+                                                  std::move(*masks), std::move(fields), slot);
   return {};
 }
 

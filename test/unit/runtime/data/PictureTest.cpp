@@ -75,6 +75,14 @@ protected:
     return result;
   }
 
+  /// The first pixel of a mask with that class.
+  static int64_t firstOf(const int64_t *mask, int64_t wanted) {
+    int64_t i = 0;
+    while (mask[i] != wanted)
+      ++i;
+    return i;
+  }
+
   TemporaryFolder folder;
   DataContext context;
   const std::string usual = map("decode { }") + map("resize { height: 16 width: 16 }") +
@@ -142,6 +150,76 @@ TEST_F(PictureTest, FolderErrorsNameTheFolder) {
             "cannot read the folder '" + folder / "pictures/outside.jpg" + "': Not a directory");
 }
 
+/// The masks are png-bits, of 1 bit, and png-palette.
+TEST_F(PictureTest, MasksAreOneMoreFieldOfFiles) {
+  for (const char *name : {"masks", "masks/dogs", "masks/cats", "masks/cats/more"})
+    mkdir((folder / name).c_str(), 0777);
+  for (const char *name : {"dogs/1", "dogs/2", "cats/a", "cats/b", "cats/more/c"})
+    writeFile(folder / ("masks/" + std::string(name) + ".png"), picture("png-bits"));
+  std::string maps =
+      map("decode { }") + map("resize { height: 16 width: 16 }") +
+      map("normalize { mean: 0.5 deviation: 0.25 }") +
+      "map { field: \"mask\" decode { indices: true } } map { field: \"mask\" resize "
+      "{ height: 29 width: 37 filter: NEAREST } } map { field: \"mask\" cast: I64 } ";
+  std::string source = "path: \"pictures\" masks: \"masks\"";
+  context.demands[1] = {"mask", "m", GRADC_I64, {29, 37, 1}, 0};
+  // There are no labels, so a picture outside of the folders of classes is one, too.
+  EXPECT_EQ(run(spec(maps, source)).error, "the folder '" + folder / "masks" +
+                                               "' has no mask (.png, .jpg or .jpeg) for the "
+                                               "picture 'outside.jpg'");
+  writeFile(folder / "masks/outside.png", picture("png-palette"));
+  writeFile(folder / "masks/notes.txt", picture("png-bits"));
+
+  auto dataset = build(spec(maps, source), context);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  EXPECT_EQ((*dataset)->rows(), 6);
+  auto iterator = (*dataset)->iterate();
+  Batch batch = (*dataset)->allocate();
+  Picture gray, colors;
+  ASSERT_TRUE(decodePicture(picture("png-bits"), {.channels = 1}, gray).ok());
+  ASSERT_TRUE(decodePicture(picture("png-palette"), {}, colors).ok());
+  constexpr int64_t pixels = 29 * 37;
+  for (int64_t first = 0; first < 6; first += 2) {
+    ASSERT_TRUE(iterator->next(batch).ok());
+    auto *masks = reinterpret_cast<const int64_t *>(batch.field(1));
+    for (int64_t i = 0; i < 2 * pixels; ++i) {
+      int64_t y = i % pixels / 37, x = i % 37;
+      if (first == 0 && i < pixels) { // outside.jpg: an index is a color
+        for (int64_t c = 0; c < 3; ++c)
+          ASSERT_EQ(valueAt(colors.view(), y, x, c),
+                    valueAt(colors.view(), firstOf(masks, masks[i]) / 37,
+                            firstOf(masks, masks[i]) % 37, c));
+      } else {
+        ASSERT_EQ(double(masks[i]) * 255, valueAt(gray.view(), y, x, 0));
+      }
+    }
+  }
+
+  writeFile(folder / "masks/outside.jpg", picture("jpeg-gray"));
+  EXPECT_EQ(run(spec(maps, source)).error,
+            "the folder '" + folder / "masks" +
+                "' has two masks for one picture, 'outside.jpg' and 'outside.png'");
+  remove((folder / "masks/outside.png").c_str());
+  EXPECT_EQ(run(spec(maps, source)).error,
+            "'" + folder / "pictures/outside.jpg" +
+                "': field 'mask' is a JPEG file, whose pixels are not stored exactly: expected a "
+                "PNG file of indices");
+  writeFile(folder / "masks/outside.jpg", picture("png-rgb"));
+  EXPECT_EQ(run(spec(maps, source)).error,
+            "'" + folder / "pictures/outside.jpg" +
+                "': field 'mask' is a PNG file of colors, expected a palette or gray values");
+  EXPECT_EQ(run(spec("map { field: \"mask\" decode { indices: true channels: 3 } }", source)).error,
+            "decode { indices } has 1 channel, found channels: 3");
+
+  // A label that the source names has folders of classes.
+  context.demands.push_back({"kind", "k", GRADC_I64, {}, 2});
+  EXPECT_EQ(run(spec(maps, source)).error, "model input 'k' is fed from field 'kind', but the "
+                                           "folder source has 'image' and 'mask'");
+  dataset = build(spec(maps, source + " label: \"kind\""), context);
+  ASSERT_TRUE(dataset.ok()) << dataset.status().message();
+  EXPECT_EQ((*dataset)->rows(), 5);
+}
+
 TEST_F(PictureTest, PictureErrorsNameTheFile) {
   std::string path = folder / "pictures/cats/a.png";
   writeFile(path, {});
@@ -156,17 +234,18 @@ TEST_F(PictureTest, PictureErrorsNameTheFile) {
             "'" + path + "': field 'image' is no sound JPEG file: Premature end of JPEG file");
   writeFile(path, picture("png-rgb"));
   EXPECT_EQ(run(spec(map("decode { max_pixels: 1000 }") + map("resize { height: 16 width: 16 }") +
-                     map("normalize { }")))
+                     map("normalize { mean: 0.5 deviation: 0.25 }")))
                 .error,
             "'" + path + "': field 'image' has 37 x 29 pixels, expected at most 1000 in all");
   EXPECT_EQ(run(spec(map("decode { }") + map("crop { height: 30 width: 20 }") +
-                     map("resize { height: 16 width: 16 }") + map("normalize { }")))
+                     map("resize { height: 16 width: 16 }") +
+                     map("normalize { mean: 0.5 deviation: 0.25 }")))
                 .error,
             "'" + path + "': field 'image' has 37 x 29 pixels, expected at least 20 x 30 to crop");
 }
 
 TEST_F(PictureTest, PicturesOfVaryingSizeAreNoInput) {
-  EXPECT_EQ(run(spec(map("decode { }") + map("normalize { }"))).error,
+  EXPECT_EQ(run(spec(map("decode { }") + map("normalize { mean: 0.5 deviation: 0.25 }"))).error,
             "field 'image' of '" + folder / "pictures" +
                 "' has rows of shape [3, ?, ?], but model input 'x' expects [3, 16, 16]");
 }
@@ -198,7 +277,7 @@ TEST_F(PictureTest, RandomStepsAreAFunctionOfSeedEpochAndRow) {
       map("decode { }") + map("random_crop { height: 20 width: 24 }") + map("flip { }") +
       map("resize { height: 10 width: 12 }") +
       map("color_jitter { brightness: 0.5 contrast: 0.5 saturation: 0.5 hue: 0.1 }") +
-      map("normalize { }");
+      map("normalize { mean: 0.5 deviation: 0.25 }");
   context.seed = 3;
   Run first = run(spec(data), 2), again = run(spec(data), 2);
   EXPECT_EQ(first.error, "");
@@ -213,7 +292,8 @@ TEST_F(PictureTest, RandomStepsAreAFunctionOfSeedEpochAndRow) {
 TEST_F(PictureTest, ScaledDecodingIsCloseToFullDecoding) {
   context.demands[0].shape = {3, 7, 9};
   auto at = [&](std::string_view decode) {
-    return run(spec(map(decode) + map("resize { height: 7 width: 9 }") + map("normalize { }")));
+    return run(spec(map(decode) + map("resize { height: 7 width: 9 }") +
+                    map("normalize { mean: 0.5 deviation: 0.25 }")));
   };
   Run full = at("decode { }"), half = at("decode { min_height: 14 min_width: 18 }");
   EXPECT_EQ(half.error, "");
