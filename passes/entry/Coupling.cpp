@@ -39,7 +39,9 @@ gradc::RowDependence gradc::findDependence(Block &block, int64_t batch,
       continue;
     // A count of rows depends on all rows.
     if (auto count = dyn_cast<CountOp>(op)) {
-      if (analysis.isBatched(count.getOperand()))
+      const Extents &extents = *analysis.find(count.getOperand());
+      if (analysis.isBatched(count.getOperand()) &&
+          llvm::any_of(count.getDims(), [&](int64_t d) { return extents[d] != extent::whole; }))
         return {&op, false};
       analysis.set(count, {});
     } else if (failed(analysis.visit(&op)) || analysis.couplesRows()) {

@@ -113,6 +113,7 @@ TEST_F(Coupling, IsFoundWhereverRowsMeet) {
   EXPECT_EQ(couplingIn("%0 = grad.matmul %x, %x transpose_rhs : tensor<8x4xf32>, tensor<8x4xf32>"),
             "grad.matmul");
   EXPECT_EQ(couplingIn("%0 = grad.count %x dims [0] : tensor<8x4xf32>"), "grad.count");
+  EXPECT_EQ(couplingIn("%0 = grad.count %x dims [1] : tensor<8x4xf32>"), "");
   EXPECT_EQ(
       couplingIn("%0 = grad.slice %x starts [1, 0] sizes [7, 4] strides [1, 1] : tensor<8x4xf32>"),
       "grad.slice");
