@@ -5,6 +5,7 @@
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
+#include "passes/entry/RowOrder.h"
 #include "passes/training/StepAttributes.h"
 #include "runtime/include/gradc/entries.h"
 
@@ -83,6 +84,7 @@ public:
   /// happens to equal the batch must scale with the rows in both or in neither. None: not known
   /// yet.
   std::optional<bool> isDoneBy(func::FuncOp bucket, int64_t rows) {
+    analysis.followInnerRows();
     StringRef reason;
     if (function->hasAttr(exactName) || findWithout(reason))
       return std::nullopt;
@@ -99,6 +101,14 @@ public:
              auto [a, b] = pair;
              return a->getName() == b->getName() && areSame(a->getResults(), b->getResults());
            });
+  }
+
+  /// Reorders dims that hold rows among others, which would make the entry exact.
+  void orderRows() {
+    analysis.followInnerRows();
+    StringRef reason;
+    if (!function->hasAttr(exactName) && !findWithout(reason))
+      putRowsFirst(function, analysis);
   }
 
   /// Replaces counts by constants, or by a multiple of the argument `rows` if they count the batch.
@@ -263,6 +273,8 @@ struct BindRows : impl::BindRowsBase<BindRows> {
     for (auto function : llvm::to_vector(functionsOf(module))) {
       if (llvm::is_contained(twins, function))
         continue;
+      if (std::optional<Entry> whole = Entry::of(function))
+        whole->orderRows();
       std::optional<Entry> entry = Entry::of(function);
       if (!entry)
         resolveConstants(function);

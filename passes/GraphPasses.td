@@ -11,6 +11,10 @@ def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
     its first k * n elements. Extents start at the arguments marked `grad.batched` and propagate through the ops' indexing maps.
     `grad.count` of dims that hold rows becomes k times the argument `rows`; any other count becomes a constant.
 
+    If a reshape merges rows with dims before them, as a layer over [steps, rows, features] does, the merged dim gets the order [rows, steps]: this reshape, and
+    the one that splits the dim again, transpose, and the ops between them stay. This needs a single transpose for every such reshape, and no op
+    that numbers the elements of the dim.
+
     With `judge`, which runs before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
     twin for a smaller last batch (`NAME.tail`) is removed. An op without extents (a reshape across rows, a slice of the batch, a sum
     of values that may repeat per row) is named in a remark; its entry runs on N rows only and keeps its twin. A

@@ -7,6 +7,8 @@
 #include "dialects/grad/Transfer.h"
 #include "passes/entry/Ports.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace gradc;
 
@@ -176,6 +178,7 @@ LogicalResult ExtentAnalysis::visitCollective(Operation *op) {
 }
 
 LogicalResult ExtentAnalysis::visitExpansion(Operation *op, bool signless, Build build) {
+  llvm::SaveAndRestore expanding(isExpanding, true);
   Block block;
   SmallVector<Value> standIns;
   for (Value operand : op->getOperands()) {
@@ -260,6 +263,9 @@ FailureOr<Extents> ExtentAnalysis::loopsOf(linalg::GenericOp op) {
         return failure();
     }
   }
+  for (auto index : op.getOps<linalg::IndexOp>()) // other than to read an operand there
+    order |= extent::outerOf(loops[index.getDim()]) > 1 &&
+             !llvm::all_of(index->getUsers(), llvm::IsaPred<tensor::ExtractOp>);
   return loops;
 }
 
@@ -377,6 +383,7 @@ LogicalResult ExtentAnalysis::visitReshape(Value from, Value to) {
     if (at == group.to.end() || (outer != 1 && !isInnerFollowed))
       return fail("it reshapes across rows of the batch");
     result[*at] = extent::inner(outer / before, perRow / behind);
+    order |= isExpanding && (extent::outerOf((*extents)[*batched]) > 1 || outer > before);
   }
   set(to, result);
   return success();

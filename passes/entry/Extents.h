@@ -68,6 +68,9 @@ public:
 
   /// Whether an op visited so far combines rows with their numbers in the batch.
   bool numbersRows() const { return numbers; }
+  /// Whether an op visited so far needs the order of the elements of a dim with inner rows: it
+  /// numbers them, or reshapes the dim on its own.
+  bool needsOrder() const { return order; }
 
   /// The extents of an op's loops; the extents of its operands must be known.
   mlir::FailureOr<Extents> loopsOf(mlir::linalg::GenericOp op);
@@ -95,7 +98,8 @@ private:
   Other other;
   llvm::DenseMap<mlir::Value, Extents> known;
   std::string reason;
-  bool couples = false, numbers = false, isInnerFollowed = false;
+  bool couples = false, numbers = false, order = false, isInnerFollowed = false;
+  bool isExpanding = false; ///< visits what an op expands to
 };
 
 /// The extents of an entry's values, up to an op that has none: such an entry takes one number of

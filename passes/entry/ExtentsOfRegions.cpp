@@ -8,6 +8,7 @@ using namespace gradc;
 std::optional<int64_t> ExtentAnalysis::join(int64_t a, int64_t b) {
   int64_t least = std::min(a, b), other = std::max(a, b);
   numbers |= least == extent::numbered && other > 0;
+  order |= least == extent::numbered && extent::outerOf(other) > 1;
   if (a != b && !extent::isFree(least))
     return std::nullopt;
   return extent::isFree(other) ? least : other;

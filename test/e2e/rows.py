@@ -156,6 +156,30 @@ def numbered(model):
     return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
 
 
+def steps_first(model):
+    """Attention over steps that come before rows, as PyTorch's modules compute it: layers merge steps and rows, heads merge with rows."""
+    steps, heads, width = 5, 3, 12
+    split = [model.initializer(f"shape{i}", INT64, [len(dims)], dims) for i, dims in
+             enumerate(([-1, steps, 4], [steps, -1, width // heads], [-1, width], [steps, -1, width]))]
+    x = model.node("Reshape", [model.input("x", FLOAT, ["N", 20]), split[0]], ["rows"], "sequences")
+    x = model.node("Transpose", [x], ["steps"], "steps", perm=[1, 0, 2])
+
+    def layer(name):
+        h = model.node("MatMul", [x, weight(model, f"w{name}", 4, width)], [f"m{name}"], f"layer{name}")
+        h = model.node("Add", [h, weight(model, f"b{name}", width)], [f"a{name}"], f"bias{name}")
+        h = model.node("Reshape", [h, split[1]], [f"h{name}"], f"heads{name}")
+        return model.node("Transpose", [h], [f"t{name}"], f"turn{name}", perm=[1, 2, 0] if name == "k" else [1, 0, 2])
+
+    scores = model.node("MatMul", [layer("q"), layer("k")], ["scores"], "scores")
+    h = model.node("MatMul", [model.node("Softmax", [scores], ["p"], "softmax", axis=2), layer("v")], ["attention"], "attention")
+    h = model.node("Reshape", [model.node("Transpose", [h], ["back"], "back", perm=[1, 0, 2]), split[2]], ["merged"], "merge")
+    h = model.node("Gemm", [h, weight(model, "wo", width, width), weight(model, "bo", width)], ["o"], "out")
+    h = model.node("Tanh", [model.node("Reshape", [h, split[3]], ["apart"], "apart")], ["tanh"], "tanh")
+    h = model.node("ReduceSum", [h, model.initializer("first", INT64, [1], [0])], ["sum"], "sum", keepdims=0)
+    model.output(model.node("Gemm", [h, weight(model, "w", width, CLASSES), weight(model, "b", CLASSES)], ["logits"], "fc"), FLOAT, ["N", CLASSES])
+    return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+
+
 def write_data(name, rows, shape):
     size = 1
     for dim in shape:
@@ -289,6 +313,7 @@ check("mean_by_shape", mean_by_shape, (1, 7, 63, 64))
 check("lookups", lookups, (1, 7, 63, 64))
 check("routing", routing, (1, 63))
 check("numbered", numbered, (1, 7, 63, 64))
+check("steps_first", steps_first, (1, 7, 63, 64))
 
 # 2. In inference, the results of a row depend neither on other rows nor on their number.
 whole = array.array("f", [0.0] * BATCH * CLASSES)
