@@ -361,6 +361,9 @@ LogicalResult ExtentAnalysis::visitReshape(Value from, Value to) {
     if (batched == group.from.end()) {
       if (group.from.size() == 1 && group.to.size() == 1)
         result[group.to[0]] = (*extents)[group.from[0]];
+      else if (group.to.size() == 1 && repeated == extent::whole &&
+               mayRepeatPerRow((*extents)[group.from[0]], shape[group.from[0]]))
+        result[group.to[0]] = extent::numbered;
       continue;
     }
     // The group is [outer, rows, perRow].

@@ -93,6 +93,11 @@ private:
   mlir::LogicalResult visitExpansion(mlir::Operation *op, bool signless, Build build);
   void setAll(mlir::Value value, int64_t extent);
   bool mayHoldRows(int64_t size) const { return rows > 1 && size > 0 && size % rows == 0; }
+  /// Whether what a dim repeats may be for each row, such as the same keys: merged with dims behind
+  /// it, the elements of n rows are the first ones. A kernel's values tell only that they repeat.
+  bool mayRepeatPerRow(int64_t extent, int64_t size) const {
+    return extent::isFree(extent) && (rows <= 1 || mayHoldRows(size));
+  }
 
   int64_t rows;
   Other other;

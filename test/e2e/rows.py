@@ -180,6 +180,20 @@ def steps_first(model):
     return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
 
 
+def repeated(model):
+    """A parameter repeated for each row, whose heads are then merged with rows: the keys of relative positions of DeBERTa."""
+    heads, x = 3, model.input("x", FLOAT, ["N", 20])
+    n = model.node("Gather", [model.node("Shape", [x], ["shape"], "shape"), model.initializer("first", INT64, [1], [0])], ["n"], "rows")
+    times = model.node("Concat", [n, model.initializer("once", INT64, [2], [1, 1])], ["times"], "times", axis=0)
+    keys = model.node("Tile", [weight(model, "keys", heads, 4, 5), times], ["all"], "repeat")
+    h = model.node("MatMul", [x, weight(model, "w1", 20, heads * 4)], ["q"], "query")
+    h = model.node("Reshape", [h, model.initializer("split", INT64, [3], [-1, 1, 4])], ["queries"], "split")
+    h = model.node("Tanh", [model.node("MatMul", [h, keys], ["scores"], "scores")], ["t"], "tanh")
+    h = model.node("Reshape", [h, model.initializer("merge", INT64, [2], [-1, heads * 5])], ["merged"], "merge")
+    model.output(model.node("MatMul", [h, weight(model, "w2", heads * 5, CLASSES)], ["logits"], "fc"), FLOAT, ["N", CLASSES])
+    return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+
+
 def write_data(name, rows, shape):
     size = 1
     for dim in shape:
@@ -314,6 +328,7 @@ check("lookups", lookups, (1, 7, 63, 64))
 check("routing", routing, (1, 63))
 check("numbered", numbered, (1, 7, 63, 64))
 check("steps_first", steps_first, (1, 7, 63, 64))
+check("repeated", repeated, (1, 7, 63, 64))
 
 # 2. In inference, the results of a row depend neither on other rows nor on their number.
 whole = array.array("f", [0.0] * BATCH * CLASSES)

@@ -62,6 +62,29 @@ func.func @losses(%x: tensor<6x10xf32> {grad.batched}, %labels: tensor<6xi64> {g
   return %2, %3, %4 : tensor<f32>, tensor<6x10xf32>, tensor<6xi64>
 }
 
+// What is repeated for each row may merge with dims behind it, as the keys of heads do.
+// CHECK: func.func @repeats
+// CHECK-SAME: grad.rows
+func.func @repeats(%x: tensor<6x4x5xf32> {grad.batched}, %keys: tensor<4x5x7xf32>) -> tensor<24x1x7xf32> attributes {grad.batch = 6 : i64} {
+  %0 = grad.reshape %x : tensor<6x4x5xf32> -> tensor<24x1x5xf32>
+  %1 = grad.broadcast %keys dims [1, 2, 3] : tensor<4x5x7xf32> -> tensor<6x4x5x7xf32>
+  %2 = grad.reshape %1 : tensor<6x4x5x7xf32> -> tensor<24x5x7xf32>
+  %3 = grad.matmul %0, %2 : tensor<24x1x5xf32>, tensor<24x5x7xf32>
+  return %3 : tensor<24x1x7xf32>
+}
+
+// One key for each row of a batch of 6 fits no other batch; what is repeated behind it says nothing of rows.
+// CHECK: func.func @repeats_within
+// CHECK-SAME: grad.exact
+func.func @repeats_within(%x: tensor<6x4x5xf32> {grad.batched}, %keys: tensor<6x5x7xf32>) -> tensor<24x1x7xf32> attributes {grad.batch = 6 : i64} {
+  %0 = grad.reshape %x : tensor<6x4x5xf32> -> tensor<24x1x5xf32>
+  %1 = grad.broadcast %keys dims [0, 2, 3] : tensor<6x5x7xf32> -> tensor<6x4x5x7xf32>
+  %2 = grad.reshape %1 : tensor<6x4x5x7xf32> -> tensor<24x5x7xf32>
+  // expected-remark @+1 {{a dim of 24 is the batch in one operand and not in another}}
+  %3 = grad.matmul %0, %2 : tensor<24x1x5xf32>, tensor<24x5x7xf32>
+  return %3 : tensor<24x1x7xf32>
+}
+
 // Dims other than the batch may be sliced, concatenated and padded.
 // CHECK: func.func @moves
 // CHECK-SAME: grad.rows
