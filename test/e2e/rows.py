@@ -194,6 +194,19 @@ def repeated(model):
     return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
 
 
+def shared(model):
+    """Indices that all rows share, and that a run computes, as DeBERTa's are: expanded to the rows, and checked once."""
+    x = model.input("x", FLOAT, ["N", 20])
+    places = model.node("Abs", [model.node("Tanh", [weight(model, "places", 1, 6)], ["t"], "tanh")], ["p"], "abs")
+    places = model.node("Mul", [places, constant(model, "most", [], 19.0)], ["scaled"], "scale")
+    indices = model.node("Cast", [places], ["i"], "index", to=INT64)
+    n = model.node("Gather", [model.node("Shape", [x], ["shape"], "shape"), model.initializer("first", INT64, [1], [0])], ["n"], "rows")
+    all = model.node("Concat", [n, model.initializer("six", INT64, [1], [6])], ["all"], "all", axis=0)
+    h = model.node("GatherElements", [x, model.node("Expand", [indices, all], ["e"], "expand")], ["g"], "select", axis=1)
+    model.output(model.node("MatMul", [h, weight(model, "w", 6, CLASSES)], ["logits"], "fc"), FLOAT, ["N", CLASSES])
+    return [20], 'loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }'
+
+
 def write_data(name, rows, shape):
     size = 1
     for dim in shape:
@@ -329,6 +342,7 @@ check("routing", routing, (1, 63))
 check("numbered", numbered, (1, 7, 63, 64))
 check("steps_first", steps_first, (1, 7, 63, 64))
 check("repeated", repeated, (1, 7, 63, 64))
+check("shared", shared, (1, 7, 63, 64))
 
 # 2. In inference, the results of a row depend neither on other rows nor on their number.
 whole = array.array("f", [0.0] * BATCH * CLASSES)

@@ -378,6 +378,10 @@ void EntryImport::addResult(Value value, StringRef name, gradc_role role,
 
 // An index out of range, of either sign, becomes larger than 2 limit - 1.
 void EntryImport::requireIndices(Value indices, int64_t limit, Location node) {
+  // Repeated indices are checked once. They may be repeated for each row, as often as the run says.
+  if (cast<RankedTensorType>(indices.getType()).getNumElements() > 0)
+    while (auto broadcast = indices.getDefiningOp<BroadcastOp>())
+      indices = broadcast.getOperand();
   Expr x = Expr(builder, node, indices).cast(builder.getI64Type()) + double(limit);
   x = x.cast(builder.getIntegerType(64, /*isSigned=*/false));
   auto dims = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
