@@ -232,7 +232,8 @@ def _checked_rate(rate: float) -> float:
 
 class Session:
     """The parameters, optimizer state, and memory of one training, or of predictions. Calls from several threads take turns; other threads
-    run during a step. A session belongs to its process: after a fork, the child must create its own."""
+    run during a step. A session belongs to its process: after a fork, the child must create its own. It cannot be copied or pickled:
+    `state_dict` and `load_state_dict` bring its states to another one."""
 
     def __init__(self, model: Model, threads: int = 0, level: str | None = None):
         """`threads`: 0 for one per CPU; results do not depend on the number. `level`: "x86-64-v3", ...; default: the machine's highest."""
@@ -263,6 +264,9 @@ class Session:
 
     def __exit__(self, *_) -> None:
         self.close()
+
+    def __reduce_ex__(self, protocol):  # also of copy.copy, whose result would free the session as well
+        raise TypeError("a session cannot be copied or pickled, expected another one: model.session(), and load_state_dict(state_dict())")
 
     @property
     def handle(self):
@@ -499,7 +503,7 @@ def keep_text(keep: list, value: str | bytes | None):
 
 
 class Model:
-    """A compiled artifact. Artifacts are native code: opening a file runs it."""
+    """A compiled artifact. Artifacts are native code: opening a file runs it. A model cannot be pickled: another process opens its file."""
 
     def __init__(self, path: Path):
         """Opens an artifact, or an executable or library that contains one."""
@@ -510,6 +514,10 @@ class Model:
         info = described("gradc_model_info", lib.gradc_model_describe, self.handle)
         self.hash, self.trains = info.hash, bool(info.trains)
         self.levels = [text(lib.gradc_level_name(self.handle, i)) for i in range(info.levels)]
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a model cannot be copied or pickled, expected its file to be opened: gradc.compile(..., output=FILE), and "
+                        "gradc.Model(FILE) in the other process")
 
     def session(self, threads: int = 0, level: str | None = None) -> Session:
         return Session(self, threads, level)

@@ -2,9 +2,11 @@
 
     module.py [TEST ...]
 """
+import copy
 import gc
 import math
 import os
+import pickle
 import signal
 import sys
 import tempfile
@@ -492,6 +494,19 @@ class Digits(unittest.TestCase):
                 os._exit(7 if "before a fork" in str(error) else 1)
             os._exit(2)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+
+    def test_copies_and_pickles_are_refused(self):
+        session, images = self.model.session(), self.data["images"][:4]
+        scores = session.predict(images)
+        for call in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(TypeError, r"a session cannot be copied or pickled, expected another one: model.session\(\)"):
+                call(session)
+            with self.assertRaisesRegex(TypeError, "a model cannot be copied or pickled, expected its file to be opened: gradc.compile"):
+                call(self.model)
+        with self.assertRaisesRegex(TypeError, "a session cannot be copied or pickled"):
+            pickle.dumps(session.predict)  # as multiprocessing sends it
+        gc.collect()
+        np.testing.assert_array_equal(session.predict(images), scores)
 
     def test_what_is_wrong_is_said(self):
         session, data = self.model.session(), self.batch()
