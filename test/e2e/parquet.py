@@ -14,7 +14,7 @@ from bar import BIN, REFERENCES, compile_spec, gradc, program, run, scratch
 from onnx_writer import FLOAT, Model
 
 folder = scratch()
-NUMBERS = ["age", "income", "share", "member", "since", "seen"]
+NUMBERS = ["age", "income", "share", "member", "since", "seen", "balance", "rating"]
 SPEC = """model: "people.onnx"
 loss { softmax_cross_entropy { logits: "logits"  labels: "answered" } }
 optimizer { adam { learning_rate: 0.05 } }

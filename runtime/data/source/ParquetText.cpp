@@ -1,6 +1,7 @@
 // Opens the plug-in, and writes Arrow's columns as text, row by row.
 #include "runtime/data/source/ParquetText.h"
 
+#include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/CsvText.h"
 #include "runtime/include/gradc/parquet.h"
@@ -71,37 +72,90 @@ template <typename T> struct Owned {
   }
 };
 
-/// Writes the cells of one column. Null if the format is neither numbers nor text.
-using AddCell = void (*)(std::string &out, const ArrowArray &array, int64_t row, char delimiter);
+/// What the cells of a column need beside their values.
+struct Style {
+  char delimiter = ',';
+  int scale = 0; ///< of decimals: the number of digits behind the point
+};
 
-template <typename T> void addNumber(std::string &out, const ArrowArray &array, int64_t row, char) {
+/// Writes the cells of one column.
+using AddCell = void (*)(std::string &out, const ArrowArray &array, int64_t row, Style style);
+
+template <typename T>
+void addNumber(std::string &out, const ArrowArray &array, int64_t row, Style) {
   appendText(out, static_cast<const T *>(array.buffers[1])[row]);
 }
 
-template <typename T> void addSmall(std::string &out, const ArrowArray &array, int64_t row, char) {
+template <typename T> void addSmall(std::string &out, const ArrowArray &array, int64_t row, Style) {
   appendText(out, int64_t(static_cast<const T *>(array.buffers[1])[row]));
+}
+
+void addHalf(std::string &out, const ArrowArray &array, int64_t row, Style) {
+  appendText(out, fromF16(static_cast<const uint16_t *>(array.buffers[1])[row]));
+}
+
+/// A decimal is an integer, in units of the last digit: -5 of scale 2 is -0.05.
+template <typename T>
+void addDecimal(std::string &out, const ArrowArray &array, int64_t row, Style style) {
+  T value;
+  std::memcpy(&value,
+              static_cast<const std::byte *>(array.buffers[1]) + row * int64_t(sizeof value),
+              sizeof value);
+  auto rest = static_cast<unsigned __int128>(value);
+  if (value < 0)
+    rest = -rest;
+  char digits[40]; // 39 digits and the point
+  char *end = digits + sizeof digits, *begin = end;
+  for (int place = 0; rest != 0 || place <= style.scale; ++place, rest /= 10) {
+    if (place == style.scale && place > 0)
+      *--begin = '.';
+    *--begin = char('0' + int(rest % 10));
+  }
+  if (value < 0)
+    out += '-';
+  out.append(begin, end);
 }
 
 bool bitOf(const void *bits, int64_t row) {
   return static_cast<const uint8_t *>(bits)[row / 8] >> (row % 8) & 1;
 }
 
-void addBool(std::string &out, const ArrowArray &array, int64_t row, char) {
+void addBool(std::string &out, const ArrowArray &array, int64_t row, Style) {
   out += bitOf(array.buffers[1], row) ? '1' : '0';
 }
 
 template <typename Offset>
-void addString(std::string &out, const ArrowArray &array, int64_t row, char delimiter) {
+void addString(std::string &out, const ArrowArray &array, int64_t row, Style style) {
   const auto *ends = static_cast<const Offset *>(array.buffers[1]) + row;
   appendCell(out,
              {static_cast<const char *>(array.buffers[2]) + ends[0], size_t(ends[1] - ends[0])},
-             delimiter);
+             style.delimiter);
 }
 
-void addNothing(std::string &, const ArrowArray &, int64_t, char) {}
+void addNothing(std::string &, const ArrowArray &, int64_t, Style) {}
 
-/// Dates and times are written as the integers in the file.
+/// The scale of a decimal's format: 2 of "d:10,2", and of "d:10,2,64" with the number of bits; -1
+/// if it has more digits than 128 bits hold.
+int scaleOf(const char *format) {
+  const char *comma = std::strchr(format, ',');
+  long scale = comma ? std::strtol(comma + 1, nullptr, 10) : -1;
+  return scale >= 0 && scale <= 38 ? int(scale) : -1;
+}
+
+AddCell findDecimal(std::string_view format) {
+  if (std::ranges::count(format, ',') == 1) // no number of bits
+    return addDecimal<__int128>;
+  return format.ends_with(",32")    ? addDecimal<int32_t>
+         : format.ends_with(",64")  ? addDecimal<int64_t>
+         : format.ends_with(",128") ? addDecimal<__int128>
+                                    : nullptr;
+}
+
+/// Null if the format is neither numbers nor text. Dates and times are written as the integers in
+/// the file.
 AddCell findCell(std::string_view format) {
+  if (format.starts_with("d:"))
+    return scaleOf(format.data()) < 0 ? nullptr : findDecimal(format);
   if (format.size() > 1)
     return format == "tdD" || format == "tts" || format == "ttm" ? addNumber<int32_t>
            : format.front() == 't'                               ? addNumber<int64_t>
@@ -127,6 +181,8 @@ AddCell findCell(std::string_view format) {
     return addNumber<int64_t>;
   case 'L':
     return addNumber<uint64_t>;
+  case 'e':
+    return addHalf;
   case 'f':
     return addNumber<float>;
   case 'g':
@@ -175,14 +231,15 @@ int64_t indexOf(char format, const ArrowArray &array, int64_t row) {
 struct Column {
   AddCell add = nullptr;
   char index = 0; ///< the format of a dictionary's numbers; 0: none
+  Style style = {};
 
   /// Returns false if an index is not in the dictionary, as in a damaged file.
-  bool addTo(std::string &out, const ArrowArray &array, int64_t row, char delimiter) const {
+  bool addTo(std::string &out, const ArrowArray &array, int64_t row) const {
     row += array.offset;
     if (isNull(array, row))
       return true;
     if (!index) {
-      add(out, array, row, delimiter);
+      add(out, array, row, style);
       return true;
     }
     const ArrowArray &values = *array.dictionary;
@@ -190,7 +247,7 @@ struct Column {
     if (number < 0 || number >= values.length)
       return false;
     if (!isNull(values, number + values.offset))
-      add(out, values, number + values.offset, delimiter);
+      add(out, values, number + values.offset, style);
     return true;
   }
 };
@@ -255,7 +312,8 @@ Status Reader::choose(const ArrowSchema &schema, std::span<const CsvField> field
       return fail(runtime::text("column '", name, "' has Arrow's type '", values->format,
                                 "', expected numbers, booleans, texts or times"));
     chosen.push_back(int(i));
-    columns.push_back({add, column.dictionary ? *column.format : '\0'});
+    int scale = std::strncmp(values->format, "d:", 2) == 0 ? scaleOf(values->format) : 0;
+    columns.push_back({add, column.dictionary ? *column.format : '\0', {delimiter, scale}});
   }
   out += '\n';
   return {};
@@ -275,7 +333,7 @@ Status Reader::addRows(ArrowArrayStream &stream) {
       for (size_t i = 0; i < chosen.size(); ++i) {
         for (; at < chosen[i]; ++at)
           out += delimiter;
-        if (!columns[i].addTo(out, *batch.value.children[i], row + batch.value.offset, delimiter))
+        if (!columns[i].addTo(out, *batch.value.children[i], row + batch.value.offset))
           return fail("it is damaged: a value is not in its dictionary");
       }
       if (width == 1 && out.back() == '\n') // an empty line would not be a row

@@ -5,6 +5,7 @@ pyarrow.
 """
 import csv
 import datetime
+import decimal
 import os
 import random
 import sys
@@ -24,6 +25,9 @@ columns = {
     "member": pyarrow.array(member),
     "since": pyarrow.array([datetime.date(2000, 1, 1) + datetime.timedelta(numbers.randrange(9000)) for _ in range(ROWS)]),
     "seen": pyarrow.array([numbers.randrange(2 ** 50) for _ in range(ROWS)], pyarrow.timestamp("us")),
+    "balance": pyarrow.array([None if row % 13 == 2 else decimal.Decimal(numbers.randrange(-99999, 99999)).scaleb(-2) for row in range(ROWS)],
+                             pyarrow.decimal128(9, 2)),
+    "rating": pyarrow.array([None if row % 19 == 4 else numbers.random() for row in range(ROWS)], pyarrow.float16()),
     "city": pyarrow.array(city).dictionary_encode(),
     "answered": pyarrow.array(["yes" if (a or 50) + 25 * (c < "C") > 60 else "no" for a, c in zip(age, city)], pyarrow.large_string()),
     "friends": pyarrow.array([[row] for row in range(ROWS)]),
@@ -41,7 +45,7 @@ def text(name, value):
         return round((value - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1))
     if isinstance(value, datetime.date):
         return (value - datetime.date(1970, 1, 1)).days
-    return f"{value:.9g}" if name == "share" else value
+    return f"{value:.9g}" if name in ("share", "rating") else value
 
 
 with open(os.path.join(sys.argv[1], "people.csv"), "w", newline="") as file:
