@@ -313,6 +313,14 @@ gradc_status gradc_checkpoint_save(gradc_session *session, const char *path) {
   });
 }
 
+/// Whether the session has a training step, whose optimizer keeps states.
+static bool hasSteps(const gradc_session &session) {
+  return std::ranges::any_of(session.entries, [&](const gradc_artifact_entry &entry) {
+    std::string_view name = session.artifact->string(entry.name);
+    return name == GRADC_TRAIN_ENTRY || name.starts_with(GRADC_TRAIN_PREFIX);
+  });
+}
+
 gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
   return cCall({{session, "session"}, {path, "path"}}, [&]() -> Status {
     session->begun = nullptr;
@@ -320,7 +328,8 @@ gradc_status gradc_checkpoint_load(gradc_session *session, const char *path) {
     auto checkpoint = Checkpoint::open(path);
     if (!checkpoint)
       return checkpoint.status();
-    if (Status restored = checkpoint->restore(*session->session); !restored.ok())
+    Status restored = checkpoint->restore(*session->session, hasSteps(*session));
+    if (!restored.ok())
       return restored;
     session->step = int64_t(checkpoint->position().step);
     session->seed = checkpoint->position().seed;

@@ -495,6 +495,19 @@ class Digits(unittest.TestCase):
             os._exit(2)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
 
+    def test_a_model_without_steps_takes_the_weights_of_a_checkpoint(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trained = gradc.train(self.model, steps=50, checkpoint=folder)
+            expected, scores = trained.session.state_dict(), trained.session.predict(self.data["images"][:20])
+            session = gradc.compile(MODEL, shapes={"x": (16, 8, 8)}).session()
+            session.load(os.path.join(folder, "best.ckpt"))
+            for name, values in session.state_dict().items():
+                np.testing.assert_array_equal(values, expected[name])
+            np.testing.assert_allclose(session.predict(self.data["images"][:20]), scores, rtol=1e-4, atol=1e-5)
+            with self.assertRaisesRegex(gradc.Error, "is of another optimizer: it was trained with 'adam', this artifact trains with 'sgd'"):
+                gradc.compile(MODEL, SPEC.replace("adam", "sgd"), data=self.data, evaluation=self.test).session().load(
+                    os.path.join(folder, "best.ckpt"))
+
     def test_copies_and_pickles_are_refused(self):
         session, images = self.model.session(), self.data["images"][:4]
         scores = session.predict(images)
