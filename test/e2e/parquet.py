@@ -67,6 +67,7 @@ def without():
     """The message names the missing part, in the tool and in a trainer that only reads text."""
     message = "reading Parquet needs gradc's plug-in libgradc-parquet.so, which is built where Arrow is installed (pip install pyarrow, or libparquet-dev)"
     refused(3, message, program("gradc"), "check", write_spec("none", "people.parquet"), GRADC_LIBPARQUET="/nowhere/libgradc-parquet.so")
+    refused(1, message, program("gradc"), "inspect", "people.parquet", GRADC_LIBPARQUET="/nowhere/libgradc-parquet.so")
     other = os.path.join(BIN, "libgradc-runner.so")
     refused(3, "is not gradc's plug-in", program("gradc"), "check", path("none.textproto"), GRADC_LIBPARQUET=other)
     trainer = compile_spec(write_spec("text", "people.csv"), folder)
@@ -91,6 +92,8 @@ def with_plugin(plugin):
     drafted = gradc("init", "one.onnx", "--data", "people.parquet", "-o", "drafted.textproto", cwd=folder) + open(path("drafted.textproto")).read()
     assert 'path: "people.parquet"' in drafted and 'column: "answered"  categories {}' in drafted, drafted
     gradc("check", path("drafted.textproto"))
+    names = ["age", "income", "share", "member", "since", "seen", "balance", "rating", "city", "answered", "friends"]
+    assert gradc("inspect", "people.parquet", cwd=folder) == ".parquet table of 240 rows; columns:\n  " + "\n  ".join(names) + "\n"
 
     refused(3, "column 'friends' has Arrow's type '+l', expected numbers, booleans, texts or times", program("gradc"), "check",
             write_spec("nested", "people.parquet", NUMBERS[:-1] + ["friends"]))

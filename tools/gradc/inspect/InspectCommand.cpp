@@ -9,6 +9,7 @@
 #include "runtime/data/source/IdxHeader.h"
 #include "runtime/data/source/Inflate.h"
 #include "runtime/data/source/NpyHeader.h"
+#include "runtime/data/source/ParquetText.h"
 #include "runtime/data/source/ZipArchive.h"
 #include "runtime/train/CheckpointFolder.h"
 #include "tools/gradc/Command.h"
@@ -125,18 +126,26 @@ int inspectIdx(const std::string &path, std::span<const std::byte> bytes) {
 }
 
 int inspectTable(const std::string &path, std::span<const std::byte> bytes) {
+  constexpr size_t mostText = size_t(1) << 36;
   runtime::Inflated inflated;
-  if (runtime::isGzip(bytes)) {
-    inflated = runtime::inflateAll(bytes, size_t(1) << 36, runtime::Deflated::gzip);
+  bool isParquet = runtime::isParquet(bytes);
+  if (isParquet) {
+    if (runtime::Status status = runtime::readParquet(path, ',', {}, mostText, inflated);
+        !status.ok())
+      return fail(status);
+  } else if (runtime::isGzip(bytes)) {
+    inflated = runtime::inflateAll(bytes, mostText, runtime::Deflated::gzip);
     if (!inflated.bytes)
       return fail(Code::error, path + " is a damaged gzip file");
-    bytes = {inflated.bytes.get(), inflated.size};
   }
+  if (inflated.bytes)
+    bytes = {inflated.bytes.get(), inflated.size};
   auto table = runtime::outlineCsv(bytes, path, {});
   if (!table)
     return fail(table.status());
-  fmt::print(".csv table of {} rows; columns, where they are separated by commas:\n  {}\n",
-             table->rows, fmt::join(table->columns, "\n  "));
+  fmt::print("{} of {} rows; columns{}:\n  {}\n", isParquet ? ".parquet table" : ".csv table",
+             table->rows, isParquet ? "" : ", where they are separated by commas",
+             fmt::join(table->columns, "\n  "));
   return exitCode(Code::ok);
 }
 
@@ -181,7 +190,7 @@ int inspect(const std::string &path) {
     return inspectNpy(path, raw);
   if (bytes.starts_with("PK"))
     return inspectNpz(path, raw);
-  if (name.ends_with(".csv") || name.ends_with(".csv.gz"))
+  if (name.ends_with(".csv") || name.ends_with(".csv.gz") || runtime::isParquet(raw))
     return inspectTable(path, raw);
   // MNIST's file names: train-images-idx3-ubyte, possibly followed by .gz.
   if (name.contains("idx") &&
@@ -192,9 +201,9 @@ int inspect(const std::string &path) {
   if (name.ends_with(".onnx"))
     return inspectModel(path);
   if (bytes.contains('\0'))
-    return fail(Code::invalid, path +
-                                   " is neither an artifact, a checkpoint, an ONNX model (.onnx), "
-                                   "a training spec, .npy, .npz, .csv, .idx nor safetensors");
+    return fail(Code::invalid,
+                path + " is neither an artifact, a checkpoint, an ONNX model (.onnx), "
+                       "a training spec, .npy, .npz, .csv, .parquet, .idx nor safetensors");
   return inspectSpec(path);
 }
 
@@ -223,7 +232,7 @@ void addInspect(CLI::App &app, Runner &run) {
       ->add_option(
           "file", *file,
           "an artifact, checkpoint or folder of checkpoints, ONNX model, training spec, .npy, "
-          ".npz, .csv, .idx or safetensors")
+          ".npz, .csv, .parquet, .idx or safetensors")
       ->required();
   command->callback([=, &run] { run = [=] { return inspect(*file); }; });
 }
