@@ -230,6 +230,19 @@ static Status describeSource(ConfigTree &tree, std::string_view kind, Config own
   return {};
 }
 
+/// A picture, or a folder without the files of fields, is of use only to a job that decodes
+/// pictures.
+static Status expectDecoding(Config like, const std::string &file,
+                             const std::vector<std::string> &fields) {
+  for (Config map : like.children("map"))
+    if (map.child("decode"))
+      return {};
+  if (!isFolder(file) || fields.empty())
+    return Status::error(text("'", file, "' is a picture, and the job decodes none"));
+  return Status::error(text("the folder '", file, "' holds no '", fields.front(),
+                            ".npy', and the job decodes no pictures"));
+}
+
 Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<const Demand> demands,
                              const Session *models, int64_t batch, bool filters) {
   Config source = sourceKind(like); // no split: the given file is used completely
@@ -244,6 +257,9 @@ Result<GivenData> dataOfFile(Config like, const std::string &file, std::span<con
                               "folder of pictures or .npy files"));
   if (given.kind == "folder" && source.name() == "csv")
     return Status::error(text("'", file, "' is a folder or a picture, expected a table"));
+  if (given.kind == "folder" && source.name() != "folder")
+    if (Status status = expectDecoding(like, file, stages.fields()); !status.ok())
+      return status;
   std::vector<Demand> ofRows(demands.begin(), demands.end());
   for (Demand &demand : ofRows)
     if (like.child("window") && !demand.shape.empty())

@@ -91,6 +91,12 @@ def classes():
     refused(2, "unknown option '--steps'", trainer, "predict", "--steps", 3)
     refused(1, "cannot find data file 'nowhere.csv'", trainer, "predict", "--data", "nowhere.csv", *out)
     refused(1, "rows of shape [63]", trainer, "predict", "--data", narrow(), *out)
+    os.mkdir(path("others"))
+    shutil.copy(path("x.npy"), path("others/0.npy"))
+    refused(1, "the folder 'others' holds no 'images.npy', and the job decodes no pictures", trainer, "predict", "--data", "others", *out)
+    with open(path("0.png"), "wb") as file:
+        file.write(b"\x89PNG\r\n")
+    refused(1, "'0.png' is a picture, and the job decodes none", trainer, "predict", "--data", "0.png", *out)
     refused(1, "give an .npz archive", trainer, "evaluate", "--data", path("x.npy"))
     refused(2, "a checkpoint holds weights alone: expected gradc predict SPEC|ARTIFACT --checkpoint",
             program("gradc"), "predict", path("run"), "--data", path("x.csv"))
