@@ -1,10 +1,9 @@
-// 1. Find settled values: those that states which no entry writes, and constants, determine.
+// 1. Find settled values: those that only constants, and states that no entry writes, determine.
 // 2. Where an op with other operands reads a settled value, choose that value or, if it is not
-// worth
-//    storing, values that it is computed from.
-// 3. Clone what computes the chosen values into one entry. Entries need many values alike, which
-//    CSE merges.
-// 4. Make each of them a state, which the entry writes and the others read.
+//    worth storing, values that it is computed from.
+// 3. Clone what computes the chosen values into one entry, where CSE merges those that several
+//    entries need.
+// 4. Make each of them a state, which that entry writes and the others read.
 #include "dialects/grad/Grad.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
@@ -36,7 +35,8 @@ constexpr int64_t mostGrowth = 2;
 
 int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-/// Instructions for single elements. What moves elements is part of the kernel that reads them.
+/// The instructions of an op for all elements. Moving elements counts as 0: it is done by the
+/// kernel that reads them.
 int64_t workOf(Operation *op) {
   if (auto loops = dyn_cast<LoopsOpInterface>(op)) {
     LoopKind kind = loops.getLoopKind();
@@ -76,7 +76,7 @@ private:
       return isFixed(read);
     if (isa<ConstantOp>(op))
       return true;
-    // Ops without operands, and those of all ranks, may give each rank, or run, other values.
+    // Ops without operands may have other values in each run, and collectives on each rank.
     return op->getNumOperands() > 0 && op->getNumRegions() == 0 && isPure(op) &&
            !isa<CollectiveOpInterface>(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
              return contains(operand.getDefiningOp());
@@ -102,7 +102,7 @@ private:
     for (Value operand : last->getOperands())
       largest = std::max(largest, bytesOf(cast<RankedTensorType>(operand.getType())));
     if (bytesOf(type) > largest && workOf(last) < leastWorkPerElement * elements)
-      return false; // a smaller value says as much
+      return false; // its operands are smaller, and this op takes little work
     llvm::SetVector<Operation *> above;
     above.insert(last);
     int64_t work = 0, sources = 0;
@@ -225,8 +225,9 @@ struct DeriveStates : gradc::impl::DeriveStatesBase<DeriveStates> {
           op.erase();
   }
 
-  /// An entry without inputs is run once, for an export. The models of map stages run in sessions
-  /// that have nothing but constants, and ranks that are stages have only the states of theirs.
+  /// An entry without inputs runs once, for an export. The models of map stages run in sessions
+  /// that have values for constants only, and a rank that is a stage has only the states of its
+  /// stage.
   static bool isRunOften(func::FuncOp function) {
     StringRef name = function.getSymName();
     return function.getNumArguments() > 0 && function->hasAttr("grad.entry") &&

@@ -17,9 +17,10 @@ struct NarrowType;
 /// Imports one node: reads operands and attributes, builds grad ops, and sets the results.
 using ImportFunction = mlir::LogicalResult (*)(Node &);
 
-/// How an op treats operands whose extent only a run knows (RunExtent): it refuses them, or takes
-/// them element by element with a result of the same extent, or takes operand 0 row by row along
-/// its first dim, with as many rows of each result, or its import function decides.
+/// How an op treats operands whose extent only a run knows (RunExtent): it refuses them; or it
+/// works element by element, and its results have the same extent; or it works row by row, so that
+/// the first dim of operand 0, and then of each result, may have an extent; or its import function
+/// decides.
 enum class TakesExtents { no, pointwise, rows, itself };
 
 /// How an op treats operands of narrow types (Narrow.h): it refuses them, or moves them to results
