@@ -19,7 +19,7 @@ import numpy as np
 import gradc
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from onnx_writer import FLOAT, INT32, INT64, STRING, Model
+from onnx_writer import BOOL, FLOAT, INT32, INT64, STRING, Model
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(ROOT, "examples/digits/mlp.onnx")
@@ -323,6 +323,20 @@ class Digits(unittest.TestCase):
         session = gradc.compile(model.bytes(), shapes={"x": (4, 3)}).session()
         t, x = np.ones((9, 3), np.float32), np.zeros((4, 3), np.float32)
         np.testing.assert_allclose(session.predict({"t": t, "x": x}), np.full((9, 4), 0.75), rtol=1e-6)
+
+    def test_gradients_leave_out_elements_that_a_run_lacks(self):
+        x = np.random.default_rng(5).normal(size=(6, 4)).astype(np.float32)
+        shares = {"Softmax": lambda rows: np.exp(rows) / np.exp(rows).sum(0), "LogSoftmax": lambda rows: rows - np.log(np.exp(rows).sum(0))}
+        for op, expected in shares.items():
+            model = Model("kept")
+            rows = model.node("Compress", [model.input("x", FLOAT, [6, 4]), model.input("keep", BOOL, [6])], ["rows"], "compress", axis=0)
+            scaled = model.node("Mul", [model.node(op, [rows], ["shares"], "shares", axis=0), model.input("w", FLOAT, [4])], ["scaled"], "scale")
+            model.output(model.node("ReduceSum", [scaled], ["y"], "sum", keepdims=0), FLOAT, [])
+            session = gradc.compile(model.bytes(), 'gradients { of: "y" with_respect_to: "w" }').session()
+            for keep in [True, False, True, True, False, False], [True] * 6, [False] * 6:
+                found = session.run("gradients", {"x": x, "keep": np.array(keep), "w": np.ones(4, np.float32)})["dy/dw"]
+                wanted = expected(x[keep]).sum(0) if any(keep) else np.zeros(4)
+                np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
     def test_gradients_are_added_over_batches(self):
         with tempfile.TemporaryDirectory() as folder:

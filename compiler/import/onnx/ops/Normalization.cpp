@@ -26,12 +26,18 @@ template <typename Op> static LogicalResult softmax(Node &n) {
   Expr x = isSummed ? n.neutralBehindExtent(0, n.expr(0u), along,
                                             -std::numeric_limits<double>::infinity())
                     : n.expr(0u);
+  // Behind the extent, logarithms are -inf, and all is NaN where a run has no elements. Gradients
+  // of what multiplies the result are sums over these elements, too, times 0.
+  auto set = [&](Expr y) {
+    bool isCleared = isSummed && n.mayDifferentiate();
+    return n.setLike(0, isCleared ? n.neutralBehindExtent(0, y, along, 0) : y, along);
+  };
   if (!flattens || *dim == n.rank(0) - 1)
-    return n.setLike(0, apply(x, *dim), along);
+    return set(apply(x, *dim));
   int64_t rows = 1, columns = 1;
   for (auto [d, size] : llvm::enumerate(n.shape(0)))
     (int64_t(d) < *dim ? rows : columns) *= size;
-  return n.setLike(0, apply(x.reshape({rows, columns}), 1).reshape(n.shape(0)), along);
+  return set(apply(x.reshape({rows, columns}), 1).reshape(n.shape(0)));
 }
 
 FailureOr<Normalized> gradc::normalize(Node &n, Expr x, ArrayRef<int64_t> dims, double epsilon) {
