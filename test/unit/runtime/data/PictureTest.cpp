@@ -234,18 +234,17 @@ TEST_F(PictureTest, PictureErrorsNameTheFile) {
             "'" + path + "': field 'image' is no sound JPEG file: Premature end of JPEG file");
   writeFile(path, picture("png-rgb"));
   EXPECT_EQ(run(spec(map("decode { max_pixels: 1000 }") + map("resize { height: 16 width: 16 }") +
-                     map("normalize { mean: 0.5 deviation: 0.25 }")))
+                     map("normalize { }")))
                 .error,
             "'" + path + "': field 'image' has 37 x 29 pixels, expected at most 1000 in all");
   EXPECT_EQ(run(spec(map("decode { }") + map("crop { height: 30 width: 20 }") +
-                     map("resize { height: 16 width: 16 }") +
-                     map("normalize { mean: 0.5 deviation: 0.25 }")))
+                     map("resize { height: 16 width: 16 }") + map("normalize { }")))
                 .error,
             "'" + path + "': field 'image' has 37 x 29 pixels, expected at least 20 x 30 to crop");
 }
 
 TEST_F(PictureTest, PicturesOfVaryingSizeAreNoInput) {
-  EXPECT_EQ(run(spec(map("decode { }") + map("normalize { mean: 0.5 deviation: 0.25 }"))).error,
+  EXPECT_EQ(run(spec(map("decode { }") + map("normalize { }"))).error,
             "field 'image' of '" + folder / "pictures" +
                 "' has rows of shape [3, ?, ?], but model input 'x' expects [3, 16, 16]");
 }
@@ -277,7 +276,7 @@ TEST_F(PictureTest, RandomStepsAreAFunctionOfSeedEpochAndRow) {
       map("decode { }") + map("random_crop { height: 20 width: 24 }") + map("flip { }") +
       map("resize { height: 10 width: 12 }") +
       map("color_jitter { brightness: 0.5 contrast: 0.5 saturation: 0.5 hue: 0.1 }") +
-      map("normalize { mean: 0.5 deviation: 0.25 }");
+      map("normalize { }");
   context.seed = 3;
   Run first = run(spec(data), 2), again = run(spec(data), 2);
   EXPECT_EQ(first.error, "");
@@ -292,8 +291,7 @@ TEST_F(PictureTest, RandomStepsAreAFunctionOfSeedEpochAndRow) {
 TEST_F(PictureTest, ScaledDecodingIsCloseToFullDecoding) {
   context.demands[0].shape = {3, 7, 9};
   auto at = [&](std::string_view decode) {
-    return run(spec(map(decode) + map("resize { height: 7 width: 9 }") +
-                    map("normalize { mean: 0.5 deviation: 0.25 }")));
+    return run(spec(map(decode) + map("resize { height: 7 width: 9 }") + map("normalize { }")));
   };
   Run full = at("decode { }"), half = at("decode { min_height: 14 min_width: 18 }");
   EXPECT_EQ(half.error, "");
