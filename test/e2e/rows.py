@@ -219,8 +219,9 @@ def write_data(name, rows, shape):
     return x, labels
 
 
-# From a gradient that only consists of rounding errors, as for a bias before a norm, Adam would make a whole step.
-OPTIMIZERS = {"batch_norm": "sgd { learning_rate: 0.1 }"}
+# From a gradient that only consists of rounding errors, as for a bias before a norm, or that of keys before a softmax, Adam would
+# make a whole step.
+OPTIMIZERS = {"batch_norm": "sgd { learning_rate: 0.1 }", "steps_first": "sgd { learning_rate: 0.1 }"}
 
 
 def build(name, batch, loss, emit="so", target=TARGET):
