@@ -126,6 +126,8 @@ Status decodePng(std::span<const std::byte> file, const DecodeOptions &options, 
   int type = png_get_color_type(reader.png, reader.info);
   if (options.indices && type != PNG_COLOR_TYPE_PALETTE && type != PNG_COLOR_TYPE_GRAY)
     return Status::error("is a PNG file of colors, expected a palette or gray values");
+  if (options.indices && png_get_bit_depth(reader.png, reader.info) > 8)
+    return Status::error("is a PNG file of 16 bits a pixel, expected 8 or fewer");
   int64_t channels = options.channels ? options.channels : size.channels;
   bool toGray = channels == 1 && size.channels >= 3 && !options.indices;
   int64_t read = toGray ? 3 : channels;

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <sys/stat.h>
 
 using namespace gradc::runtime;
@@ -16,6 +17,18 @@ namespace {
 
 Bytes picture(const std::string &name) {
   auto bytes = References::get().bytes("file-" + name);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// A PNG file of one gray pixel of 16 bits.
+Bytes deepGray() {
+  constexpr unsigned char file[] = {
+      0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48,
+      0x44, 0x52, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x10, 0x00, 0x00, 0x00,
+      0x00, 0x6a, 0xee, 0x47, 0x16, 0x00, 0x00, 0x00, 0x0b, 0x49, 0x44, 0x41, 0x54, 0x78,
+      0x9c, 0x63, 0x60, 0x60, 0x04, 0x00, 0x00, 0x04, 0x00, 0x02, 0xbf, 0x7a, 0x3f, 0x4a,
+      0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+  auto bytes = std::as_bytes(std::span(file));
   return {bytes.begin(), bytes.end()};
 }
 
@@ -208,6 +221,10 @@ TEST_F(PictureTest, MasksAreOneMoreFieldOfFiles) {
   EXPECT_EQ(run(spec(maps, source)).error,
             "'" + folder / "pictures/outside.jpg" +
                 "': field 'mask' is a PNG file of colors, expected a palette or gray values");
+  writeFile(folder / "masks/outside.jpg", deepGray());
+  EXPECT_EQ(run(spec(maps, source)).error,
+            "'" + folder / "pictures/outside.jpg" +
+                "': field 'mask' is a PNG file of 16 bits a pixel, expected 8 or fewer");
   EXPECT_EQ(run(spec("map { field: \"mask\" decode { indices: true channels: 3 } }", source)).error,
             "decode { indices } has 1 channel, found channels: 3");
 
