@@ -117,7 +117,7 @@ private:
 /// The element type for ONNX's TensorProto.DataType `number`, or null.
 mlir::Type elementType(mlir::MLIRContext &context, int32_t number);
 bool isString(int32_t number);
-/// For example "f32 [64, 128]".
+/// For example "f32 [64, 128]", or "u8 [64, ?]" for files of varying length.
 std::string describe(mlir::Type type);
 /// Whether a shape is plausible: no negative dim, and fewer than 2^40 elements.
 bool fits(llvm::ArrayRef<int64_t> shape);

@@ -79,7 +79,9 @@ std::string gradc::describe(Type type) {
     out << element;
   if (tensor) {
     out << " [";
-    llvm::interleaveComma(tensor.getShape(), out);
+    llvm::interleaveComma(tensor.getShape(), out, [&](int64_t size) {
+      ShapedType::isDynamic(size) ? out << "?" : out << size;
+    });
     out << "]";
   }
   return text;

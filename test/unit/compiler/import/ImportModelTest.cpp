@@ -31,6 +31,12 @@ TEST_F(ImportModelTest, BindsTheBatchAndKeepsTheBytes) {
   EXPECT_TRUE(said.empty()) << everything();
 }
 
+TEST_F(ImportModelTest, DescribesASizeThatVaries) {
+  Type type = IntegerType::get(&context, 64);
+  EXPECT_EQ(describe(RankedTensorType::get({4, ShapedType::kDynamic}, type)), "i64 [4, ?]");
+  EXPECT_EQ(describe(RankedTensorType::get({}, type)), "i64 []");
+}
+
 TEST_F(ImportModelTest, FindsTheBytesOfEveryInitializer) {
   for (StringRef name : {"mlp.onnx", "typed.onnx", "external.onnx"}) {
     auto imported = model(name, {.dims = {{"N", 2}}});
