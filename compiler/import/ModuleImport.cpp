@@ -253,9 +253,9 @@ bool Imported::decodesPictures() const {
 bool Imported::hasRareStages() const {
   return anyStage(spec, [](const spec::Stage &stage) {
     const spec::Map &map = stage.map();
-    return stage.has_sampler() || stage.has_window() || map.has_model() || map.has_decode() ||
-           map.has_resize() || map.has_crop() || map.has_random_crop() || map.has_flip() ||
-           map.has_color_jitter() || map.has_normalize();
+    return stage.has_sampler() || stage.has_window() || map.has_model() || map.has_pad() ||
+           map.has_decode() || map.has_resize() || map.has_crop() || map.has_random_crop() ||
+           map.has_flip() || map.has_color_jitter() || map.has_normalize();
   });
 }
 

@@ -79,7 +79,7 @@ def main():
     folder = scratch()
     write_pictures(folder)
     write_model(os.path.join(folder, "segmenter.onnx"))
-    spec, log = os.path.join(folder, "masks.textproto"), os.path.join(folder, "log.jsonl")
+    spec, log = os.path.join(folder, "segment.textproto"), os.path.join(folder, "log.jsonl")
     with open(spec, "w") as out:
         out.write(SPEC)
     run(compile_spec(spec, folder), "--log", log, "--quiet", cwd=folder)

@@ -154,10 +154,13 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
                                       "length"));
   if (context.maps)
     context.maps->add(config, fields[index], **transform);
-  if (Config pad = config.child("pad"))
+  if (Config pad = config.child("pad")) {
+    if (!applyPadMarks)
+      return Status::invalid("data stage 'pad' is unknown to this runtime");
     if (Status status = applyPadMarks(pad, index, (*transform)->result.shape, context, pipeline);
         !status.ok())
       return status;
+  }
   auto before = withoutMeter(pipeline.table);
   if (auto last = dynamic_cast<const Map *>(before.get()))
     if (auto both = last->followedBy(index, **transform)) {

@@ -23,6 +23,10 @@ __attribute__((weak)) Status applyWindow(Config config, const DataContext &conte
                                          Pipeline &pipeline);
 /// A map that is a model.
 __attribute__((weak)) Status applyModel(Config map, const DataContext &context, Pipeline &pipeline);
+/// Adds the fields that a block `pad` creates for field `padded`, which is padded to `shape`.
+__attribute__((weak)) Status applyPadMarks(Config pad, size_t padded,
+                                           const std::vector<int64_t> &shape,
+                                           const DataContext &context, Pipeline &pipeline);
 // Stages on batches.
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
@@ -31,10 +35,6 @@ Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeli
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);
 Status applySplit(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFeed(const DataContext &context, Pipeline &pipeline, const BatchRule &rule);
-
-/// Adds the fields that a block `pad` creates for field `padded`, which is padded to `shape`.
-Status applyPadMarks(Config pad, size_t padded, const std::vector<int64_t> &shape,
-                     const DataContext &context, Pipeline &pipeline);
 
 /// The block batch of a data block, if it has buckets.
 Config batchByLength(Config data);
