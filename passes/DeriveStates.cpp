@@ -33,8 +33,6 @@ constexpr int64_t leastWork = 1 << 17, leastWorkPerElement = 4;
 /// positions that are repeated for each row, would fill the memory and be read slowly.
 constexpr int64_t mostGrowth = 2;
 
-int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
-
 /// The instructions of an op for all elements. Moving elements counts as 0: it is done by the
 /// kernel that reads them.
 int64_t workOf(Operation *op) {
@@ -46,7 +44,8 @@ int64_t workOf(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost)
     return 0;
-  return std::max(cost.getFlops(), cost.getInstructions() * elementsOf(op->getResult(0)));
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return std::max(cost.getFlops(), cost.getInstructions() * type.getNumElements());
 }
 
 /// The settled values of a function.
@@ -100,7 +99,7 @@ private:
     Operation *last = value.getDefiningOp();
     int64_t elements = type.getNumElements(), largest = 0;
     for (Value operand : last->getOperands())
-      largest = std::max(largest, bytesOf(cast<RankedTensorType>(operand.getType())));
+      largest = std::max(largest, bytesOf(operand));
     if (bytesOf(type) > largest && workOf(last) < leastWorkPerElement * elements)
       return false; // its operands are smaller, and this op takes little work
     llvm::SetVector<Operation *> above;
@@ -109,7 +108,7 @@ private:
     for (size_t i = 0; i < above.size(); ++i) {
       Operation *op = above[i];
       if (op->getNumOperands() == 0)
-        sources += bytesOf(cast<RankedTensorType>(op->getResult(0).getType()));
+        sources += bytesOf(op->getResult(0));
       else
         work += workOf(op);
       for (Value operand : op->getOperands())

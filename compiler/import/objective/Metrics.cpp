@@ -57,8 +57,8 @@ struct BinaryScores {
   }
 };
 
-/// What several scores are: of classes, of which one is right; of labels with a metric each; or of
-/// labels that are counted together.
+/// How a metric takes several scores: as those of classes, one of which is right; as labels, each
+/// with a metric of its own; or as labels that are counted together.
 enum class Scores { classes, labels, together };
 } // namespace
 
@@ -101,6 +101,17 @@ static bool areBinary(SpecValues &v, StringRef logits, Value output) {
                       [&](const spec::Train &kind) { return llvm::any_of(kind.loss(), takes); });
 }
 
+/// The type of the labels of scores: the field's, which may have an element per score instead of
+/// one per sample.
+static FailureOr<RankedTensorType> typeOfLabels(SpecValues &v, StringRef labels,
+                                                RankedTensorType scores, Location where) {
+  auto single = RankedTensorType::get(scores.getShape().drop_back(), v.getBuilder().getI64Type());
+  FailureOr<Value> field = v.field(labels, single, labels, where);
+  if (failed(field))
+    return failure();
+  return cast<RankedTensorType>((*field).getType());
+}
+
 /// Whether an output has one score a sample, or one a pixel in a channel of its own: a loss says
 /// so, or labels without a dim of classes. More scores are those of classes, even if a loss takes
 /// each by itself.
@@ -113,14 +124,12 @@ static FailureOr<bool> hasOneScore(SpecValues &v, const auto &names, Value outpu
     return false;
   if (areBinary(v, names.logits(), output))
     return true;
-  auto single = RankedTensorType::get(type.getShape().drop_back(), v.getBuilder().getI64Type());
-  FailureOr<Value> labels = v.field(names.labels(), single, names.labels(), where);
+  FailureOr<RankedTensorType> labels = typeOfLabels(v, names.labels(), type, where);
   if (failed(labels))
     return failure();
-  auto found = cast<RankedTensorType>((*labels).getType());
   // [batch, 1, classes] with floats of the same shape are distributions over classes.
-  return found.getNumElements() == type.getNumElements() &&
-         (isColumn || type.getRank() > 3 || isa<IntegerType>(found.getElementType()));
+  return labels->getNumElements() == type.getNumElements() &&
+         (isColumn || type.getRank() > 3 || isa<IntegerType>(labels->getElementType()));
 }
 
 static InFlightDiagnostic emitNotOneScore(StringRef kind, StringRef logits, Value output,
@@ -155,12 +164,10 @@ static FailureOr<bool> isMultiLabel(SpecValues &v, const spec::ClassMetric &name
   auto type = cast<RankedTensorType>((*output).getType());
   if (type.getRank() < 2 || !areBinary(v, names.logits(), *output))
     return false;
-  auto single = RankedTensorType::get(type.getShape().drop_back(), v.getBuilder().getI64Type());
-  FailureOr<Value> labels = v.field(names.labels(), single, names.labels(), where);
+  FailureOr<RankedTensorType> labels = typeOfLabels(v, names.labels(), type, where);
   if (failed(labels))
     return failure();
-  return type.getShape().back() > 1 &&
-         cast<RankedTensorType>((*labels).getType()).getNumElements() == type.getNumElements();
+  return type.getShape().back() > 1 && labels->getNumElements() == type.getNumElements();
 }
 
 /// Counts per class, of the best class of each row.
@@ -175,7 +182,7 @@ static Built buildOverClasses(SpecValues &v, const spec::ClassMetric &names, Loc
                         sumRows(counted(rows, isTaken)), sumRows(counted(rows, isLabel))}};
 }
 
-/// What the scores of an output are to a metric.
+/// How a metric takes the scores of an output.
 static FailureOr<Scores> scoresOf(SpecValues &v, StringRef kind, const spec::ClassMetric &names,
                                   Location where) {
   if (names.average() == spec::MACRO) {

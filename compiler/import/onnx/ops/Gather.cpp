@@ -94,17 +94,20 @@ static LogicalResult importGather(Node &n) {
   if (known)
     known = HostTensor(dropRepeatedDims(known->toAttribute(), kept));
   Value gathered = known ? gatherByMoves(n, *known, *dim, gatheredShape(n, *dim, kept)) : Value();
-  if (!gathered && known)
-    indices = expectIndices(n, n.constant(*known), *dim);
-  if (!gathered)
+  if (!gathered) {
+    if (known)
+      indices = expectIndices(n, n.constant(*known), *dim);
     gathered = n.builder().createOrFold<GatherOp>(
         n.loc(), n.operand(0), *indices, placesOf(n, *dim, kept.size()),
         llvm::to_vector(llvm::seq<int64_t>(*dim, *dim + int64_t(kept.size()))));
-  SmallVector<int64_t> places = placesOf(n, *dim, n.rank(1)), ofIndices(kept);
-  for (int64_t &d : ofIndices)
-    d += *dim;
-  places.erase(places.begin() + *dim);
-  places.insert(places.begin() + *dim, ofIndices.begin(), ofIndices.end());
+  }
+  SmallVector<int64_t> places;
+  for (int64_t place : placesOf(n, *dim, n.rank(1)))
+    if (place >= 0)
+      places.push_back(place);
+    else
+      for (int64_t d : kept)
+        places.push_back(*dim + d);
   return setGathered(n, n.expr(gathered).broadcast(n.type(0).clone(shape), places), *dim);
 }
 
