@@ -45,9 +45,9 @@ public:
   /// The whole artifact.
   std::span<const std::byte> bytes() const { return {base, size}; }
   std::span<const std::byte> bytes(gradc_range range) const { return elements<std::byte>(range); }
-  /// Those that users and checkpoints see: all but derived ones.
+  /// The states that users and checkpoints see: all but derived ones.
   std::span<const gradc_artifact_state> states() const { return storedStates().first(numStates); }
-  /// They and, behind them, derived ones.
+  /// The same states and, behind them, derived ones.
   std::span<const gradc_artifact_state> storedStates() const;
   /// The number of the state of that name, if there is one.
   std::optional<uint32_t> findState(std::string_view name) const;

@@ -72,7 +72,7 @@ template <typename T> struct Owned {
   }
 };
 
-/// What the cells of a column need beside their values.
+/// How the cells of a column are written.
 struct Style {
   char delimiter = ',';
   int scale = 0; ///< of decimals: the number of digits behind the point

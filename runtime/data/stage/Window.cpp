@@ -83,7 +83,7 @@ private:
 
 constexpr int64_t mostRows = int64_t(1) << 30;
 
-/// What is expected in place of a number that is not from 1 to mostRows.
+/// The end of a message about a number that is not from 1 to mostRows: "expected ...".
 std::string oneToMost(int64_t found) {
   return found < 1 ? std::string("1 or more") : text("at most ", mostRows);
 }

@@ -135,7 +135,7 @@ static LogicalResult importRoiAlign(Node &n) {
   auto extent = n.commonExtent({ofPictures, ofRois, ofOwners});
   if (failed(extent))
     return failure();
-  // What no run has is a region of size 0 in the first picture.
+  // Regions behind the count of the run have size 0 and lie in the first picture.
   FailureOr<Value> owners = expectIndices(n, n.neutralBehindExtent(2, n.expr(2u), {0}, 0), 0);
   if (failed(owners))
     return failure();
