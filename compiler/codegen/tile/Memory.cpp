@@ -93,9 +93,12 @@ Value Memory::load(LoopNest &nest, const Point &p) const {
                                         nest.vectorOf(type.getElementType()), elements);
 }
 
+bool Memory::isAdjacent(LoopNest &nest, const Point &p) const {
+  return !panel && offset(nest, p)->lane == 1;
+}
+
 Value Memory::loadWhere(LoopNest &nest, const Point &p, Value mask, Value otherwise) const {
-  if (panel || offset(nest, p)->lane != 1)
-    return {};
+  assert(isAdjacent(nest, p));
   OpBuilder &b = nest.builder;
   Value from = address(nest, offset(nest, p)->inLane(0));
   int64_t bytes = grad::elementBytes(type.getElementType());

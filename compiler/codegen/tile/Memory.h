@@ -35,8 +35,10 @@ public:
   /// The element, or a vector with one element per lane (0 in the lanes beyond `valid`).
   mlir::Value load(LoopNest &nest, const Point &p) const;
   void store(LoopNest &nest, const Point &p, mlir::Value value) const;
+  /// Whether all lanes of the point, also those outside the tensor, are adjacent in memory.
+  bool isAdjacent(LoopNest &nest, const Point &p) const;
   /// The lanes where `mask` holds, and `otherwise` in the others, which may lie outside the tensor.
-  /// Null if the lanes are not adjacent in memory.
+  /// The lanes are adjacent.
   mlir::Value loadWhere(LoopNest &nest, const Point &p, mlir::Value mask,
                         mlir::Value otherwise) const;
 

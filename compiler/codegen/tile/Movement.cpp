@@ -103,7 +103,7 @@ void TileEmitter::computeAssembly(linalg::GenericOp op, const Point &point) {
   nest.known(op.getResult(0), point) = result;
 }
 
-/// Whether all lanes of a vector are on the same side of a piece's bounds.
+/// Whether all lanes of a vector are on the same side of a piece's bounds, whichever it is.
 static bool isUndivided(const Piece &piece, const LinearExpr &at, int64_t lanes) {
   LinearExpr first = at.inLane(0);
   auto isMultiple = [&](int64_t n) { return n % lanes == 0; };
@@ -174,28 +174,37 @@ std::optional<std::pair<const Memory *, Point>> TileEmitter::copiedFrom(Value va
 }
 
 /// A plain copy from memory, or from a slice of what lies there, with adjacent lanes becomes a load
-/// under one condition, or a masked load of the lanes inside the piece.
+/// under one condition, of the lanes inside the pieces that divide vectors. A load with all lanes
+/// masked out is no substitute for the condition: where no memory is, it takes hundreds of cycles.
 Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
   auto pieces = *piecesOf(op);
   if (!point.hasLanes() || !isCopy(op) ||
       llvm::any_of(pieces, [](const Piece &p) { return p.stride != 1; }))
     return {};
   SmallVector<LinearExpr> domain(pieces.size());
-  bool undivided = !nest.level.isCuda() && point.valid == nest.lanes;
-  for (auto [piece, at] : llvm::zip(pieces, point.coordinates)) {
+  SmallVector<Piece> whole(pieces), divided(pieces);
+  for (auto [d, piece] : llvm::enumerate(pieces)) {
+    const LinearExpr &at = point.coordinates[d];
     domain[piece.dim] = at + LinearExpr(-piece.offset);
-    undivided &= isUndivided(piece, at, nest.lanes);
+    bool isDivided = nest.level.isCuda() || !isUndivided(piece, at, nest.lanes);
+    (isDivided ? whole : divided)[d].isWhole = true;
   }
   auto from = operandPoint(op, op->getOpOperand(0), domain, point.valid);
   auto source = from ? copiedFrom(op->getOperand(0), *from) : std::nullopt;
   if (!source)
     return {};
+  auto &[memory, at] = *source;
+  bool isMasked = !llvm::all_of(divided, [](const Piece &p) { return p.isWhole; });
+  if (isMasked && !memory->isAdjacent(nest, at))
+    return {};
   Value outside = nest.splat(pull(op.getDpsInits()[0], point));
-  if (!undivided)
-    return source->first->loadWhere(nest, source->second, lanesInside(pieces, point), outside);
-  return nest.choose(isInside(pieces, domain), outside, [&] {
-    return SmallVector<Value>{nest.splat(pull(op->getOperand(0), *from))};
-  })[0];
+  auto load = [&] {
+    return isMasked ? memory->loadWhere(nest, at, lanesInside(divided, point), outside)
+                    : nest.splat(pull(op->getOperand(0), *from));
+  };
+  Value inside = isInside(whole, domain);
+  return inside ? nest.choose(inside, outside, [&] { return SmallVector<Value>{load()}; })[0]
+                : load();
 }
 
 Value TileEmitter::assembleScalar(linalg::GenericOp op, const Point &point) {
