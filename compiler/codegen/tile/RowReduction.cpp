@@ -1,5 +1,6 @@
 // Reductions whose lanes run along a reduced dim: every point has vectors of partial results, whose
 // lanes are combined at the end.
+#include "compiler/codegen/tile/RowLanes.h"
 #include "compiler/codegen/tile/TileEmitter.h"
 
 using namespace mlir;
@@ -95,13 +96,37 @@ SmallVector<Value> TileEmitter::reduceVectors(const SumLoops &loops, size_t dept
 
 void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<Point> points,
                                unsigned dim, Value combined, std::optional<Prefetcher::Rows> next) {
+  int64_t vectors = llvm::divideCeil(op.getStaticLoopRanges()[dim], nest.lanes);
+  int64_t chains = std::min(vectors, laneChains ? laneChains : nest.level.chains);
+  // Long rows are read one after the other, which prefetchers follow; of short ones, several hide
+  // the latency of each other's chains.
+  bool isLong = vectors >= 2 * chains;
+  size_t group = laneChains ? points.size()
+                 : isLong   ? 1
+                            : std::max<int64_t>(1, nest.level.rowVectors / chains);
+  auto combineBoth = [&](Value x, Value y) { return combine(op, combined, x, y); };
+  RowLanes rows(nest, combineBoth);
+  for (ArrayRef<Point> rest = points; !rest.empty();) {
+    ArrayRef<Point> some = rest.take_front(group);
+    rest = rest.drop_front(some.size());
+    auto chainsOf =
+        reduceTogether(op, result, some, dim, chains, rest.empty() ? next : std::nullopt);
+    if (failed)
+      return;
+    // Combines the chains in a tree, then the halves of the vector, in a fixed order.
+    for (size_t i = 0; i < some.size(); ++i)
+      rows.add(combineTree(op, combined,
+                           SmallVector<Value>(ArrayRef(chainsOf).slice(i * chains, chains))));
+  }
+  for (auto [p, value] : llvm::zip_equal(points, rows.results()))
+    nest.known(result, p) = value;
+}
+
+SmallVector<Value> TileEmitter::reduceTogether(linalg::GenericOp op, OpResult result,
+                                               ArrayRef<Point> points, unsigned dim, int64_t chains,
+                                               std::optional<Prefetcher::Rows> next) {
   auto ranges = op.getStaticLoopRanges();
   int64_t vectors = llvm::divideCeil(ranges[dim], nest.lanes);
-  int64_t chains = std::min(vectors, laneChains ? laneChains : nest.level.chains);
-  size_t group = laneChains ? points.size() : std::max<int64_t>(1, nest.level.rowVectors / chains);
-  for (; points.size() > group; points = points.drop_front(group))
-    reduceAcross(op, result, points.take_front(group), dim, combined);
-
   SmallVector<SmallVector<LinearExpr>> domains;
   SmallVector<Value> start;
   for (const Point &p : points) {
@@ -158,16 +183,7 @@ void TileEmitter::reduceAcross(linalg::GenericOp op, OpResult result, ArrayRef<P
       return sums.loop(depth, nest.extent(0, each), each, carried, inside);
     return sums.loop(depth, ranges[dims[depth]], false, carried, inside);
   };
-  SmallVector<Value> values = loops(loops, 0, start);
-  if (failed)
-    return;
-
-  // Combines the chains in a tree, then the halves of the vector, in a fixed order.
-  for (auto [i, p] : llvm::enumerate(points)) {
-    SmallVector<Value> parts(ArrayRef(values).slice(i * chains, chains));
-    Value scalar = combineLanes(op, combined, combineTree(op, combined, std::move(parts)));
-    nest.known(result, p) = scalar;
-  }
+  return loops(loops, 0, start);
 }
 
 Value TileEmitter::combineTree(linalg::GenericOp op, Value combined, SmallVector<Value> parts) {

@@ -194,6 +194,11 @@ private:
   /// Reduces each point with vectors along `dim`, and prefetches the rows of `next`.
   void reduceAcross(mlir::linalg::GenericOp op, mlir::OpResult result, llvm::ArrayRef<Point> points,
                     unsigned dim, mlir::Value combined, std::optional<Prefetcher::Rows> next = {});
+  /// The vectors of a few of the points, `chains` each.
+  llvm::SmallVector<mlir::Value> reduceTogether(mlir::linalg::GenericOp op, mlir::OpResult result,
+                                                llvm::ArrayRef<Point> points, unsigned dim,
+                                                int64_t chains,
+                                                std::optional<Prefetcher::Rows> next);
   /// The steps [first, last) of a summed dim that are taken now: a block of it, or all of a dim of
   /// constant size.
   std::pair<LinearExpr, LinearExpr> stepsOf(mlir::linalg::GenericOp op, unsigned dim);
