@@ -169,24 +169,25 @@ bool grad::isBeyond(const HostTensor &x, int64_t candidate, int64_t best) {
   return x.getElementType().isUnsignedInteger() ? uint64_t(a) > uint64_t(b) : a > b;
 }
 
-/// max and min: a NaN wins by the second comparison, and stays because no number exceeds it.
+/// max and min. A NaN wins, and stays. Which of two zeros wins is not said, for which an exact
+/// maximum takes several instructions more.
+static Value extremeOf(OpBuilder &b, Location loc, Value x, Value best, bool maximum,
+                       bool isUnsigned) {
+  auto anyZero = arith::FastMathFlags::nsz;
+  if (!x.getType().isF32() && !x.getType().isF64())
+    return arith::SelectOp::create(b, loc, isBeyond(b, loc, x, best, maximum, isUnsigned), x, best);
+  return maximum ? arith::MaximumFOp::create(b, loc, x, best, anyZero).getResult()
+                 : arith::MinimumFOp::create(b, loc, x, best, anyZero).getResult();
+}
+
 static SmallVector<Value> extremeLoops(OpBuilder &b, Operation *op, Value operand,
                                        ArrayRef<int64_t> dims, bool maximum) {
   bool isUnsigned = operandType(op).getElementType().isUnsignedInteger();
   return reductionLoops(
       b, op, operand, dims, /*widen=*/false,
       [&](Type t) { return extreme(b, t, !maximum, isUnsigned); },
-      [&](OpBuilder &nested, Location loc, Value x, Value best) -> Value {
-        Value take;
-        if (isa<FloatType>(x.getType())) {
-          auto order = maximum ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
-          Value beyond = arith::CmpFOp::create(nested, loc, order, x, best);
-          Value isNan = arith::CmpFOp::create(nested, loc, arith::CmpFPredicate::UNO, x, x);
-          take = arith::OrIOp::create(nested, loc, beyond, isNan);
-        } else {
-          take = isBeyond(nested, loc, x, best, maximum, isUnsigned);
-        }
-        return arith::SelectOp::create(nested, loc, take, x, best);
+      [&](OpBuilder &nested, Location loc, Value x, Value best) {
+        return extremeOf(nested, loc, x, best, maximum, isUnsigned);
       });
 }
 

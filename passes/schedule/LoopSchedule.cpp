@@ -115,6 +115,8 @@ void LoopSchedule::scheduleLoops() {
   }
   if (sumsColumns())
     tile[last] = lanes * columnVectors();
+  if (reducesRows()) // a vector of results has rows enough to hide latencies
+    tile[last] = lanes;
   // With short rows, several fit in registers at once, which hides the latency of their
   // reductions.
   if (wholeRow && rowTile * level.chains <= level.rowVectors && last > 0)
@@ -185,12 +187,17 @@ bool LoopSchedule::keepsResults() {
 }
 
 /// Whether the root is what remains of rows that are folded into one.
-bool LoopSchedule::sumsColumns() {
+bool LoopSchedule::sumsColumns() { return reducesToRoot(/*alongRows=*/false); }
+
+/// Whether each element of the root is what remains of a row.
+bool LoopSchedule::reducesRows() { return reducesToRoot(/*alongRows=*/true); }
+
+bool LoopSchedule::reducesToRoot(bool alongRows) {
   auto reductions = kernel.getBlock().getOps<ReductionOpInterface>();
   return !reductions.empty() && llvm::all_of(reductions, [&](auto reduction) {
     int64_t inner = shapeOf(reduction->getOperand(0)).size() - 1;
     return shapeOf(reduction->getResult(0)) == root.getShape() &&
-           !llvm::is_contained(reduction.getReducedDims(), inner);
+           llvm::is_contained(reduction.getReducedDims(), inner) == alongRows;
   });
 }
 

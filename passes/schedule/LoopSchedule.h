@@ -48,6 +48,8 @@ private:
   bool isReduced(int64_t dim);
   bool searchesUpdates();
   bool sumsColumns();
+  bool reducesRows();
+  bool reducesToRoot(bool alongRows);
   int64_t columnVectors();
   void transposeSquares();
   bool keepsResults();

@@ -41,7 +41,7 @@ exec.kernel @fewer_columns(%x: tensor<1024x1024xf32>) attributes {flops = 104857
   exec.yield %0 : tensor<1024xf32>
 }
 // V4-LABEL: exec.kernel @rows(
-// V4-SAME: tile = [64]
+// V4-SAME: tile = [16]
 exec.kernel @rows(%x: tensor<4096x1024xf32>) attributes {flops = 4194304 : i64, bytes = 16793600 : i64} {
   %0 = grad.reduce_sum %x dims [1] : tensor<4096x1024xf32>
   exec.yield %0 : tensor<4096xf32>

@@ -214,7 +214,7 @@ Value Tiles::multiply(Value x, Value y) {
   return arith::MulFOp::create(nest.builder, nest.location, x, y);
 }
 Value Tiles::maximum(Value x, Value y) {
-  return arith::MaximumFOp::create(nest.builder, nest.location, x, y);
+  return arith::MaximumFOp::create(nest.builder, nest.location, x, y, arith::FastMathFlags::nsz);
 }
 Value Tiles::exponential(Value x) { return math::ExpOp::create(nest.builder, nest.location, x); }
 
