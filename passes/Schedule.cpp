@@ -196,7 +196,7 @@ private:
     if (std::optional<int64_t> rows = rowsOfFewColumns(kernel, level))
       return fewColumns(op, *rows);
     if (suitsLaneSums(kernel, level))
-      return laneSums();
+      return laneSums(op);
     contraction(op);
     if (walksBlocks(op, *level.kernels)) {
       if (root.getRank() == 2)
@@ -205,20 +205,34 @@ private:
       block =
           blockOf(summedSizes(op), /*inner=*/1, level.blockSteps * (kernel.readsPairs() ? 2 : 1));
     } else if (turns()) {
-      columnsFirst();
+      rowsInside(op);
     } else if (tiles(order.front()) == 1) {
       divideUnits();
     }
   }
 
+  /// All rows visit columns, one after the other. Of one matrix, columns are the units; of several,
+  /// whatever there is most of.
+  void rowsInside(ContractionOpInterface op) {
+    ContractionLetters letters = op.getLetters();
+    if (letters.rhs.size() == 2)
+      return columnsFirst();
+    auto *rows = std::stable_partition(
+        order.begin(), order.end(), [&](int64_t d) { return !letters.isRow(letters.result[d]); });
+    auto *units = std::max_element(order.begin(), rows,
+                                   [&](int64_t a, int64_t b) { return tiles(a) < tiles(b); });
+    std::rotate(order.begin(), units, std::next(units));
+  }
+
   /// All rows by as many columns as there are registers for sums, but at most as many streams as
   /// the hardware prefetches. Columns are the units.
-  void laneSums() {
+  void laneSums(ContractionOpInterface op) {
     constexpr int64_t maxColumns = 8;
-    tile = llvm::to_vector(root.getShape());
-    int64_t rows = root.getNumElements() / tile.back();
-    tile.back() = std::clamp<int64_t>(maxLaneSums(level) / rows, 1, maxColumns);
-    columnsFirst();
+    ContractionLetters letters = op.getLetters();
+    for (auto [d, letter] : llvm::enumerate(letters.result))
+      tile[d] = letters.isBatch(letter) ? 1 : size(d);
+    tile.back() = std::clamp<int64_t>(maxLaneSums(level) / rowsOfMatrix(op), 1, maxColumns);
+    rowsInside(op);
     algorithm = exec::Algorithm::lane_sums;
   }
 

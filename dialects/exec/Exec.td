@@ -82,7 +82,8 @@ def Exec_Turned : Exec_Attr<"Turned", "turned"> {
   let summary = "an operand whose panels or rows a kernel turns";
   let description = [{
     The operand is stored in panels, or in rows, along another dim than `dim`, which runs along the last dim of the kernel's root. Before the tiles of
-    `tiles` columns, a thread copies what they read of it to scratch memory, in panels along `dim` as wide as the tile.
+    `tiles` columns, a thread copies what they read of it to scratch memory, in panels along `dim` as wide as the tile. Of a batch of matrices in
+    rows, it copies what a tile reads of one, before the tile's rows.
   }];
   let parameters = (ins "int64_t":$operand, "int64_t":$dim, "int64_t":$tiles);
   let assemblyFormat = "`<` `operand` `=` $operand `,` `dim` `=` $dim `,` `tiles` `=` $tiles `>`";
@@ -101,7 +102,7 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     reduction steps whose operands a thread block stages in shared memory together. `panels`, for a product of two
     matrices: the number of panels of each factor, as wide as the tile, that a thread copies to scratch memory together, with the steps
     of a block or of the whole sum; 0: that factor is read in place. That of the inner loop's dim is 0 or 1. `turned`: an operand that
-    is copied; columns are the outermost loop then. `algorithm`: `winograd2x2` and `winograd4x4` compute a 3x3
+    is copied; columns are the outermost loop then or, if it is a batch of matrices, rows are the innermost ones. `algorithm`: `winograd2x2` and `winograd4x4` compute a 3x3
     convolution, or the gradient of its filter, by F(2x2, 3x3) or F(4x4, 3x3); `tile`, or `block`, then is the extent transformed together,
     and a convolution's units are the tiles of both picture dims.
     `attention` computes one attention, or its gradient, in blocks of queries and keys; its units are the tiles of

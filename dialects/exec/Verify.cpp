@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace mlir::exec;
 
 /// Whether the operand is stored in panels of values, or in rows, along another dim than the turned
-/// one, whose columns are the outermost loop of direct sums.
+/// one, whose columns are the outermost loop of direct sums. Of several matrices in rows, one is
+/// turned at a time.
 static LogicalResult verifyTurned(KernelOp kernel, ScheduleAttr schedule) {
   TurnedAttr turned = schedule.getTurned();
   int64_t operand = turned.getOperand(), dim = turned.getDim(), rank = kernel.getRoot().getRank();
@@ -18,17 +19,22 @@ static LogicalResult verifyTurned(KernelOp kernel, ScheduleAttr schedule) {
   int64_t along = layout ? layout.getDim() : type.getRank() - 1;
   bool areVectors =
       layout ? layout.getKind() == PanelKind::values && layout.getWidth() % schedule.getLanes() == 0
-             : type.getRank() == 2 && type.getDimSize(1) >= schedule.getLanes();
+             : type.getRank() >= 2 && type.getShape().back() >= schedule.getLanes();
+  bool hasMatrices = !layout && type.getRank() > 2;
   if (!areVectors || dim < 0 || dim >= type.getRank() || dim == along || turned.getTiles() < 1 ||
       rank == 0 || type.getDimSize(dim) != kernel.getRoot().getDimSize(rank - 1))
-    return kernel.emitOpError("expected an operand in panels of whole vectors, or a matrix of "
+    return kernel.emitOpError("expected an operand in panels of whole vectors, or matrices of "
                               "rows of a vector, along another dim than the turned one, which "
                               "has the root's columns, found ")
            << turned;
-  if (schedule.getOrder().front() != rank - 1 || !schedule.getBlock().empty() ||
-      !schedule.getPanels().empty() || schedule.getAlgorithm() != Algorithm::direct)
-    return kernel.emitOpError("expected column tiles as units of whole sums where an operand is "
-                              "turned, found ")
+  if (hasMatrices ? turned.getTiles() != 1 || schedule.getOrder().back() == rank - 1
+                  : schedule.getOrder().front() != rank - 1)
+    return kernel.emitOpError("expected column tiles as units, or one tile of a batch's matrix "
+                              "outside its rows, where an operand is turned, found ")
+           << schedule;
+  if (!schedule.getBlock().empty() || !schedule.getPanels().empty() ||
+      schedule.getAlgorithm() != Algorithm::direct)
+    return kernel.emitOpError("expected direct, whole sums where an operand is turned, found ")
            << schedule;
   return success();
 }

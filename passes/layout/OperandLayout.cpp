@@ -3,6 +3,7 @@
 #include "passes/layout/OperandLayout.h"
 
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/Winograd.h"
@@ -139,6 +140,15 @@ static int64_t stepsAlongRows(ContractionOpInterface op) {
   return cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back();
 }
 
+int64_t gradc::rowsOfMatrix(ContractionOpInterface op) {
+  ContractionLetters letters = op.getLetters();
+  int64_t rows = 1;
+  for (auto [letter, size] : llvm::zip_equal(
+           letters.result, grad::shapeOf(op->getResult(0)).drop_front(letters.windowRank())))
+    rows *= letters.isRow(letter) ? size : 1;
+  return rows;
+}
+
 bool gradc::suitsLaneSums(exec::KernelOp kernel, const exec::Level &level) {
   constexpr int64_t minColumns = 3, minVectors = 8; // together; of a sum
   ContractionOpInterface product = contractionOf(kernel);
@@ -147,16 +157,20 @@ bool gradc::suitsLaneSums(exec::KernelOp kernel, const exec::Level &level) {
       root.getRank() == 0 || root.getNumElements() == 0 ||
       !isa<Float32Type, Float64Type>(root.getElementType()) || !isPerElement(kernel, product))
     return false;
-  auto [lhs, rhs, result, window] = product.getLetters();
+  ContractionLetters letters = product.getLetters();
   auto isFactor = [&](unsigned i) {
     BlockArgument factor = argumentOf(product, i);
     return factor && !kernel.getLayout(factor.getArgNumber()) &&
            getElementTypeOrSelf(factor.getType()) == root.getElementType();
   };
-  if (!isFactor(0) || !isFactor(1) || rhs.size() != 2 || laneDim(product) != 0)
+  // A matrix, or a batch of them, with columns as rows.
+  int64_t columns = int64_t(letters.rhs.size()) - 2;
+  auto isMatrix = [&](char letter) { return letters.isBatch(letter); };
+  if (!isFactor(0) || !isFactor(1) || columns < 0 || laneDim(product) != columns ||
+      !llvm::all_of(StringRef(letters.rhs).take_front(columns), isMatrix))
     return false;
   int64_t lanes = level.vectorBytes / widestElement(kernel);
-  int64_t rows = root.getNumElements() / root.getShape().back();
+  int64_t rows = rowsOfMatrix(product);
   // Vectors of results run along the columns, where the next tile is.
   return rows * minColumns <= maxLaneSums(level) && rows % lanes != 0 &&
          stepsAlongRows(product) >= minVectors * lanes;

@@ -21,12 +21,15 @@ static ContractionOpInterface plainProduct(exec::KernelOp kernel) {
              : ContractionOpInterface();
 }
 
-/// A copy of what `columns` read of the factor, with the padding of its panels if it has any.
+/// A copy of what `columns` read of the factor, with the padding of its panels if it has any; of
+/// several matrices in rows, what they read of one.
 static RankedTensorType copyOf(RankedTensorType factor, exec::PanelAttr stored, int64_t dim,
                                int64_t columns) {
   SmallVector<int64_t> shape(factor.getShape());
   if (stored)
     shape[stored.getDim()] = llvm::alignTo(shape[stored.getDim()], stored.getWidth());
+  else
+    std::fill(shape.begin(), std::prev(shape.end()), 1);
   shape[dim] = columns;
   return factor.clone(shape);
 }
@@ -62,23 +65,47 @@ static int64_t widestTile(int64_t rows, int64_t lanes, const exec::Level &level)
   return lanes * std::max(level.tileVectors, registers / (std::min(rows, level.tileRows) + 1));
 }
 
-/// Whether the kernel turns a row-major rhs, with the sum along its rows: a matrix whose squares
-/// go through registers once for all rows of the product, if it has several.
-static bool turnsRows(exec::KernelOp kernel, BlockArgument rhs, const exec::Level &level) {
+/// Whether all dims of a rhs but its columns and its last one, which is summed, number matrices.
+static bool isOfMatrices(ContractionOpInterface product, int64_t columns) {
+  grad::ContractionLetters letters = product.getLetters();
+  auto isMatrix = [&](int64_t d) { return d == columns || letters.isBatch(letters.rhs[d]); };
+  return llvm::all_of(llvm::seq<int64_t>(0, int64_t(letters.rhs.size()) - 1), isMatrix);
+}
+
+/// Whether rows of a product's result share a turned matrix, more than one tile of them if there
+/// are several matrices: these are turned tile by tile, whose rows share a part read in place, too.
+static bool sharesTurnedRows(ContractionOpInterface product, const exec::Level &level) {
+  grad::ContractionLetters letters = product.getLetters();
+  int64_t rows = gradc::rowsOfMatrix(product);
+  if (letters.rhs.size() == 2)
+    return rows > 1;
+  return rows > level.tileRows && letters.isRow(letters.result[letters.result.size() - 2]);
+}
+
+/// The columns' dim of a row-major rhs that the kernel turns, with the sum along its rows: of
+/// matrices whose squares go through registers once for all rows of the product.
+static std::optional<int64_t> turnedRows(exec::KernelOp kernel, BlockArgument rhs,
+                                         const exec::Level &level) {
   ContractionOpInterface product = level.isCuda() ? ContractionOpInterface() : plainProduct(kernel);
   RankedTensorType factor = typeOf(rhs), root = kernel.getRoot();
-  if (!product || !rhs.hasOneUse() || factor.getRank() != 2 || gradc::laneDim(product) != 0 ||
-      product.getLetters().window || gradc::walksBlocks(product, *level.kernels))
-    return false;
-  auto isFixed = [](int64_t extent) { return extent == 0; };
-  int64_t lanes = level.vectorBytes / gradc::widestElement(kernel);
+  int64_t along = factor.getRank() - 1;
+  if (!product || !rhs.hasOneUse() || along < 1 || product.getLetters().window ||
+      gradc::walksBlocks(product, *level.kernels))
+    return std::nullopt;
+  std::optional<int64_t> columns = gradc::laneDim(product);
+  if (!columns || *columns == along || !isOfMatrices(product, *columns) ||
+      !product.getLetters().isSummed(product.getLetters().rhs.back()))
+    return std::nullopt;
+  SmallVector<int64_t> extents = kernel.getExtentsOf(rhs.getArgNumber());
+  auto isFixed = [&](int64_t d) { return extents[d] == 0; };
+  int64_t lanes = level.vectorBytes / gradc::widestElement(kernel), sum = factor.getDimSize(along);
   int64_t rows = root.getNumElements() / std::max<int64_t>(root.getShape().back(), 1);
-  int64_t bytes =
-      widestTile(rows, lanes, level) * factor.getDimSize(1) * (factor.getElementTypeBitWidth() / 8);
-  return rows > 1 && bytes <= level.l2Bytes && factor.getElementType() == root.getElementType() &&
-         isa<Float32Type, Float64Type>(factor.getElementType()) && factor.getDimSize(1) >= lanes &&
-         root.getShape().back() >= lanes &&
-         llvm::all_of(kernel.getExtentsOf(rhs.getArgNumber()), isFixed);
+  int64_t bytes = widestTile(rows, lanes, level) * sum * (factor.getElementTypeBitWidth() / 8);
+  bool turns = sharesTurnedRows(product, level) && bytes <= level.l2Bytes &&
+               factor.getElementType() == root.getElementType() &&
+               isa<Float32Type, Float64Type>(factor.getElementType()) && sum >= lanes &&
+               root.getShape().back() >= lanes && isFixed(*columns) && isFixed(along);
+  return turns ? columns : std::nullopt;
 }
 
 std::optional<gradc::TurnedFactor> gradc::turnedFactor(exec::KernelOp kernel,
@@ -89,17 +116,34 @@ std::optional<gradc::TurnedFactor> gradc::turnedFactor(exec::KernelOp kernel,
     return std::nullopt;
   if (exec::PanelAttr stored = kernel.getLayout(rhs.getArgNumber()))
     return turnedFactor(kernel, stored, level);
-  return turnsRows(kernel, rhs, level) ? std::optional<TurnedFactor>({rhs.getArgNumber(), 0})
-                                       : std::nullopt;
+  std::optional<int64_t> columns = turnedRows(kernel, rhs, level);
+  return columns ? std::optional<TurnedFactor>({rhs.getArgNumber(), *columns}) : std::nullopt;
 }
 
 exec::TurnedAttr gradc::turnedTiles(exec::KernelOp kernel, const TurnedFactor &factor,
                                     int64_t columns, const exec::Level &level) {
   constexpr int64_t most = 4;
   RankedTensorType type = typeOf(kernel.getBlock().getArgument(factor.operand));
-  int64_t tile = bytesOf(copyOf(type, kernel.getLayout(factor.operand), factor.dim, columns));
-  return exec::TurnedAttr::get(kernel.getContext(), factor.operand, factor.dim,
-                               std::clamp<int64_t>(level.cachedBytes() / tile, 1, most));
+  exec::PanelAttr stored = kernel.getLayout(factor.operand);
+  int64_t tile = bytesOf(copyOf(type, stored, factor.dim, columns));
+  int64_t tiles =
+      hasMatrices(type, stored) ? 1 : std::clamp<int64_t>(level.cachedBytes() / tile, 1, most);
+  return exec::TurnedAttr::get(kernel.getContext(), factor.operand, factor.dim, tiles);
+}
+
+bool gradc::hasMatrices(RankedTensorType factor, exec::PanelAttr stored) {
+  return !stored && factor.getRank() > 2;
+}
+
+bool gradc::suitsTurning(exec::KernelOp kernel, const TurnedFactor &factor, ArrayRef<int64_t> tile,
+                         ArrayRef<int64_t> order) {
+  if (!hasMatrices(typeOf(kernel.getBlock().getArgument(factor.operand)),
+                   kernel.getLayout(factor.operand)))
+    return order.front() == int64_t(order.size()) - 1;
+  grad::ContractionLetters letters = cast<ContractionOpInterface>(productOf(kernel)).getLetters();
+  auto isRow = [&](int64_t d) { return letters.isRow(letters.result[d]); };
+  auto isTiled = [&](int64_t d) { return letters.isBatch(letters.result[d]) && tile[d] > 1; };
+  return llvm::is_sorted(llvm::map_range(order, isRow)) && llvm::none_of(order, isTiled);
 }
 
 RankedTensorType gradc::turnedType(exec::KernelOp kernel) {

@@ -20,14 +20,22 @@ struct TurnedFactor {
 /// may pack it.
 std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel, mlir::exec::PanelAttr stored,
                                          const mlir::exec::Level &level);
-/// The same of a kernel whose operands have their layouts. A row-major matrix is turned, too, if
-/// the sum runs along its rows.
+/// The same of a kernel whose operands have their layouts. Row-major matrices are turned, too, if
+/// the sum runs along their rows.
 std::optional<TurnedFactor> turnedFactor(mlir::exec::KernelOp kernel,
                                          const mlir::exec::Level &level);
 
 /// The attribute of a schedule whose tiles have these columns.
 mlir::exec::TurnedAttr turnedTiles(mlir::exec::KernelOp kernel, const TurnedFactor &factor,
                                    int64_t columns, const mlir::exec::Level &level);
+
+/// Whether a factor, stored in panels `stored` or in rows, is a batch of matrices: tiles turn their
+/// columns of one, instead of units those of all.
+bool hasMatrices(mlir::RankedTensorType factor, mlir::exec::PanelAttr stored);
+/// Whether these loops visit all rows of the root that share a turned part before the next one is
+/// turned.
+bool suitsTurning(mlir::exec::KernelOp kernel, const TurnedFactor &factor,
+                  llvm::ArrayRef<int64_t> tile, llvm::ArrayRef<int64_t> order);
 
 /// The part of the turned operand that lies in scratch memory at one time; null if the kernel's
 /// schedule turns no operand.

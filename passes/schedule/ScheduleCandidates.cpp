@@ -69,11 +69,12 @@ private:
                                          panels, turned(tile, order), standard.getAlgorithm(),
                                          standard.getSpacing()));
   }
-  /// Only column tiles as units turn panels; others read them in place.
+  /// Loops that come back to a turned part read the factor in place.
   exec::TurnedAttr turned(const Dims &tile, const Dims &order) {
     auto factor = standard.getTurned() ? turnedFactor(kernel, level) : std::nullopt;
-    return factor && order.front() == last() ? turnedTiles(kernel, *factor, tile.back(), level)
-                                             : exec::TurnedAttr();
+    return factor && suitsTurning(kernel, *factor, tile, order)
+               ? turnedTiles(kernel, *factor, tile.back(), level)
+               : exec::TurnedAttr();
   }
   void addTile(const Dims &tile) { add(tile, order, block(), panels()); }
   void addBlock(const Dims &block) { add(tile, order, block, panels()); }

@@ -301,7 +301,7 @@ exec.kernel @turns_no_operand(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) attribut
 
 // -----
 
-// expected-error @+1 {{expected an operand in panels of whole vectors, or a matrix of rows of a vector, along another dim than the turned one, which has the root's columns, found #exec.turned<operand = 1, dim = 1, tiles = 1>}}
+// expected-error @+1 {{expected an operand in panels of whole vectors, or matrices of rows of a vector, along another dim than the turned one, which has the root's columns, found #exec.turned<operand = 1, dim = 1, tiles = 1>}}
 exec.kernel @turns_along(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) attributes {layouts = [unit, #exec.panel<dim = 1, width = 8>, unit], schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 0], grain = 1, turned = <operand = 1, dim = 1, tiles = 1>>} {
   %0 = grad.matmul %x, %w transpose_rhs : tensor<4x8xf32>, tensor<8x8xf32>
   exec.yield %0 : tensor<4x8xf32>
@@ -309,8 +309,24 @@ exec.kernel @turns_along(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) attributes {l
 
 // -----
 
-// expected-error @+1 {{expected column tiles as units of whole sums where an operand is turned}}
+// expected-error @+1 {{expected column tiles as units, or one tile of a batch's matrix outside its rows, where an operand is turned}}
 exec.kernel @turns_by_rows(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) attributes {layouts = [unit, #exec.panel<dim = 1, width = 8>, unit], schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [0, 1], grain = 1, turned = <operand = 1, dim = 0, tiles = 1>>} {
+  %0 = grad.matmul %x, %w transpose_rhs : tensor<4x8xf32>, tensor<8x8xf32>
+  exec.yield %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected column tiles as units, or one tile of a batch's matrix outside its rows, where an operand is turned}}
+exec.kernel @turns_several_tiles_of_a_batch(%x: tensor<2x4x8xf32>, %w: tensor<2x8x8xf32>) attributes {schedule = #exec.schedule<lanes = 8, tile = [1, 2, 8], order = [0, 2, 1], grain = 1, turned = <operand = 1, dim = 1, tiles = 2>>} {
+  %0 = grad.matmul %x, %w transpose_rhs : tensor<2x4x8xf32>, tensor<2x8x8xf32>
+  exec.yield %0 : tensor<2x4x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected direct, whole sums where an operand is turned}}
+exec.kernel @turns_blocks(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) attributes {layouts = [unit, #exec.panel<dim = 1, width = 8>, unit], schedule = #exec.schedule<lanes = 8, tile = [2, 8], order = [1, 0], grain = 1, block = [8], turned = <operand = 1, dim = 0, tiles = 1>>} {
   %0 = grad.matmul %x, %w transpose_rhs : tensor<4x8xf32>, tensor<8x8xf32>
   exec.yield %0 : tensor<4x8xf32>
 }

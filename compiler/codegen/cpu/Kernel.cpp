@@ -120,10 +120,7 @@ LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tile
     if (failed(emitScatters(kernel, nest, tiles, rows, root, results.front(), begin, end, scratch)))
       return failure();
   } else if (*isTurned) {
-    forGroups(nest, begin, end, turned.unitsTogether(), [&](Value from, Value to) {
-      turned.copy(from, to);
-      root.emitUnits(from, to);
-    });
+    turned.emitUnits(root, begin, end);
   } else if (!*areCopied) {
     root.emitUnits(begin, end);
   } else {

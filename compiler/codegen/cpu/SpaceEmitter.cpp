@@ -134,6 +134,8 @@ void SpaceEmitter::emitFullUnits(Value begin, Value end) {
 }
 
 void SpaceEmitter::emitFrom(size_t depth) {
+  if (enter && depth == enterDepth)
+    enter(coordinates, extents);
   SmallVector<Output *> here;
   for (Output &o : outputs)
     if (o.depth == depth)

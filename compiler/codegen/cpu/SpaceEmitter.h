@@ -10,6 +10,9 @@ namespace gradc::cpu {
 /// Takes a value at a point of the space.
 using StoreValue = std::function<void(const tile::Point &, mlir::Value)>;
 
+/// Takes a tile's first element and its extents along the dims whose loops are open.
+using EnterTile = std::function<void(llvm::ArrayRef<tile::LinearExpr>, llvm::ArrayRef<int64_t>)>;
+
 /// A result and its place in the iteration space.
 struct Output {
   mlir::Value value;
@@ -34,6 +37,12 @@ public:
   bool add(mlir::Value value, const tile::Memory &memory);
   /// Adds a value of the space's own type, whose elements `store` takes.
   void add(mlir::Value value, StoreValue store);
+  /// `enter` is called inside the outermost `depth` loops, at least 2, with the first element and
+  /// the extents of what they have reached, before loops further inside.
+  void enterAt(size_t depth, EnterTile enter) {
+    enterDepth = depth;
+    this->enter = std::move(enter);
+  }
   /// The whole space, or the units [begin, end) of its outermost loop.
   void emit() { emitFrom(0); }
   void emitUnits(mlir::Value begin, mlir::Value end);
@@ -69,6 +78,8 @@ private:
   tile::TileEmitter &tiles;
   llvm::ArrayRef<int64_t> shape, rows, tile, order, spacing;
   std::vector<Output> outputs;
+  size_t enterDepth = 0;
+  EnterTile enter;
   llvm::SmallVector<tile::LinearExpr> coordinates;
   llvm::SmallVector<int64_t> extents;
 };

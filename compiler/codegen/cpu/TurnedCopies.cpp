@@ -17,24 +17,76 @@ TurnedCopies::TurnedCopies(exec::KernelOp kernel, LoopNest &nest, TileEmitter &t
 FailureOr<bool> TurnedCopies::areWanted() {
   if (!turned)
     return false;
-  Operation *product = gradc::productOf(kernel);
-  if (!product || !isReadAtItsIndex(product->getResult(0)))
+  auto product = dyn_cast_or_null<linalg::GenericOp>(gradc::productOf(kernel));
+  if (!product || !isReadAtItsIndex(product.getResult(0)))
     return kernel.emitOpError("expected a product and elementwise ops on it, to turn an operand");
+  if (!hasMatrices())
+    return true;
+  ArrayRef<int64_t> order = schedule.getOrder(), tile = schedule.getTile();
+  SmallVector<std::optional<unsigned>> dims = rootDims();
+  dims.pop_back(); // the sum's
+  auto isTiled = [&](std::optional<unsigned> d) { return d && *d != columns() && tile[*d] != 1; };
+  auto isOutside = [&](std::optional<unsigned> d) {
+    return d && llvm::is_contained(order.take_front(dims.size()), int64_t(*d));
+  };
+  if (product.getDpsInputs()[1] != operand() || dims.size() == order.size() ||
+      !llvm::all_of(dims, isOutside) || llvm::any_of(dims, isTiled))
+    return kernel.emitOpError("expected loops over single matrices and columns outside those over "
+                              "rows, to turn a batch of matrices");
   return true;
 }
 
-void TurnedCopies::copy(Value begin, Value end) {
-  RankedTensorType type = gradc::turnedType(kernel);
-  int64_t width = schedule.getTile().back();
-  SmallVector<LinearExpr> origin(type.getRank());
-  origin[turned.getDim()] = nest.variable(begin) * width;
-  auto layout = exec::PanelAttr::get(nest.builder.getContext(), turned.getDim(), width);
-  Memory to(scratch, type, layout, origin);
+void TurnedCopies::emitUnits(SpaceEmitter &space, Value begin, Value end) {
+  if (hasMatrices()) {
+    space.enterAt(operandType().getRank() - 1,
+                  [&](ArrayRef<LinearExpr> coordinates, ArrayRef<int64_t> extents) {
+                    copyTile(coordinates, extents);
+                  });
+    return space.emitUnits(begin, end);
+  }
+  forGroups(nest, begin, end, turned.getTiles(), [&](Value from, Value to) {
+    copyUnits(from, to);
+    space.emitUnits(from, to);
+  });
+}
+
+SmallVector<std::optional<unsigned>> TurnedCopies::rootDims() {
+  auto product = cast<linalg::GenericOp>(gradc::productOf(kernel));
+  AffineMap result = product.getIndexingMapsArray().back();
+  AffineMap factor = product.getMatchingIndexingMap(product.getDpsInputOperand(1));
+  return llvm::map_to_vector(factor.getResults(),
+                             [&](AffineExpr dim) { return result.getResultPosition(dim); });
+}
+
+Memory TurnedCopies::panelsAt(ArrayRef<LinearExpr> origin) {
+  auto layout =
+      exec::PanelAttr::get(nest.builder.getContext(), turned.getDim(), schedule.getTile().back());
+  return {scratch, gradc::turnedType(kernel), layout, origin};
+}
+
+void TurnedCopies::copyUnits(Value begin, Value end) {
+  SmallVector<LinearExpr> origin(operandType().getRank());
+  origin[turned.getDim()] = nest.variable(begin) * schedule.getTile().back();
+  Memory to = panelsAt(origin);
   if (exec::PanelAttr stored = kernel.getLayout(turned.getOperand()))
     copyPanels(to, stored, begin, end);
   else
-    copyRows(to, begin, end);
-  tiles.bind(kernel.getBlock().getArgument(turned.getOperand()), to);
+    forVectors(begin, end, [&](const LinearExpr &column, int64_t valid) {
+      copyRows(to, {column, LinearExpr()}, valid);
+    });
+  tiles.bind(operand(), to);
+}
+
+void TurnedCopies::copyTile(ArrayRef<LinearExpr> coordinates, ArrayRef<int64_t> extents) {
+  SmallVector<LinearExpr> origin = llvm::map_to_vector(
+      rootDims(), [&](std::optional<unsigned> d) { return d ? coordinates[*d] : LinearExpr(); });
+  Memory to = panelsAt(origin);
+  for (int64_t column = 0; column < extents.back(); column += nest.lanes) {
+    SmallVector<LinearExpr> place(origin);
+    place[turned.getDim()] += LinearExpr(column);
+    copyRows(to, place, std::min(nest.lanes, extents.back() - column));
+  }
+  tiles.bind(operand(), to);
 }
 
 /// The taps, and other dims in between, one after another; then the panels.
@@ -63,19 +115,14 @@ void TurnedCopies::copyPanels(const Memory &to, exec::PanelAttr stored, Value be
   walk(0);
 }
 
-/// Each vector of columns reads as many rows to their ends. The last square may overlap the one
-/// before it.
-void TurnedCopies::copyRows(const Memory &to, Value begin, Value end) {
-  auto type = cast<RankedTensorType>(kernel.getBlock().getArgument(turned.getOperand()).getType());
-  int64_t along = type.getRank() - 1, size = type.getDimSize(along);
-  SmallVector<LinearExpr> place(type.getRank());
-  forVectors(begin, end, [&](const LinearExpr &column, int64_t valid) {
-    place[turned.getDim()] = column;
-    nest.again(size / nest.lanes,
-               [&](LinearExpr i) { copySquare(to, place, along, i * nest.lanes, valid); });
-    if (size % nest.lanes != 0)
-      copySquare(to, place, along, LinearExpr(size - nest.lanes), valid);
-  });
+/// Reads as many rows to their ends as a vector of columns needs. The last square may overlap the
+/// one before it.
+void TurnedCopies::copyRows(const Memory &to, ArrayRef<LinearExpr> place, int64_t valid) {
+  int64_t along = operandType().getRank() - 1, size = operandType().getDimSize(along);
+  nest.again(size / nest.lanes,
+             [&](LinearExpr i) { copySquare(to, place, along, i * nest.lanes, valid); });
+  if (size % nest.lanes != 0)
+    copySquare(to, place, along, LinearExpr(size - nest.lanes), valid);
 }
 
 /// Calls `body` with the first column of each vector of the units' tiles, and the number of its
@@ -120,6 +167,5 @@ void TurnedCopies::prefetchSquare(ArrayRef<LinearExpr> place, int64_t along,
   for (const Point &p : square(place, along, first, valid))
     for (int64_t lane = 0; lane < valid; ++lane)
       elements.push_back(p.inLane(lane));
-  tiles.prefetcher.lines(kernel.getBlock().getArgument(turned.getOperand()), elements,
-                         Memory::Cache::first);
+  tiles.prefetcher.lines(operand(), elements, Memory::Cache::first);
 }

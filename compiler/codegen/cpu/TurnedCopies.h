@@ -2,7 +2,7 @@
 #ifndef COMPILER_CODEGEN_CPU_TURNEDCOPIES_H
 #define COMPILER_CODEGEN_CPU_TURNEDCOPIES_H
 
-#include "compiler/codegen/tile/TileEmitter.h"
+#include "compiler/codegen/cpu/SpaceEmitter.h"
 #include "passes/layout/TurnedPanels.h"
 
 namespace gradc::cpu {
@@ -17,15 +17,21 @@ public:
   /// Whether the schedule turns an operand. Fails if the kernel has no product, or reads it
   /// elsewhere than at the root's own index.
   mlir::FailureOr<bool> areWanted();
-  /// The number of units whose panels are copied together. Only if copies are wanted.
-  int64_t unitsTogether() const { return turned.getTiles(); }
-  /// Copies the panels of the units [begin, end), where tiles read them from now on.
-  void copy(mlir::Value begin, mlir::Value end);
+  /// Emits the units [begin, end) of the space, whose tiles read the copies. Only if copies are
+  /// wanted.
+  void emitUnits(SpaceEmitter &space, mlir::Value begin, mlir::Value end);
 
 private:
+  /// Copies the panels of the units [begin, end), where tiles read them from now on.
+  void copyUnits(mlir::Value begin, mlir::Value end);
+  /// The same of the columns of one tile, of its matrix in a batch.
+  void copyTile(llvm::ArrayRef<tile::LinearExpr> coordinates, llvm::ArrayRef<int64_t> extents);
+  /// The root's dim that each dim of the operand runs along; none of the sum's.
+  llvm::SmallVector<std::optional<unsigned>> rootDims();
+  tile::Memory panelsAt(llvm::ArrayRef<tile::LinearExpr> origin);
   void copyPanels(const tile::Memory &to, mlir::exec::PanelAttr stored, mlir::Value begin,
                   mlir::Value end);
-  void copyRows(const tile::Memory &to, mlir::Value begin, mlir::Value end);
+  void copyRows(const tile::Memory &to, llvm::ArrayRef<tile::LinearExpr> place, int64_t valid);
   void forVectors(mlir::Value begin, mlir::Value end,
                   llvm::function_ref<void(const tile::LinearExpr &, int64_t)> body);
   llvm::SmallVector<tile::Point> square(llvm::ArrayRef<tile::LinearExpr> place, int64_t along,
@@ -34,6 +40,15 @@ private:
                   const tile::LinearExpr &first, int64_t valid);
   void prefetchSquare(llvm::ArrayRef<tile::LinearExpr> place, int64_t along,
                       const tile::LinearExpr &first, int64_t valid);
+
+  mlir::BlockArgument operand() { return kernel.getBlock().getArgument(turned.getOperand()); }
+  mlir::RankedTensorType operandType() {
+    return mlir::cast<mlir::RankedTensorType>(operand().getType());
+  }
+  bool hasMatrices() {
+    return gradc::hasMatrices(operandType(), kernel.getLayout(turned.getOperand()));
+  }
+  unsigned columns() { return kernel.getRoot().getRank() - 1; }
 
   mlir::exec::KernelOp kernel;
   tile::LoopNest &nest;

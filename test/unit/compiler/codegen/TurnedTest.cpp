@@ -48,6 +48,27 @@ TEST(Turned, RowsOfAProduct) {
           m, n, k, tiles));
 }
 
+/// A batch's matrices are turned tile by tile, whichever loop is outermost, and wherever the dims
+/// of the batch are.
+TEST(Turned, RowsOfABatch) {
+  for (auto [m, n, k] :
+       {std::tuple(6, 64, 32), {13, 80, 48}, {1, 50, 37}, {20, 9, 16}, {7, 16, 23}, {31, 33, 17}})
+    for (const char *order : {"0, 1, 3, 2", "3, 0, 1, 2", "1, 3, 0, 2"})
+      expectRight(formatv(
+          R"(exec.kernel @k(%x: tensor<2x3x{0}x{2}xf32>, %y: tensor<2x3x{1}x{2}xf32>) attributes {{
+      schedule = #exec.schedule<lanes = 16, tile = [1, 1, 6, 32], order = [{3}], grain = 1, turned = <operand = 1, dim = 2, tiles = 1>> } {{
+      %c = grad.matmul %x, %y transpose_rhs : tensor<2x3x{0}x{2}xf32>, tensor<2x3x{1}x{2}xf32>
+      %s = grad.tanh %c : tensor<2x3x{0}x{1}xf32>
+      exec.yield %s : tensor<2x3x{0}x{1}xf32> })",
+          m, n, k, order));
+  expectRight(
+      R"(exec.kernel @k(%x: tensor<5x24x13xf64>, %y: tensor<5x21x24xf64>) attributes {
+      schedule = #exec.schedule<lanes = 8, tile = [1, 4, 16], order = [0, 2, 1], grain = 1, turned = <operand = 1, dim = 1, tiles = 1>> } {
+      %c = grad.matmul %x, %y transpose_lhs transpose_rhs : tensor<5x24x13xf64>, tensor<5x21x24xf64>
+      exec.yield %c : tensor<5x13x21xf64> })",
+      1e-12);
+}
+
 /// A data gradient reads the forward's filter; its taps come in the opposite order.
 std::string dataGradient(int filters, int channels, const char *window, int tiles) {
   return formatv(
