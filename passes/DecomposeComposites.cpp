@@ -3,12 +3,7 @@
 
 #include "dialects/grad/Grad.h"
 #include "passes/entry/ModuleLevel.h"
-#include "passes/schedule/AttentionKernel.h"
-#include "passes/schedule/CumulativeKernel.h"
-#include "passes/schedule/FourierKernel.h"
-#include "passes/schedule/PositionsKernel.h"
-#include "passes/schedule/SortKernel.h"
-#include "passes/schedule/SuppressionKernel.h"
+#include "passes/schedule/OneOpKernel.h"
 
 namespace gradc {
 #define GEN_PASS_DEF_DECOMPOSECOMPOSITES
@@ -37,10 +32,7 @@ struct DecomposeComposites : gradc::impl::DecomposeCompositesBase<DecomposeCompo
     const exec::KernelLimits &limits = exec::kernelLimits(/*isCuda=*/false);
     auto isKept = [&](Operation *op) {
       return (keepForLibraries && isOfLibrary(op)) ||
-             (forCpu && (grad::writesRows(op) || gradc::isAttentionKernel(op, limits) ||
-                         gradc::isSortKernel(op, limits) || gradc::isSuppressionKernel(op) ||
-                         gradc::isCumulativeKernel(op, limits) ||
-                         gradc::isPositionsKernel(op, limits) || gradc::isFourierKernel(op)));
+             (forCpu && (grad::writesRows(op) || gradc::suitsOneOpKernel(op, limits)));
     };
     auto collect = [&] {
       composites.clear();

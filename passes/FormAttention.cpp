@@ -9,7 +9,7 @@
 #include "passes/entry/Functions.h"
 #include "passes/raise/CausalMask.h"
 #include "passes/raise/Match.h"
-#include "passes/schedule/AttentionKernel.h"
+#include "passes/schedule/OneOpKernel.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -404,7 +404,7 @@ private:
         drops ? drops.getStep() : Value(), b.getF64FloatAttr(match.scale),
         match.causal ? b.getI64IntegerAttr(*match.causal) : IntegerAttr(), DenseI64ArrayAttr(),
         drops ? drops.getStreamAttr() : IntegerAttr(), drops ? drops.getRatioAttr() : FloatAttr());
-    if (!isAttentionKernel(attention, exec::kernelLimits(cuda))) {
+    if (!suitsOneOpKernel(attention, exec::kernelLimits(cuda))) {
       attention.erase();
       if (!cuda)
         match.shareHeads();

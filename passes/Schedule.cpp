@@ -11,14 +11,8 @@
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/OperandLayout.h"
 #include "passes/layout/TurnedPanels.h"
-#include "passes/schedule/AttentionKernel.h"
-#include "passes/schedule/CumulativeKernel.h"
-#include "passes/schedule/FourierKernel.h"
-#include "passes/schedule/PositionsKernel.h"
-#include "passes/schedule/RowKernel.h"
+#include "passes/schedule/OneOpKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
-#include "passes/schedule/SortKernel.h"
-#include "passes/schedule/SuppressionKernel.h"
 #include "passes/schedule/Tuning.h"
 #include "passes/schedule/WinogradSchedule.h"
 
@@ -36,18 +30,8 @@ public:
   using WinogradSchedule::WinogradSchedule;
 
   exec::ScheduleAttr run() {
-    if (findAttention(kernel))
-      return scheduleAttention(kernel, lanes, level);
-    if (std::optional<SortPlan> sort = SortPlan::of(kernel))
-      return scheduleRows(kernel, sort->dim, exec::Algorithm::sort, lanes, level);
-    if (isSuppressionKernel(kernel))
-      return scheduleRows(kernel, root.getRank() - 1, exec::Algorithm::suppression, lanes, level);
-    if (std::optional<CumulativePlan> cumulative = CumulativePlan::of(kernel))
-      return scheduleCumulative(kernel, *cumulative, lanes, level);
-    if (FourierPlan::of(kernel))
-      return scheduleFourier(kernel, lanes, level);
-    if (isPositionsKernel(kernel))
-      return schedulePositions(kernel, lanes, level);
+    if (const OneOpKernel *whole = oneOpKernel(kernel))
+      return whole->schedule(kernel, lanes, level);
     if (root.getRank() > 0) {
       ContractionOpInterface op = findContraction();
       if (root.getNumElements() == 0) // no unit is computed, and there are no rows to divide

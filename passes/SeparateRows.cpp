@@ -7,7 +7,7 @@
 #include "passes/entry/PlannedEntry.h"
 #include "passes/entry/Ports.h"
 #include "passes/kernel/CostModel.h"
-#include "passes/schedule/FourierKernel.h"
+#include "passes/schedule/OneOpKernel.h"
 #include "runtime/include/gradc/entries.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -91,7 +91,8 @@ private:
       return;
     }
     lost += trips * std::max(reading - seconds, 0.0);
-    lost += trips * fourierSecondsAlone(kernel, rows, level);
+    if (const OneOpKernel *whole = oneOpKernel(kernel); whole && whole->secondsAlone)
+      lost += trips * whole->secondsAlone(kernel, rows, level);
     if (values <= level.sharedCacheBytes() && values * rows > level.sharedCacheBytes())
       saved += trips * costs.floor(0, passedOn);
   }

@@ -1,4 +1,4 @@
-// Attentions that one CPU kernel computes: block sizes, schedule and scratch memory.
+// Attentions that one CPU kernel computes: block sizes and scratch memory.
 #ifndef PASSES_SCHEDULE_ATTENTIONKERNEL_H
 #define PASSES_SCHEDULE_ATTENTIONKERNEL_H
 
@@ -8,8 +8,6 @@
 
 namespace gradc {
 
-/// Whether one kernel computes the op: an attention, or its gradient, with enough queries and keys.
-bool isAttentionKernel(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
 /// The attention op of a kernel; null for other kernels.
 mlir::grad::AttentionOpInterface findAttention(mlir::exec::KernelOp kernel);
 
@@ -25,11 +23,6 @@ int64_t attentionStep(int64_t lanes, const mlir::exec::Level &level);
 AttentionBlock attentionBlock(const mlir::grad::AttentionForm &form,
                               mlir::exec::ScheduleAttr schedule);
 
-/// The schedule of such a kernel. A unit of an attention is a block of a head's queries; a unit of
-/// a gradient is a whole key head.
-mlir::exec::ScheduleAttr scheduleAttention(mlir::exec::KernelOp kernel, int64_t lanes,
-                                           const mlir::exec::Level &level);
-
 /// The shapes of a thread's scratch tensors, which follow each other, each aligned to a cache line.
 /// Attention: queries, scores, their mask, sums of the result, three numbers per query. Gradient:
 /// keys, values, probabilities, their gradients, one mean per query.
@@ -41,8 +34,6 @@ bool masksQueries(const mlir::grad::AttentionForm &form);
 /// Bytes of one scratch tensor with elements of that size.
 int64_t scratchBytes(llvm::ArrayRef<int64_t> piece, int64_t elementBytes,
                      const mlir::exec::Level &level);
-/// Total scratch bytes per thread; 0 for kernels without an attention.
-int64_t attentionScratchBytes(mlir::exec::KernelOp kernel, const mlir::exec::Level &level);
 
 } // namespace gradc
 

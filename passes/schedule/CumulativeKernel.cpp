@@ -1,17 +1,17 @@
-// Schedule and time of kernels that compute a cumulative sum or product.
+// Schedule, scratch and time of kernels that compute a cumulative sum or product.
 #include "passes/schedule/CumulativeKernel.h"
 
 #include "dialects/grad/Grad.h"
+#include "passes/schedule/OneOpKernel.h"
 #include "passes/schedule/RowKernel.h"
 
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-bool gradc::isCumulativeKernel(Operation *op, const exec::KernelLimits &limits) {
-  auto cumulative = dyn_cast<CumulativeOp>(op);
-  if (!cumulative)
-    return false;
+/// A cumulative sum or product of enough elements.
+static bool suits(Operation *op, const exec::KernelLimits &limits) {
+  auto cumulative = cast<CumulativeOp>(op);
   RankedTensorType type = cumulative.getType();
   return type.getNumElements() > 0 &&
          type.getDimSize(int64_t(cumulative.getDim())) >= limits.minCumulative;
@@ -27,9 +27,11 @@ std::optional<CumulativePlan> CumulativePlan::of(exec::KernelOp kernel) {
                         op.getExclusive(), op.getReverse()};
 }
 
-exec::ScheduleAttr gradc::scheduleCumulative(exec::KernelOp kernel, const CumulativePlan &plan,
-                                             int64_t lanes, const exec::Level &level) {
+/// A tile has neighbouring rows, side by side in vectors along the last dim, if that has several
+/// elements and is not the accumulated dim. Otherwise a tile is one row.
+static exec::ScheduleAttr schedule(exec::KernelOp kernel, int64_t lanes, const exec::Level &level) {
   constexpr int64_t mostVectors = 4; // estimate: as many additions as an addition takes cycles
+  CumulativePlan plan = *CumulativePlan::of(kernel);
   RankedTensorType root = kernel.getRoot();
   int64_t last = root.getRank() - 1, columns = root.getDimSize(last);
   if (plan.dim == last || columns == 1 || kernel.getRowsOf(last) > 0)
@@ -67,12 +69,20 @@ int64_t gradc::cumulativeTilesTogether(exec::KernelOp kernel, const exec::Level 
   return std::max<int64_t>(level.l1Bytes / 2 / tileBytes(kernel), 1);
 }
 
-int64_t gradc::cumulativeScratchBytes(exec::KernelOp kernel, const exec::Level &level) {
+static int64_t scratchBytes(exec::KernelOp kernel, const exec::Level &level) {
   int64_t together = cumulativeTilesTogether(kernel, level);
   return together ? together * tileBytes(kernel) : 0;
 }
 
-double gradc::cumulativeSeconds(exec::KernelOp kernel) {
+static double seconds(exec::KernelOp kernel, const exec::Level &) {
   constexpr double perStep = 1.3e-9; // estimate: an addition waits for the one before it
   return perStep * double(exec::kernelUnits(kernel)) * double(CumulativePlan::of(kernel)->size);
 }
+
+const OneOpKernel gradc::cumulativeKernel = {
+    .isOf = [](Operation *op) { return isa<CumulativeOp>(op); },
+    .suits = suits,
+    .schedule = schedule,
+    .seconds = seconds,
+    .scratchBytes = scratchBytes,
+};

@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Fourier.h"
 #include "passes/kernel/CostModel.h"
+#include "passes/schedule/OneOpKernel.h"
 
 #include <cmath>
 
@@ -10,9 +11,10 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-bool gradc::isFourierKernel(Operation *op) {
-  auto fourier = dyn_cast<FourierOp>(op);
-  if (!fourier || fourier.getResult().getType().getNumElements() == 0)
+/// A transform of f32 or f64 whose length has small factors.
+static bool suits(Operation *op, const exec::KernelLimits &) {
+  auto fourier = cast<FourierOp>(op);
+  if (fourier.getResult().getType().getNumElements() == 0)
     return false;
   return isa<Float32Type, Float64Type>(fourier.getResult().getType().getElementType()) &&
          isShortFourier(FourierPlan(fourier).numbers);
@@ -63,8 +65,8 @@ SmallVector<int64_t> FourierPlan::places(ArrayRef<int64_t> factors) const {
   return places;
 }
 
-exec::ScheduleAttr gradc::scheduleFourier(exec::KernelOp kernel, int64_t lanes,
-                                          const exec::Level &level) {
+/// A unit is a vector of rows.
+static exec::ScheduleAttr schedule(exec::KernelOp kernel, int64_t lanes, const exec::Level &level) {
   SmallVector<int64_t> tile(kernel.getRoot().getShape());
   int64_t units = llvm::divideCeil(tile[0], lanes);
   tile[0] = lanes;
@@ -73,27 +75,31 @@ exec::ScheduleAttr gradc::scheduleFourier(exec::KernelOp kernel, int64_t lanes,
                                  /*panels=*/{}, exec::Algorithm::fourier);
 }
 
-int64_t gradc::fourierScratchBytes(exec::KernelOp kernel) {
-  std::optional<FourierPlan> plan = FourierPlan::of(kernel);
-  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  if (!plan || !schedule || !schedule.isFourier())
-    return 0;
-  return plan->slots() * 2 * schedule.getLanes() * elementBytes(kernel.getRoot().getElementType());
+static int64_t scratchBytes(exec::KernelOp kernel, const exec::Level &) {
+  return FourierPlan::of(kernel)->slots() * 2 * kernel.getScheduleAttr().getLanes() *
+         elementBytes(kernel.getRoot().getElementType());
 }
 
 /// For a vector of rows of 100 to 8,192 numbers; measured.
 static constexpr double perNumber = 12e-9;
 
-double gradc::fourierSeconds(exec::KernelOp kernel) {
+static double seconds(exec::KernelOp kernel, const exec::Level &) {
   return perNumber * double(exec::kernelUnits(kernel)) * double(FourierPlan::of(kernel)->numbers);
 }
 
-double gradc::fourierSecondsAlone(exec::KernelOp kernel, int64_t rows, const exec::Level &level) {
-  std::optional<FourierPlan> plan = FourierPlan::of(kernel);
-  if (!plan)
-    return 0;
+/// The vectors of a row alone are not full.
+static double secondsAlone(exec::KernelOp kernel, int64_t rows, const exec::Level &level) {
   RankedTensorType root = kernel.getRoot();
   int64_t lanes = level.vectorBytes / elementBytes(root.getElementType());
   double vectors = double(root.getDimSize(0)) / double(rows * lanes);
-  return perNumber * double(plan->numbers) * (std::ceil(vectors) - vectors);
+  return perNumber * double(FourierPlan::of(kernel)->numbers) * (std::ceil(vectors) - vectors);
 }
+
+const OneOpKernel gradc::fourierKernel = {
+    .isOf = [](Operation *op) { return isa<FourierOp>(op); },
+    .suits = suits,
+    .schedule = schedule,
+    .seconds = seconds,
+    .scratchBytes = scratchBytes,
+    .secondsAlone = secondsAlone,
+};

@@ -1,4 +1,4 @@
-// Fourier transforms that one CPU kernel computes: their butterflies, schedule and scratch memory.
+// Fourier transforms that one CPU kernel computes: their butterflies and scratch memory.
 #ifndef PASSES_SCHEDULE_FOURIERKERNEL_H
 #define PASSES_SCHEDULE_FOURIERKERNEL_H
 
@@ -8,8 +8,6 @@
 
 namespace gradc {
 
-/// Whether one kernel computes the op: a transform of f32 or f64 whose length has small factors.
-bool isFourierKernel(mlir::Operation *op);
 /// The lanes of a vector are rows. A row is copied to scratch memory, each number to the place
 /// where the butterflies, from neighbours to numbers far apart, leave the results in order. Real
 /// rows are transformed as half as many complex numbers: the even ones are the real parts.
@@ -30,17 +28,6 @@ struct FourierPlan {
   int64_t slots() const { return isFromReal || isToReal ? 2 * spectrum() : numbers; }
   int64_t spectrum() const { return numbers + 1; } ///< the numbers of half a spectrum
 };
-/// A unit is a vector of rows.
-mlir::exec::ScheduleAttr scheduleFourier(mlir::exec::KernelOp kernel, int64_t lanes,
-                                         const mlir::exec::Level &level);
-/// Scratch bytes per thread; 0 for other kernels.
-int64_t fourierScratchBytes(mlir::exec::KernelOp kernel);
-/// The seconds that the kernel takes on one core.
-double fourierSeconds(mlir::exec::KernelOp kernel);
-/// The seconds by which each of `rows` rows of the batch takes longer alone, in vectors that are
-/// not full; 0 for other kernels.
-double fourierSecondsAlone(mlir::exec::KernelOp kernel, int64_t rows,
-                           const mlir::exec::Level &level);
 
 } // namespace gradc
 

@@ -6,22 +6,17 @@
 #include "passes/layout/ScatterSums.h"
 #include "passes/layout/TurnedPanels.h"
 #include "passes/layout/Winograd.h"
-#include "passes/schedule/AttentionKernel.h"
-#include "passes/schedule/CumulativeKernel.h"
-#include "passes/schedule/FourierKernel.h"
-#include "passes/schedule/SortKernel.h"
-#include "passes/schedule/SuppressionKernel.h"
+#include "passes/schedule/OneOpKernel.h"
 
 namespace gradc {
 
 /// Scratch bytes per thread of a scheduled kernel, in whole cache lines; 0 if it works in registers
 /// only.
 inline int64_t kernelScratch(mlir::exec::KernelOp kernel, const mlir::exec::Level &level) {
-  int64_t bytes =
-      std::max({winogradScratch(kernel, level), attentionScratchBytes(kernel, level),
-                sortScratchBytes(kernel), suppressionScratchBytes(kernel),
-                cumulativeScratchBytes(kernel, level), fourierScratchBytes(kernel),
-                panelsScratch(kernel, level), turnedScratch(kernel), scatterScratch(kernel)});
+  const OneOpKernel *whole = kernel.getScheduleAttr() ? oneOpKernel(kernel) : nullptr;
+  int64_t bytes = std::max({whole && whole->scratchBytes ? whole->scratchBytes(kernel, level) : 0,
+                            winogradScratch(kernel, level), panelsScratch(kernel, level),
+                            turnedScratch(kernel), scatterScratch(kernel)});
   return llvm::alignTo(bytes, 64);
 }
 

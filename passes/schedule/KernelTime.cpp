@@ -6,12 +6,7 @@
 #include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
-#include "passes/schedule/AttentionKernel.h"
-#include "passes/schedule/CumulativeKernel.h"
-#include "passes/schedule/FourierKernel.h"
-#include "passes/schedule/PositionsKernel.h"
-#include "passes/schedule/SortKernel.h"
-#include "passes/schedule/SuppressionKernel.h"
+#include "passes/schedule/OneOpKernel.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -25,6 +20,8 @@ public:
         lanes(schedule.getLanes()) {}
 
   double run() {
+    if (const gradc::OneOpKernel *whole = gradc::oneOpKernel(kernel))
+      return whole->seconds(kernel, core);
     double seconds = turningSeconds();
     for (Operation &op : kernel.getBlock().without_terminator())
       seconds += secondsOf(&op);
@@ -47,27 +44,11 @@ private:
   int64_t vectorDim() { return exec::laneDim(schedule.getTile(), lanes); }
   bool hasVectorsOfRows() { return vectorDim() + 1 < kernel.getRoot().getRank(); }
 
-  /// Two vector instructions per cycle, of which loops reach a part.
-  double loop(double elements) const {
-    constexpr double reached = 0.87;
-    return elements / (core.f32Flops / 2 * reached);
-  }
+  double loop(double elements) const { return gradc::loopSeconds(elements, core); }
 
   double secondsOf(Operation *op) {
     if (auto product = dyn_cast<ContractionOpInterface>(op))
       return productSeconds(product);
-    if (auto attention = dyn_cast<AttentionOpInterface>(op))
-      return attentionSeconds(attention);
-    if (schedule.isSort())
-      return gradc::sortSeconds(kernel);
-    if (schedule.isSuppression())
-      return gradc::suppressionSeconds(kernel);
-    if (schedule.isCumulative())
-      return gradc::cumulativeSeconds(kernel);
-    if (schedule.isFourier())
-      return gradc::fourierSeconds(kernel);
-    if (schedule.isPositions())
-      return gradc::positionsSeconds(kernel);
     switch (gradc::loopKind(op)) {
     case LoopKind::elementwise:
       if (op->getNumOperands() == 0)
@@ -82,9 +63,6 @@ private:
       return 0;
     }
   }
-
-  /// Multiply-adds per second of the kernel's element type, of 32 bits or more.
-  double peak() const { return core.f32Flops * double(4 * lanes) / double(core.vectorBytes); }
 
   /// A vector of a factor is loaded, goes through a shuffle per halving of the square, and is
   /// stored; pages are far apart.
@@ -105,7 +83,9 @@ private:
       return flops * double(exec::winogradSlots(m)) / double(9 * m * m) / (core.f32Flops * share);
     }
     Type factor = getElementTypeOrSelf(op->getOperand(0).getType());
-    double rate = factor.isBF16() ? core.bf16Flops : factor.isInteger(8) ? core.int8Flops : peak();
+    double rate = factor.isBF16()       ? core.bf16Flops
+                  : factor.isInteger(8) ? core.int8Flops
+                                        : gradc::peakFlops(lanes, core);
     if (hasVectorsOfRows())
       flops *= shuffles(op);
     if (result.getRank() > 0 && result.getShape().back() > 0)
@@ -136,21 +116,6 @@ private:
     return 1 / (1 + others * units());
   }
 
-  /// Products and exponentials of whole register tiles. Vectors are along queries, or along keys in
-  /// a gradient.
-  double attentionSeconds(AttentionOpInterface op) {
-    constexpr double exponential = 26; // instructions
-    AttentionForm form = op.getAttention();
-    AttentionSizes sizes(form);
-    int64_t panel = lanes * core.tileVectors;
-    auto [across, along] = form.isGradient() ? std::pair(sizes.queries, sizes.keys)
-                                             : std::pair(sizes.keys, sizes.queries);
-    double whole = double(llvm::alignTo(across, core.tileRows)) *
-                   double(llvm::alignTo(along, panel)) / double(sizes.queries * sizes.keys);
-    double flops = double(cast<CostOpInterface>(op.getOperation()).getFlops());
-    return whole * (flops / (peak() * attentionShare) + loop(double(sizes.pairs()) * exponential));
-  }
-
   /// The part of a tile's cycles in which it multiplies: a tile loads its columns and one number,
   /// or vector, for each row.
   double tileShare(ContractionOpInterface op) {
@@ -174,8 +139,6 @@ private:
     return std::min(1.0, products / std::max({products, loads, inFlight}));
   }
 
-  static constexpr double attentionShare = 0.8;
-
   exec::KernelOp kernel;
   const exec::Level &core;
   double inFlight;
@@ -184,6 +147,16 @@ private:
 };
 
 } // namespace
+
+// Two vector instructions per cycle, of which loops reach a part.
+double gradc::loopSeconds(double elements, const exec::Level &core) {
+  constexpr double reached = 0.87;
+  return elements / (core.f32Flops / 2 * reached);
+}
+
+double gradc::peakFlops(int64_t lanes, const exec::Level &core) {
+  return core.f32Flops * double(4 * lanes) / double(core.vectorBytes);
+}
 
 double gradc::computingSeconds(exec::KernelOp kernel, const exec::Level &core, double inFlight) {
   return KernelTime(kernel, core, inFlight).run();

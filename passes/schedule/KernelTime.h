@@ -13,6 +13,11 @@ namespace gradc {
 double computingSeconds(mlir::exec::KernelOp kernel, const mlir::exec::Level &core,
                         double inFlight);
 
+/// Seconds of vector instructions in a loop. `elements`: of all vectors that they compute.
+double loopSeconds(double elements, const mlir::exec::Level &core);
+/// The peak of multiply-adds of elements of 32 bits or more, in flops per second.
+double peakFlops(int64_t lanes, const mlir::exec::Level &core);
+
 /// Whether a kernel is a product of so few rows that it waits for its weights.
 bool streamsWeights(mlir::exec::KernelOp kernel);
 

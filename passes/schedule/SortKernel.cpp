@@ -1,15 +1,19 @@
 // Schedule, scratch and time of kernels that compute an argsort.
 #include "passes/schedule/SortKernel.h"
 
+#include "passes/schedule/OneOpKernel.h"
+#include "passes/schedule/RowKernel.h"
+
 #include <cmath>
 
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-bool gradc::isSortKernel(Operation *op, const exec::KernelLimits &limits) {
-  auto sort = dyn_cast<ArgsortOp>(op);
-  if (!sort || sort.getResult().getType().getNumElements() == 0)
+/// An argsort of floats or signed integers, of enough elements.
+static bool suits(Operation *op, const exec::KernelLimits &limits) {
+  auto sort = cast<ArgsortOp>(op);
+  if (sort.getResult().getType().getNumElements() == 0)
     return false;
   if (getElementTypeOrSelf(sort.getOperand().getType()).isUnsignedInteger())
     return false;
@@ -53,14 +57,16 @@ int64_t SortPlan::offsetOf(Piece piece) const {
   return offset;
 }
 
-int64_t gradc::sortScratchBytes(exec::KernelOp kernel) {
-  std::optional<SortPlan> plan = SortPlan::of(kernel);
-  if (!plan)
-    return 0;
-  return plan->selects ? plan->selectedElements() * 8 : plan->offsetOf(SortPlan::pieces);
+static exec::ScheduleAttr schedule(exec::KernelOp kernel, int64_t lanes, const exec::Level &level) {
+  return scheduleRows(kernel, SortPlan::of(kernel)->dim, exec::Algorithm::sort, lanes, level);
 }
 
-double gradc::sortSeconds(exec::KernelOp kernel) {
+static int64_t scratchBytes(exec::KernelOp kernel, const exec::Level &) {
+  SortPlan plan = *SortPlan::of(kernel);
+  return plan.selects ? plan.selectedElements() * 8 : plan.offsetOf(SortPlan::pieces);
+}
+
+static double seconds(exec::KernelOp kernel, const exec::Level &) {
   SortPlan plan = *SortPlan::of(kernel);
   double size = double(plan.size), count = double(plan.count), rows = double(plan.rows);
   if (plan.selects) {
@@ -74,3 +80,11 @@ double gradc::sortSeconds(exec::KernelOp kernel) {
   return rows * (perDigit * (read + sorted * double(plan.digits)) +
                  perValue * 2 * double(plan.elementsOf(SortPlan::counts)));
 }
+
+const OneOpKernel gradc::sortKernel = {
+    .isOf = [](Operation *op) { return isa<ArgsortOp>(op); },
+    .suits = suits,
+    .schedule = schedule,
+    .seconds = seconds,
+    .scratchBytes = scratchBytes,
+};

@@ -1,15 +1,12 @@
-// Argsorts that one CPU kernel computes: how, its schedule, and its scratch memory.
+// Argsorts that one CPU kernel computes: how, and its scratch memory.
 #ifndef PASSES_SCHEDULE_SORTKERNEL_H
 #define PASSES_SCHEDULE_SORTKERNEL_H
 
 #include "dialects/exec/Exec.h"
-#include "dialects/exec/Level.h"
 #include "dialects/grad/Grad.h"
 
 namespace gradc {
 
-/// Whether one kernel computes the op: an argsort of floats or signed integers, of enough elements.
-bool isSortKernel(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
 /// Elements are sorted by keys: unsigned numbers in the order of the elements. Few positions are
 /// selected: each element that belongs to the first ones so far replaces the last of these. Others
 /// are sorted from the last digit of the keys to the first.
@@ -37,10 +34,6 @@ struct SortPlan {
   int64_t offsetOf(Piece piece) const;
   int64_t selectedElements() const { return llvm::alignTo(count, 8); } // whole vectors
 };
-/// Scratch bytes per thread; 0 for other kernels.
-int64_t sortScratchBytes(mlir::exec::KernelOp kernel);
-/// The seconds that the kernel takes on one core.
-double sortSeconds(mlir::exec::KernelOp kernel);
 
 } // namespace gradc
 
