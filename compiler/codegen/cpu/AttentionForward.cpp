@@ -1,7 +1,6 @@
 // The online softmax (Milakov and Gimelshein, 2018; Dao and others, 2022): each block of queries
 // visits blocks of keys. Queries run along the lanes of the scores, so maxima and sums are
 // vectors, and neither keys nor values are transposed.
-#include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/AttentionTiles.h"
 
 using namespace mlir;

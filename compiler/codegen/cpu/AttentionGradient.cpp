@@ -1,7 +1,6 @@
 // The gradient of an attention recomputes its probabilities from the statistic, in blocks of keys
 // by queries. Keys run along the lanes. One unit computes a whole key head, so sums over keys and
 // sums over queries both have a fixed order, and both use the same probabilities.
-#include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/AttentionTiles.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Loops over register tiles. Each sum has a fixed order, independent of the thread.
 #include "compiler/codegen/cpu/AttentionTiles.h"
 
-#include "compiler/codegen/cpu/Attention.h"
+#include "compiler/codegen/cpu/OneOp.h"
 #include "dialects/grad/HostTensor.h"
 #include "dialects/grad/Philox.h"
 #include "dialects/grad/Random.h"
@@ -317,20 +317,18 @@ static bool hasRowsInBatchOnly(exec::KernelOp kernel, ArrayRef<int64_t> order) {
   });
 }
 
-LogicalResult gradc::cpu::emitAttention(exec::KernelOp kernel, LoopNest &nest,
-                                        ArrayRef<Memory> slices, Value begin, Value end,
-                                        Value scratch) {
-  grad::AttentionOpInterface op = findAttention(kernel);
-  bool isAlone = op && llvm::hasSingleElement(kernel.getBlock().without_terminator());
+LogicalResult gradc::cpu::emitAttention(OneOp &op) {
+  grad::AttentionOpInterface attention = findAttention(op.kernel);
+  bool isAlone = attention && llvm::hasSingleElement(op.kernel.getBlock().without_terminator());
   if (!isAlone)
-    return kernel.emitOpError("expected one attention or its gradient, and nothing beside it");
-  if (!hasRowsInBatchOnly(kernel, op.getAttention().order))
-    return kernel.emitOpError(
+    return op.kernel.emitOpError("expected one attention or its gradient, and nothing beside it");
+  if (!hasRowsInBatchOnly(op.kernel, attention.getAttention().order))
+    return op.kernel.emitOpError(
         "expected rows of the batch along the batch dim of an attention only");
-  Tiles tiles(nest, kernel, op, slices, scratch);
+  Tiles tiles(op.nest, op.kernel, attention, op.slices, op.scratch);
   if (tiles.form.isGradient())
-    emitGradient(tiles, begin, end);
+    emitGradient(tiles, op.begin, op.end);
   else
-    emitForward(tiles, begin, end);
+    emitForward(tiles, op.begin, op.end);
   return success();
 }

@@ -135,6 +135,11 @@ tile::Point lanesAt(const tile::LoopNest &nest, const tile::LinearExpr &row,
                     tile::LinearExpr column);
 tile::Point elementAt(const tile::LinearExpr &row, const tile::LinearExpr &column);
 
+/// The blocks of a head's queries [begin, end), counted over all heads.
+void emitForward(Tiles &tiles, mlir::Value begin, mlir::Value end);
+/// The gradients of the key heads [begin, end), and of the queries that read them.
+void emitGradient(Tiles &tiles, mlir::Value begin, mlir::Value end);
+
 } // namespace gradc::cpu::attention
 
 #endif

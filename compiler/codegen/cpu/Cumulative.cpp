@@ -1,8 +1,7 @@
 // Each unit is a row, or neighbouring rows in vectors. One loop carries the sum or product so far:
 // in registers or, of several units whose rows lie far apart, in scratch memory. That of floats is
 // in f64: to a long sum in f32, each element would add only its leading digits.
-#include "compiler/codegen/cpu/Cumulative.h"
-
+#include "compiler/codegen/cpu/OneOp.h"
 #include "compiler/codegen/cpu/PanelCopies.h"
 #include "compiler/codegen/cpu/RowWalk.h"
 #include "passes/schedule/CumulativeKernel.h"
@@ -165,19 +164,16 @@ private:
 
 } // namespace
 
-LogicalResult gradc::cpu::emitCumulative(exec::KernelOp kernel, LoopNest &nest,
-                                         const Memory &operand, const Memory &result, Value begin,
-                                         Value end, Value scratch) {
-  if (kernel.getRowsOf(gradc::CumulativePlan::of(kernel)->dim))
-    return kernel.emitOpError("expected a fixed number of elements along the dim");
-  Accumulation tile(kernel, nest, operand, result);
-  if (int64_t together = gradc::cumulativeTilesTogether(kernel, nest.level)) {
+LogicalResult gradc::cpu::emitCumulative(OneOp &op) {
+  if (op.kernel.getRowsOf(gradc::CumulativePlan::of(op.kernel)->dim))
+    return op.kernel.emitOpError("expected a fixed number of elements along the dim");
+  Accumulation tile(op.kernel, op.nest, op.operand(), op.result());
+  if (int64_t together = gradc::cumulativeTilesTogether(op.kernel, op.nest.level)) {
     LogicalResult emitted = success();
-    forGroups(nest, begin, end, together, [&](Value from, Value to) {
-      emitted = tile.emitTogether(kernel, from, to, together, scratch);
+    forGroups(op.nest, op.begin, op.end, together, [&](Value from, Value to) {
+      emitted = tile.emitTogether(op.kernel, from, to, together, op.scratch);
     });
     return emitted;
   }
-  return forEachRow(kernel, nest, begin, end,
-                    [&](ArrayRef<LinearExpr> first) { tile.emitTile(first); });
+  return forEachRow(op, [&](ArrayRef<LinearExpr> first) { tile.emitTile(first); });
 }

@@ -1,10 +1,9 @@
 // Each unit is a vector of rows: its lanes are the rows, turned in registers on their way to
 // scratch memory and back.
-#include "compiler/codegen/cpu/Fourier.h"
-
-#include "compiler/codegen/cpu/Butterfly.h"
-#include "compiler/codegen/cpu/RowWalk.h"
 #include "dialects/grad/Fourier.h"
+#include "compiler/codegen/cpu/Butterfly.h"
+#include "compiler/codegen/cpu/OneOp.h"
+#include "compiler/codegen/cpu/RowWalk.h"
 #include "passes/schedule/FourierKernel.h"
 
 using namespace mlir;
@@ -236,10 +235,7 @@ private:
 
 } // namespace
 
-LogicalResult gradc::cpu::emitFourier(exec::KernelOp kernel, LoopNest &nest, ModuleOp module,
-                                      const Memory &operand, const Memory &result, Value begin,
-                                      Value end, Value scratch) {
-  Transform tile(kernel, nest, module, operand, result, scratch);
-  return forEachRow(kernel, nest, begin, end,
-                    [&](ArrayRef<LinearExpr> first) { tile.emitTile(first[0]); });
+LogicalResult gradc::cpu::emitFourier(OneOp &op) {
+  Transform tile(op.kernel, op.nest, op.module, op.operand(), op.result(), op.scratch);
+  return forEachRow(op, [&](ArrayRef<LinearExpr> first) { tile.emitTile(first[0]); });
 }

@@ -1,16 +1,11 @@
 // Emits a CPU kernel as one function: its slices, its form, and the loops over its root.
 #include "compiler/codegen/cpu/Kernel.h"
 
-#include "compiler/codegen/cpu/Attention.h"
 #include "compiler/codegen/cpu/BlockWalk.h"
-#include "compiler/codegen/cpu/Cumulative.h"
-#include "compiler/codegen/cpu/Fourier.h"
+#include "compiler/codegen/cpu/OneOp.h"
 #include "compiler/codegen/cpu/Patch.h"
-#include "compiler/codegen/cpu/Positions.h"
 #include "compiler/codegen/cpu/ScatterSums.h"
-#include "compiler/codegen/cpu/Sort.h"
 #include "compiler/codegen/cpu/SpaceEmitter.h"
-#include "compiler/codegen/cpu/Suppression.h"
 #include "compiler/codegen/cpu/TurnedCopies.h"
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -33,38 +28,15 @@ SmallVector<int64_t> rootRows(exec::KernelOp kernel) {
   return rows;
 }
 
-/// Tells the nest and the tiles which sizes depend on `rows`, the rows of the run; returns
-/// `rootRows`.
-FailureOr<SmallVector<int64_t>> takeRows(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
-                                         Value rows) {
+/// Tells the tiles which sizes depend on the rows of the run; returns `rootRows`.
+FailureOr<SmallVector<int64_t>> takeRows(exec::KernelOp kernel, TileEmitter &tiles) {
   if (kernel.getRows()) {
     FailureOr<gradc::ExtentAnalysis> extents = gradc::analyzeKernel(kernel);
     if (failed(extents))
       return failure();
-    nest.rows = rows;
     tiles.setExtents(std::move(*extents));
   }
   return rootRows(kernel);
-}
-
-/// Emits a kernel that is one op with code of its own. `slices`: of its operands, then its results.
-LogicalResult emitOneOp(exec::KernelOp kernel, LoopNest &nest, ModuleOp module,
-                        ArrayRef<Memory> slices, Value begin, Value end, Value rows,
-                        Value scratch) {
-  if (kernel.getScheduleAttr().isAttention())
-    return emitAttention(kernel, nest, slices, begin, end, scratch);
-  if (kernel.getScheduleAttr().isSuppression())
-    return emitSuppression(kernel, nest, slices, begin, end, scratch);
-  if (kernel.getScheduleAttr().isCumulative())
-    return emitCumulative(kernel, nest, slices.front(), slices.back(), begin, end, scratch);
-  if (kernel.getScheduleAttr().isPositions())
-    return emitPositions(kernel, nest, slices.front(), slices.back(), begin, end);
-  TileEmitter tiles(nest, module);
-  if (failed(takeRows(kernel, nest, tiles, rows)))
-    return failure();
-  if (kernel.getScheduleAttr().isFourier())
-    return emitFourier(kernel, nest, module, slices.front(), slices.back(), begin, end, scratch);
-  return emitSort(kernel, nest, tiles, slices.front(), slices.back(), begin, end, scratch);
 }
 
 /// Lets the first unit compute the results that have their own loops.
@@ -152,8 +124,7 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
   auto function = LLVM::LLVMFuncOp::create(b, location, symbol, type);
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
-  Value begin = entry->getArgument(1), end = entry->getArgument(2), ofRun = entry->getArgument(3),
-        scratch = entry->getArgument(4);
+  Value begin = entry->getArgument(1), end = entry->getArgument(2), scratch = entry->getArgument(4);
 
   auto base = [&](unsigned i) -> Value {
     Value slot = LLVM::GEPOp::create(b, location, pointer, pointer, entry->getArgument(0),
@@ -164,17 +135,18 @@ LogicalResult gradc::cpu::emitKernel(exec::KernelOp kernel, const exec::Level &l
     return Memory(base(i), cast<RankedTensorType>(tensor.getType()), kernel.getLayout(i));
   };
   LoopNest nest(b, location, level, schedule.getLanes());
+  nest.rows = kernel.getRows() ? entry->getArgument(3) : Value();
   if (schedule.isOfOneOp()) {
-    SmallVector<Memory> slices;
+    OneOp op{kernel, nest, module, {}, begin, end, scratch};
     for (Value v : llvm::concat<Value>(llvm::to_vector_of<Value>(kernel.getBlock().getArguments()),
                                        llvm::to_vector_of<Value>(kernel.getYielded())))
-      slices.push_back(slice(slices.size(), v));
-    LogicalResult emitted = emitOneOp(kernel, nest, module, slices, begin, end, ofRun, scratch);
+      op.slices.push_back(slice(op.slices.size(), v));
+    LogicalResult emitted = emitOneOp(op);
     LLVM::ReturnOp::create(b, location, ValueRange());
     return emitted;
   }
   TileEmitter tiles(nest, module);
-  FailureOr<SmallVector<int64_t>> rows = takeRows(kernel, nest, tiles, ofRun);
+  FailureOr<SmallVector<int64_t>> rows = takeRows(kernel, tiles);
   if (failed(rows))
     return failure();
   unsigned slot = 0;

@@ -1,7 +1,6 @@
 // One loop nest over the elements carries the number of true ones so far, which is the column of
 // the next one.
-#include "compiler/codegen/cpu/Positions.h"
-
+#include "compiler/codegen/cpu/OneOp.h"
 #include "compiler/codegen/cpu/RowWalk.h"
 
 using namespace mlir;
@@ -76,11 +75,9 @@ private:
 
 } // namespace
 
-LogicalResult gradc::cpu::emitPositions(exec::KernelOp kernel, LoopNest &nest,
-                                        const Memory &operand, const Memory &result, Value begin,
-                                        Value end) {
-  if (kernel.getRows())
-    return kernel.emitOpError("expected a fixed number of elements");
-  Positions positions(kernel, nest, operand, result);
-  return forEachRow(kernel, nest, begin, end, [&](ArrayRef<LinearExpr>) { positions.emit(); });
+LogicalResult gradc::cpu::emitPositions(OneOp &op) {
+  if (op.kernel.getRows())
+    return op.kernel.emitOpError("expected a fixed number of elements");
+  Positions positions(op.kernel, op.nest, op.operand(), op.result());
+  return forEachRow(op, [&](ArrayRef<LinearExpr>) { positions.emit(); });
 }

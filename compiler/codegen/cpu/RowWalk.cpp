@@ -7,9 +7,8 @@ using namespace gradc::cpu;
 using namespace gradc::tile;
 
 LogicalResult
-gradc::cpu::forEachRow(exec::KernelOp kernel, LoopNest &nest, Value begin, Value end,
-                       llvm::function_ref<void(ArrayRef<LinearExpr> coordinates)> body) {
-  return forEachUnit(kernel, nest, begin, end,
+gradc::cpu::forEachRow(OneOp &op, llvm::function_ref<void(ArrayRef<LinearExpr> coordinates)> body) {
+  return forEachUnit(op.kernel, op.nest, op.begin, op.end,
                      [&](const LinearExpr &, ArrayRef<LinearExpr> first) { body(first); });
 }
 

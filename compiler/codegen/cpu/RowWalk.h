@@ -2,17 +2,16 @@
 #ifndef COMPILER_CODEGEN_CPU_ROWWALK_H
 #define COMPILER_CODEGEN_CPU_ROWWALK_H
 
-#include "compiler/codegen/tile/TileEmitter.h"
+#include "compiler/codegen/cpu/OneOp.h"
 
 namespace gradc::cpu {
 
-/// Calls `body` with the first coordinates of each of the tiles [begin, end), which are whole rows;
-/// the coordinate along the row is 0.
+/// Calls `body` with the first coordinates of each of the op's tiles, which are whole rows; the
+/// coordinate along the row is 0.
 mlir::LogicalResult
-forEachRow(mlir::exec::KernelOp kernel, tile::LoopNest &nest, mlir::Value begin, mlir::Value end,
-           llvm::function_ref<void(llvm::ArrayRef<tile::LinearExpr> coordinates)> body);
+forEachRow(OneOp &op, llvm::function_ref<void(llvm::ArrayRef<tile::LinearExpr> coordinates)> body);
 
-/// The same, with the number of the tile before its coordinates.
+/// The same for the tiles [begin, end), with the number of the tile before its coordinates.
 mlir::LogicalResult forEachUnit(
     mlir::exec::KernelOp kernel, tile::LoopNest &nest, mlir::Value begin, mlir::Value end,
     llvm::function_ref<void(const tile::LinearExpr &unit, llvm::ArrayRef<tile::LinearExpr>)> body);

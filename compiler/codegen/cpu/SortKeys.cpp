@@ -39,15 +39,14 @@ Value SortArithmetic::extend(Value x, Type element) {
 
 // Rows --------------------------------------------------------------------------------------------
 
-SortRow::SortRow(exec::KernelOp kernel, LoopNest &nest, const TileEmitter &tiles,
-                 const Memory &operand, const Memory &result, Value scratch)
-    : SortArithmetic(nest), plan(*SortPlan::of(kernel)),
-      keyType(b.getIntegerType(unsigned(plan.keyBits))), scratch(scratch),
-      element(getElementTypeOrSelf(kernel.getBlock().getArgument(0))), operand(operand),
-      result(result) {
-  int64_t perRow = tiles.perRow(kernel.getBlock().getArgument(0), plan.dim);
+SortRow::SortRow(OneOp &op)
+    : SortArithmetic(op.nest), plan(*SortPlan::of(op.kernel)),
+      keyType(b.getIntegerType(unsigned(plan.keyBits))), scratch(op.scratch),
+      element(getElementTypeOrSelf(op.kernel.getBlock().getArgument(0))), operand(op.operand()),
+      result(op.result()) {
+  int64_t perRow = op.kernel.getExtentsOf(0)[size_t(plan.dim)];
   size = nest.extent(plan.size, perRow);
-  count = nest.extent(plan.count, tiles.perRow(kernel.getYielded().front(), plan.dim));
+  count = nest.extent(plan.count, op.kernel.getRowsOf(plan.dim));
   mayLack = perRow > 0;
 }
 

@@ -3,7 +3,7 @@
 #ifndef COMPILER_CODEGEN_CPU_SORTKEYS_H
 #define COMPILER_CODEGEN_CPU_SORTKEYS_H
 
-#include "compiler/codegen/tile/TileEmitter.h"
+#include "compiler/codegen/cpu/OneOp.h"
 #include "passes/schedule/SortKernel.h"
 
 namespace gradc::cpu {
@@ -34,8 +34,7 @@ public:
 /// One row along the sorted dim of the operand, whose positions the result's row gets.
 class SortRow : public SortArithmetic {
 public:
-  SortRow(mlir::exec::KernelOp kernel, tile::LoopNest &nest, const tile::TileEmitter &tiles,
-          const tile::Memory &operand, const tile::Memory &result, mlir::Value scratch);
+  explicit SortRow(OneOp &op);
 
   /// Goes to the row at these coordinates, of which that along the sorted dim is not used.
   void moveTo(llvm::ArrayRef<tile::LinearExpr> coordinates) {

@@ -1,6 +1,5 @@
 // Compares each candidate, best first, with the boxes that were kept, a vector of them at a time.
-#include "compiler/codegen/cpu/Suppression.h"
-
+#include "compiler/codegen/cpu/OneOp.h"
 #include "compiler/codegen/cpu/RowWalk.h"
 #include "passes/schedule/SuppressionKernel.h"
 
@@ -139,12 +138,9 @@ private:
 
 } // namespace
 
-LogicalResult gradc::cpu::emitSuppression(exec::KernelOp kernel, LoopNest &nest,
-                                          ArrayRef<Memory> slices, Value begin, Value end,
-                                          Value scratch) {
-  if (kernel.getRowsOf(kernel.getRoot().getRank() - 1))
-    return kernel.emitOpError("expected a fixed number of boxes");
-  Suppression suppression(kernel, nest, slices, scratch);
-  return forEachRow(kernel, nest, begin, end,
-                    [&](ArrayRef<LinearExpr> row) { suppression.emitRow(row); });
+LogicalResult gradc::cpu::emitSuppression(OneOp &op) {
+  if (op.kernel.getRowsOf(op.kernel.getRoot().getRank() - 1))
+    return op.kernel.emitOpError("expected a fixed number of boxes");
+  Suppression suppression(op.kernel, op.nest, op.slices, op.scratch);
+  return forEachRow(op, [&](ArrayRef<LinearExpr> row) { suppression.emitRow(row); });
 }
