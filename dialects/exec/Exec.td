@@ -134,15 +134,19 @@ def Exec_Schedule : Exec_Attr<"Schedule", "schedule"> {
     int64_t getWinogradOutputs() const {
       return getAlgorithm() == Algorithm::winograd2x2 ? 2 : getAlgorithm() == Algorithm::winograd4x4 ? 4 : 0;
     }
-    bool isAttention() const { return getAlgorithm() == Algorithm::attention; }
-    bool isSort() const { return getAlgorithm() == Algorithm::sort; }
-    bool isSuppression() const { return getAlgorithm() == Algorithm::suppression; }
-    bool isCumulative() const { return getAlgorithm() == Algorithm::cumulative; }
-    bool isPositions() const { return getAlgorithm() == Algorithm::positions; }
-    bool isFourier() const { return getAlgorithm() == Algorithm::fourier; }
-    bool walksRows() const { return isSort() || isSuppression() || isCumulative() || isPositions() || isFourier(); }
     /// Whether the kernel is one op with the trait `OwnKernel`. Its units are the tiles of all dims.
-    bool isOfOneOp() const { return isAttention() || walksRows(); }
+    bool isOfOneOp() const {
+      switch (getAlgorithm()) {
+      case Algorithm::direct:
+      case Algorithm::winograd2x2:
+      case Algorithm::winograd4x4:
+      case Algorithm::lane_sums:
+      case Algorithm::scatter:
+        return false;
+      default:
+        return true;
+      }
+    }
     /// The number of outermost loops whose iterations are units.
     int64_t getUnitDims() const {
       return isOfOneOp() ? getOrder().size() : isWinograd() && getBlock().empty() ? 2 : 1;

@@ -55,8 +55,7 @@ int64_t gradc::cumulativeTilesTogether(exec::KernelOp kernel, const exec::Level 
   // Where the steps of a tile lie on pages of their own, nothing is prefetched. Steps of so many
   // tiles take longer than a sum needs from its store to its next load.
   constexpr int64_t pageBytes = 4096, enoughTiles = 8;
-  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
-  if (!schedule || !schedule.isCumulative() || schedule.getTile().back() <= 1)
+  if (kernel.getScheduleAttr().getTile().back() <= 1)
     return 0;
   RankedTensorType root = kernel.getRoot();
   int64_t dim = CumulativePlan::of(kernel)->dim, last = root.getRank() - 1, apart = 1;

@@ -28,10 +28,11 @@ public:
 
   SmallVector<exec::ScheduleAttr> list() {
     exec::PanelAttr stored = kernel.getLayout(kernel.getBlock().getNumArguments());
-    if (tile.empty() || standard.walksRows() || standard.hasLaneSums() ||
+    bool isAttention = standard.getAlgorithm() == exec::Algorithm::attention;
+    if (tile.empty() || (standard.isOfOneOp() && !isAttention) || standard.hasLaneSums() ||
         standard.getScatterUnits() || (stored && stored.isWinograd())) // transforms whole filters
       return {};
-    if (standard.isAttention())
+    if (isAttention)
       varyAttention();
     else if (standard.isWinograd())
       varyWinograd();
