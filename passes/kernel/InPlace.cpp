@@ -3,9 +3,9 @@
 // qualify.
 #include "passes/kernel/InPlace.h"
 
-#include "dialects/grad/Index.h"
 #include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
+#include "passes/kernel/Scatters.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -93,18 +93,4 @@ SmallVector<int64_t> gradc::findInplace(exec::KernelOp kernel) {
     if (inPlace.mayBeOverwritten(argument))
       operands.push_back(argument.getArgNumber());
   return operands;
-}
-
-Operation *gradc::scatterOfResult(exec::KernelOp kernel) {
-  ValueRange results = kernel.getYielded();
-  Operation *op = results.size() == 1 ? results[0].getDefiningOp() : nullptr;
-  if (!op || !results[0].hasOneUse() || kernel.getLayout(kernel.getBlock().getNumArguments()))
-    return nullptr;
-  if (auto scatter = dyn_cast<ScatterOp>(op)) { // not one whose sums are rounded to the result
-    Type element = scatter.getResult().getType().getElementType();
-    bool isExact =
-        scatter.getReduction() == ScatterReduction::replace || accumulatorOf(element) == element;
-    return isExact ? op : nullptr;
-  }
-  return op->hasAttr(indexedLoops) ? op : nullptr;
 }

@@ -12,10 +12,6 @@ namespace gradc {
 /// element of them (the logits of a softmax), and those to which updates are added in place.
 llvm::SmallVector<int64_t> findInplace(mlir::exec::KernelOp kernel);
 
-/// The scatter, lowered to loops or not, whose result is the kernel's only one and row-major, so
-/// that a schedule of scatters adds updates to the result where it lies. Null if there is none.
-mlir::Operation *scatterOfResult(mlir::exec::KernelOp kernel);
-
 } // namespace gradc
 
 #endif

@@ -3,21 +3,11 @@
 // along reads all indices once; along another dim, each index is read once for its own targets.
 #include "passes/layout/ScatterSums.h"
 
-#include "dialects/grad/Grad.h"
-#include "dialects/grad/Index.h"
+#include "dialects/grad/Build.h"
 #include "passes/kernel/Clusters.h"
-#include "passes/kernel/InPlace.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
-
-SmallVector<Operation *> gradc::scattersOf(exec::KernelOp kernel) {
-  SmallVector<Operation *> found;
-  for (Operation &op : kernel.getBlock())
-    if (isa<grad::ScatterOp>(op) || op.hasAttr(grad::indexedLoops))
-      found.push_back(&op);
-  return found;
-}
 
 /// Whether results of the kernel take the value at their own index alone.
 static bool isElementwiseFrom(Value value) {

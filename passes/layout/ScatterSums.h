@@ -4,6 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
+#include "passes/kernel/Scatters.h"
 
 namespace gradc {
 
@@ -11,9 +12,6 @@ namespace gradc {
 inline constexpr int64_t manyUpdates = 64;
 /// With fewer targets, a search takes no longer than sums in scratch memory.
 inline constexpr int64_t manyTargets = 128;
-
-/// The scatters of a kernel, lowered to loops or not.
-llvm::SmallVector<mlir::Operation *> scattersOf(mlir::exec::KernelOp kernel);
 
 /// The units of the outermost loop, in a schedule with this tile and order, whose targets lie in
 /// scratch memory together, or in the result, and for which all updates are read once. 1 if the

@@ -107,7 +107,7 @@ void LoopSchedule::scheduleLoops() {
     return;
   bool wholeRow = hasReduction() && rowTile <= level.rowVectors;
   tile[last] = lanes * std::max<int64_t>(1, wholeRow ? rowTile : std::min(level.chains, rowTile));
-  if (searchesUpdates()) {
+  if (searchesUpdates(kernel)) {
     // A search reads all indices: 32 vectors share one, although they are more than registers hold,
     // since few are updated.
     constexpr int64_t most = 32;
@@ -124,7 +124,7 @@ void LoopSchedule::scheduleLoops() {
   if (isTransposed() && last > 0)
     transposeSquares();
   // Column sums read whole rows: their tiles are as wide as that needs.
-  if (!searchesUpdates() && !readsSquares() && !sumsColumns())
+  if (!searchesUpdates(kernel) && !readsSquares() && !sumsColumns())
     boundCode();
   if (tiles(order.front()) < exec::manyUnits)
     divideUnits();
@@ -264,13 +264,6 @@ bool LoopSchedule::isPrefix(ArrayRef<int64_t> order, ArrayRef<int64_t> shape) co
 bool LoopSchedule::hasReduction() {
   return llvm::any_of(kernel.getBlock(),
                       [](Operation &op) { return loopKind(&op) == LoopKind::reduction; });
-}
-
-/// Whether each tile searches all indices for updates of its targets, as a scatter does unless
-/// indices choose along the last dim, where each lane has a target of its own.
-bool LoopSchedule::searchesUpdates() {
-  return llvm::any_of(kernel.getBlock().getOps<ScatterOp>(),
-                      [](ScatterOp op) { return op.getDims().back() >= 0; });
 }
 
 bool LoopSchedule::isTransposed() {

@@ -46,7 +46,6 @@ private:
   bool walkColumn();
   bool hasReduction();
   bool isReduced(int64_t dim);
-  bool searchesUpdates();
   bool sumsColumns();
   bool reducesRows();
   bool reducesToRoot(bool alongRows);
