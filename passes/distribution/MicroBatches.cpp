@@ -158,11 +158,7 @@ Value Accumulation::unstack(Value steps) {
 void Accumulation::findPerRow(CountOp counted) {
   gradc::ExtentAnalysis analysis(*gradc::batchOf(function));
   analysis.setArguments(function);
-  analysis.setOther([&](Operation *op) -> std::optional<LogicalResult> {
-    if (auto other = dyn_cast<CountOp>(op))
-      analysis.set(other, {});
-    return isa<CountOp, WriteOp>(op) ? std::optional(success()) : std::nullopt;
-  });
+  analysis.setOther([&](Operation *op) { return gradc::visitCountOrWrite(op, analysis); });
   for (Operation &op : function.front())
     if (&op == counted || failed(analysis.visit(&op)))
       break;

@@ -50,14 +50,9 @@ private:
 
 /// Writes and counts are taken as they are.
 std::optional<LogicalResult> RowSums::visitState(Operation *op) {
-  if (auto counted = dyn_cast<CountOp>(op)) {
-    if (analysis.isBatched(counted.getOperand()))
-      contents[counted] = count;
-    analysis.set(counted, {});
-  } else if (!isa<WriteOp>(op)) {
-    return std::nullopt;
-  }
-  return success();
+  if (auto counted = dyn_cast<CountOp>(op); counted && analysis.isBatched(counted.getOperand()))
+    contents[counted] = count;
+  return visitCountOrWrite(op, analysis);
 }
 
 bool RowSums::isSumOverRows(Operation *op) const {

@@ -236,11 +236,7 @@ ExtentAnalysis gradc::extentsOfStep(func::FuncOp unrolled) {
     return ExtentAnalysis(/*rows=*/1);
   ExtentAnalysis analysis(*batchOf(unrolled));
   analysis.setArguments(unrolled);
-  analysis.setOther([&](Operation *op) -> std::optional<LogicalResult> {
-    if (auto count = dyn_cast<CountOp>(op))
-      analysis.set(count, {});
-    return isa<CountOp, WriteOp>(op) ? std::optional(success()) : std::nullopt;
-  });
+  analysis.setOther([&](Operation *op) { return visitCountOrWrite(op, analysis); });
   (void)analysis.visit(unrolled.front());
   return analysis;
 }

@@ -392,6 +392,12 @@ LogicalResult ExtentAnalysis::visitReshape(Value from, Value to) {
   return success();
 }
 
+std::optional<LogicalResult> gradc::visitCountOrWrite(Operation *op, ExtentAnalysis &analysis) {
+  if (auto count = dyn_cast<grad::CountOp>(op))
+    analysis.set(count, {});
+  return isa<grad::CountOp, grad::WriteOp>(op) ? std::optional(success()) : std::nullopt;
+}
+
 ExtentAnalysis gradc::analyzeFunction(func::FuncOp function) {
   ExtentAnalysis extents(batchOf(function).value_or(1));
   extents.setArguments(function);

@@ -107,6 +107,10 @@ private:
   bool isExpanding = false; ///< visits what an op expands to
 };
 
+/// For `setOther`, before the counts of an entry have values: a count is a number without dims, and
+/// a write of a state has no results. None for other ops.
+std::optional<mlir::LogicalResult> visitCountOrWrite(mlir::Operation *op, ExtentAnalysis &analysis);
+
 /// The extents of an entry's values, up to an op that has none: such an entry takes one number of
 /// rows. Writes of states, which have no results, are passed over.
 ExtentAnalysis analyzeFunction(mlir::func::FuncOp function);
