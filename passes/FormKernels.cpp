@@ -31,16 +31,26 @@ bool mayBeRepeated(ConstantOp op) {
          op->getUsers().begin()->hasTrait<grad::Pointwise>();
 }
 
-/// Whether the constant holds the same for each row of the batch, in an entry that takes any number
-/// of them: a state has no rows.
-bool repeatsRows(func::FuncOp function, ConstantOp op) {
-  if (!function->hasAttr(rowsName))
-    return false;
+/// Whether the constant, in an entry that takes any number of rows, holds the same for each row of
+/// the batch: a state has no rows. `repeated`: the dims along which it holds the same.
+bool repeatsRows(ConstantOp op, ArrayRef<bool> repeated) {
   OpBuilder builder(op);
-  auto repeated = llvm::enumerate(repeatedDims(HostTensor(op.getValue())));
-  return llvm::any_of(repeated, [&](auto dim) {
+  return llvm::any_of(llvm::enumerate(repeated), [&](auto dim) {
     return dim.value() && mayHoldBatch(builder, op.getType(), ArrayRef<int64_t>(dim.index()));
   });
+}
+
+/// The constant's value as a state has it, and in `dims` those dims that it keeps.
+ElementsAttr storedOnce(func::FuncOp function, ConstantOp op, SmallVectorImpl<int64_t> &dims) {
+  bool takesRows = function->hasAttr(rowsName), mayRepeat = mayBeRepeated(op);
+  if (!takesRows && !mayRepeat)
+    return op.getValue();
+  HostTensor tensor(op.getValue());
+  SmallVector<bool> repeated = repeatedDims(tensor);
+  if (!llvm::is_contained(repeated, true) || (!mayRepeat && !repeatsRows(op, repeated)))
+    return op.getValue();
+  llvm::erase_if(dims, [&](int64_t d) { return repeated[d]; });
+  return keepDims(tensor, dims);
 }
 
 /// Turns non-splat constants into states: kernels contain only numbers, and data lives in buffers.
@@ -53,8 +63,7 @@ void constantsToStates(func::FuncOp function, unsigned &counter) {
       return;
     RankedTensorType type = op.getType();
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(type.getRank()));
-    if (mayBeRepeated(op) || repeatsRows(function, op))
-      value = dropRepeatedDims(value, dims);
+    value = storedOnce(function, op, dims);
     OpBuilder builder(function);
     std::string name = llvm::formatv("constant.{0}", counter++);
     StateOp::create(builder, op.getLoc(), name, StateKind::constant, value.getType(), value);

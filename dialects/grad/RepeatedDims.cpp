@@ -23,22 +23,24 @@ SmallVector<bool> grad::repeatedDims(const HostTensor &tensor) {
   return repeated;
 }
 
-ElementsAttr grad::dropRepeatedDims(ElementsAttr value, SmallVectorImpl<int64_t> &dims) {
-  HostTensor tensor(value);
+ElementsAttr grad::keepDims(const HostTensor &tensor, ArrayRef<int64_t> kept) {
   ArrayRef<int64_t> shape = tensor.getShape();
-  SmallVector<bool> repeated = repeatedDims(tensor);
-  llvm::erase_if(dims, [&](int64_t d) { return repeated[d]; });
-  if (dims.size() == shape.size())
-    return value;
   int64_t width = elementBytes(tensor.getElementType());
-  std::vector<char> kept;
-  auto left = llvm::map_to_vector(dims, [&](int64_t d) { return shape[d]; });
+  std::vector<char> bytes;
+  auto left = llvm::map_to_vector(kept, [&](int64_t d) { return shape[d]; });
   forEachIndex(left, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> at(shape.size(), 0);
-    for (auto [d, i] : llvm::zip_equal(dims, index))
+    for (auto [d, i] : llvm::zip_equal(kept, index))
       at[d] = i;
     const char *from = tensor.bytes().data() + linearize(at, shape) * width;
-    kept.insert(kept.end(), from, from + width);
+    bytes.insert(bytes.end(), from, from + width);
   });
-  return HostTensor(tensor.getType().clone(left), kept).toAttribute();
+  return HostTensor(tensor.getType().clone(left), bytes).toAttribute();
+}
+
+ElementsAttr grad::dropRepeatedDims(ElementsAttr value, SmallVectorImpl<int64_t> &dims) {
+  HostTensor tensor(value);
+  SmallVector<bool> repeated = repeatedDims(tensor);
+  llvm::erase_if(dims, [&](int64_t d) { return repeated[d]; });
+  return dims.size() == repeated.size() ? value : keepDims(tensor, dims);
 }
