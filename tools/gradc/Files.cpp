@@ -1,15 +1,13 @@
 // Finds the files of a job in its spec, field by field.
 #include "tools/gradc/Files.h"
 
+#include "compiler/import/spec/SpecFields.h"
 #include "runtime/data/source/MappedFile.h"
 #include "tools/gradc/Compilation.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/message.h>
 
 namespace gradc {
 using namespace runtime;
@@ -37,27 +35,13 @@ int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs) {
 /// Adds the existing files that a message of the spec names.
 static void addFiles(const google::protobuf::Message &message, llvm::ArrayRef<std::string> folder,
                      std::vector<std::string> &files) {
-  const auto *reflection = message.GetReflection();
-  std::vector<const google::protobuf::FieldDescriptor *> fields;
-  reflection->ListFields(message, &fields);
-  auto add = [&](const auto *field, const std::string &path) {
-    if (llvm::is_contained({"path", "list", "file", "model"}, llvm::StringRef(field->name())))
-      (void)expandPath(path, {folder.data(), folder.size()}, files);
-  };
-  for (const auto *field : fields) {
-    bool isText = field->type() == field->TYPE_STRING,
-         isBlock = field->type() == field->TYPE_MESSAGE;
-    int count = field->is_repeated() ? reflection->FieldSize(message, field) : 1;
-    for (int i = 0; i < count && (isText || isBlock); ++i) {
-      if (isText)
-        add(field, field->is_repeated() ? reflection->GetRepeatedString(message, field, i)
-                                        : reflection->GetString(message, field));
-      else
-        addFiles(field->is_repeated() ? reflection->GetRepeatedMessage(message, field, i)
-                                      : reflection->GetMessage(message, field),
-                 folder, files);
-    }
-  }
+  forEachField(message, [&](const SpecField &field) {
+    if (field.isBlock())
+      addFiles(field.inner(), folder, files);
+    else if (field.isText() &&
+             llvm::is_contained({"path", "list", "file", "model"}, llvm::StringRef(field.name)))
+      (void)expandPath(field.text(), {folder.data(), folder.size()}, files);
+  });
 }
 
 int expectExport(llvm::StringRef file, const Imported &imported) {

@@ -3,11 +3,11 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/MapModels.h"
+#include "compiler/import/spec/SpecFields.h"
 #include <google/protobuf/descriptor.h>
 
 using namespace mlir;
 using namespace gradc;
-using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 FailureOr<const FieldType *> DataSet::find(StringRef field, Location where) const {
@@ -48,20 +48,12 @@ gradc_dtype gradc::dtypeOf(Type element) {
 
 /// Adds all strings in a message of the spec.
 static void addStrings(const Message &message, llvm::StringSet<> &names) {
-  const google::protobuf::Reflection &content = *message.GetReflection();
-  std::vector<const FieldDescriptor *> fields;
-  content.ListFields(message, &fields);
-  for (const FieldDescriptor *field : fields) {
-    bool isList = field->is_repeated();
-    for (int i = 0, count = isList ? content.FieldSize(message, field) : 1; i < count; ++i)
-      if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING)
-        names.insert(isList ? content.GetRepeatedString(message, field, i)
-                            : content.GetString(message, field));
-      else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
-        addStrings(isList ? content.GetRepeatedMessage(message, field, i)
-                          : content.GetMessage(message, field),
-                   names);
-  }
+  forEachField(message, [&](const SpecField &field) {
+    if (field.isText())
+      names.insert(field.text());
+    else if (field.isBlock())
+      addStrings(field.inner(), names);
+  });
 }
 
 namespace {

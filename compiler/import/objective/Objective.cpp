@@ -4,6 +4,7 @@
 #include "compiler/import/objective/Metrics.h"
 #include "compiler/import/objective/Objective.h"
 #include "compiler/import/parameters/TrainedParameters.h"
+#include "compiler/import/spec/SpecFields.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "passes/distribution/MicroBatches.h"
 #include "passes/training/StepAttributes.h"
@@ -12,7 +13,6 @@
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
-using google::protobuf::FieldDescriptor;
 
 /// Whether a field of a loss or metric names an output of the graph.
 static bool namesOutput(StringRef field) {
@@ -22,18 +22,14 @@ static bool namesOutput(StringRef field) {
 
 static void addOutputs(const SpecFile &spec, const google::protobuf::Message &block,
                        ArrayRef<SpecFile::Step> place, SmallVectorImpl<NamedOutput> &outputs) {
-  const google::protobuf::Reflection *r = block.GetReflection();
-  std::vector<const FieldDescriptor *> fields;
-  r->ListFields(block, &fields);
-  for (const FieldDescriptor *field : fields) {
-    std::string name(field->name());
+  forEachField(block, [&](const SpecField &field) {
     SmallVector<SpecFile::Step> at(place);
-    at.push_back(name.c_str());
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
-      addOutputs(spec, r->GetMessage(block, field), at, outputs);
-    else if (namesOutput(name))
-      outputs.push_back({r->GetString(block, field), spec.at(at)});
-  }
+    at.push_back(field.step());
+    if (field.isBlock())
+      addOutputs(spec, field.inner(), at, outputs);
+    else if (namesOutput(field.name))
+      outputs.push_back({field.text(), spec.at(at)});
+  });
 }
 
 SmallVector<NamedOutput> gradc::outputsOf(const SpecFile &spec, const StepSpec &step) {

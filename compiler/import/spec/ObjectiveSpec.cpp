@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"
+#include "compiler/import/spec/SpecFields.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <cmath>
@@ -68,24 +69,12 @@ static void checkNumber(Checker &c, ArrayRef<SpecFile::Step> place, StringRef na
 }
 
 static void checkNumbers(Checker &c, ArrayRef<SpecFile::Step> place, const Message &block) {
-  const google::protobuf::Reflection *r = block.GetReflection();
-  std::vector<const FieldDescriptor *> fields;
-  r->ListFields(block, &fields);
-  for (const FieldDescriptor *field : fields) {
-    std::string name(field->name());
+  forEachField(block, [&](const SpecField &field) {
     SmallVector<SpecFile::Step> at(place);
-    at.push_back(name.c_str());
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT64)
-      checkNumber(c, at, name, double(r->GetInt64(block, field)));
-    if (field->cpp_type() != FieldDescriptor::CPPTYPE_DOUBLE)
-      continue;
-    for (int i = 0; field->is_repeated() && i < r->FieldSize(block, field); ++i) {
-      at.back().index = i;
-      checkNumber(c, at, name, r->GetRepeatedDouble(block, field, i));
-    }
-    if (!field->is_repeated())
-      checkNumber(c, at, name, r->GetDouble(block, field));
-  }
+    at.push_back(field.step());
+    if (field.isNumber())
+      checkNumber(c, at, field.name, field.number());
+  });
 }
 
 /// The field of a oneof that is set, or null.

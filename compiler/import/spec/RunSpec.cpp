@@ -4,12 +4,12 @@
 
 #include "compiler/import/spec/OptimizerSpec.h"
 #include "compiler/import/spec/SpecChecker.h"
+#include "compiler/import/spec/SpecFields.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace gradc;
-using google::protobuf::FieldDescriptor;
 
 namespace {
 struct Limits {
@@ -36,28 +36,17 @@ static Limits rangeOf(StringRef field) {
 
 static void checkRanges(Checker &c, ArrayRef<SpecFile::Step> place,
                         const google::protobuf::Message &block) {
-  const google::protobuf::Reflection *r = block.GetReflection();
-  for (int f = 0; f < block.GetDescriptor()->field_count(); ++f) {
-    const FieldDescriptor *field = block.GetDescriptor()->field(f);
-    bool isInteger = field->cpp_type() == FieldDescriptor::CPPTYPE_INT64;
-    if (!isInteger && field->cpp_type() != FieldDescriptor::CPPTYPE_DOUBLE)
-      continue;
-    int count = field->is_repeated() ? r->FieldSize(block, field) : r->HasField(block, field);
-    for (int i = 0; i < count; ++i) {
-      double value = !field->is_repeated() ? (isInteger ? double(r->GetInt64(block, field))
-                                                        : r->GetDouble(block, field))
-                     : isInteger           ? double(r->GetRepeatedInt64(block, field, i))
-                                           : r->GetRepeatedDouble(block, field, i);
-      std::string name(field->name());
-      Limits range = rangeOf(name);
-      // Only the factor of a warm-up may be 0.
-      if (block.GetDescriptor() == spec::WarmUp::descriptor() && name == "factor")
-        range = rangeOf("end");
-      SmallVector<SpecFile::Step> at(place);
-      at.push_back({name.c_str(), field->is_repeated() ? i : -1});
-      c.expect(range.holds(value), at, name, range.text, value);
-    }
-  }
+  forEachField(block, [&](const SpecField &field) {
+    if (!field.isNumber())
+      return;
+    Limits range = rangeOf(field.name);
+    // Only the factor of a warm-up may be 0.
+    if (block.GetDescriptor() == spec::WarmUp::descriptor() && field.name == "factor")
+      range = rangeOf("end");
+    SmallVector<SpecFile::Step> at(place);
+    at.push_back(field.step());
+    c.expect(range.holds(field.number()), at, field.name, range.text, field.number());
+  });
 }
 
 /// Checks a block that watches a metric of the evaluations.
