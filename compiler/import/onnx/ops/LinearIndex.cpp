@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/LinearIndex.h"
+#include "dialects/grad/EntryAttributes.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -87,8 +88,8 @@ reshapedStrides(ArrayRef<int64_t> strides, ArrayRef<int64_t> from, ArrayRef<int6
   return moved;
 }
 
-static std::optional<LinearIndex> ofMovement(Operation *op, int depth) {
-  std::optional<LinearIndex> operand = findLinear(op->getOperand(0), depth);
+static std::optional<LinearIndex> ofMovement(Operation *op, RunRows rows, int depth) {
+  std::optional<LinearIndex> operand = findLinear(op->getOperand(0), rows, depth);
   if (!operand)
     return std::nullopt;
   auto from = cast<RankedTensorType>(op->getOperand(0).getType());
@@ -107,8 +108,9 @@ static std::optional<LinearIndex> ofMovement(Operation *op, int depth) {
 }
 
 /// Names the ops: a sum of linear forms is one, and so is a product with a constant.
-static std::optional<LinearIndex> ofArithmetic(Operation *op, int depth) {
-  auto a = findLinear(op->getOperand(0), depth), b = findLinear(op->getOperand(1), depth);
+static std::optional<LinearIndex> ofArithmetic(Operation *op, RunRows rows, int depth) {
+  auto a = findLinear(op->getOperand(0), rows, depth);
+  auto b = findLinear(op->getOperand(1), rows, depth);
   if (!a || !b)
     return std::nullopt;
   if (isa<MulOp>(op)) {
@@ -131,19 +133,30 @@ static std::optional<LinearIndex> ofArithmetic(Operation *op, int depth) {
   return ifSmall(*a);
 }
 
-std::optional<LinearIndex> gradc::findLinear(Value value, int depth) {
+/// The rows of the largest batch of the entry that an op is in; 0: not known.
+static int64_t batchAround(Operation *op) {
+  auto function = op ? op->getParentOfType<func::FuncOp>() : func::FuncOp();
+  auto batch = function ? function->getAttrOfType<IntegerAttr>(batchName) : IntegerAttr();
+  return batch ? batch.getInt() : 0;
+}
+
+static int64_t elementsOf(CountOp count, RunRows rows) {
+  int64_t elements = 1, batch = batchAround(count);
+  for (int64_t d : count.getDims())
+    elements *= cast<RankedTensorType>(count.getOperand().getType()).getDimSize(d);
+  bool mayCountRows = batch > 1 && elements % batch == 0;
+  return rows == RunRows::oneLess && mayCountRows ? elements / batch * (batch - 1) : elements;
+}
+
+std::optional<LinearIndex> gradc::findLinear(Value value, RunRows rows, int depth) {
   if (ElementsAttr constant; matchPattern(value, m_Constant(&constant)))
     return ofConstant(constant);
   Operation *op = value.getDefiningOp();
   if (!op || depth-- == 0)
     return std::nullopt;
   auto type = cast<RankedTensorType>(value.getType());
-  if (auto count = dyn_cast<CountOp>(op)) {
-    int64_t elements = 1;
-    for (int64_t d : count.getDims())
-      elements *= cast<RankedTensorType>(count.getOperand().getType()).getDimSize(d);
-    return ifSmall(constantIndex(elements, type.getRank()));
-  }
+  if (auto count = dyn_cast<CountOp>(op))
+    return ifSmall(constantIndex(elementsOf(count, rows), type.getRank()));
   if (!type.getElementType().isSignlessInteger(32) && !type.getElementType().isSignlessInteger(64))
     return std::nullopt;
   if (auto iota = dyn_cast<IotaOp>(op)) {
@@ -152,10 +165,10 @@ std::optional<LinearIndex> gradc::findLinear(Value value, int depth) {
     return index;
   }
   if (isa<CastOp>(op))
-    return findLinear(op->getOperand(0), depth);
+    return findLinear(op->getOperand(0), rows, depth);
   if (isa<BroadcastOp, ReshapeOp>(op))
-    return ofMovement(op, depth);
-  return isa<AddOp, SubOp, MulOp>(op) ? ofArithmetic(op, depth) : std::nullopt;
+    return ofMovement(op, rows, depth);
+  return isa<AddOp, SubOp, MulOp>(op) ? ofArithmetic(op, rows, depth) : std::nullopt;
 }
 
 std::optional<int64_t> gradc::dimCountedBy(Value index, int64_t size, int64_t from) {
@@ -166,8 +179,11 @@ std::optional<int64_t> gradc::dimCountedBy(Value index, int64_t size, int64_t fr
   for (int64_t d = from; d < int64_t(shape.size()); ++d) {
     SmallVector<int64_t> expected(shape.size(), 0);
     expected[d] = size > 1;
-    if (shape[d] == size && linear->strides == expected)
-      return d;
+    if (shape[d] != size || linear->strides != expected)
+      continue;
+    std::optional<LinearIndex> fewer = findLinear(index, RunRows::oneLess);
+    bool isSame = fewer && fewer->start == 0 && fewer->strides == expected;
+    return isSame ? std::optional(d) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -183,5 +199,15 @@ bool gradc::countsInOrder(Value indices, int64_t size) {
       return false;
     inner *= dim;
   }
-  return size > 0 && inner == size;
+  if (size <= 0 || inner != size)
+    return false;
+  std::optional<LinearIndex> fewer = findLinear(indices, RunRows::oneLess);
+  if (!fewer || fewer->start != 0)
+    return false;
+  // A stride is the number of elements behind a dim, and these may be for each row.
+  int64_t batch = batchAround(indices.getDefiningOp());
+  return llvm::all_of(llvm::zip_equal(linear->strides, fewer->strides), [&](auto pair) {
+    auto [most, now] = pair;
+    return now == most || now * batch == most * (batch - 1);
+  });
 }

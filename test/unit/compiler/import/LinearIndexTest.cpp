@@ -3,6 +3,7 @@
 #include "GraphText.h"
 #include "dialects/grad/Grad.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir::grad;
@@ -19,6 +20,27 @@ protected:
     module = mlir::parseSourceString<mlir::ModuleOp>(ops, &context);
     EXPECT_TRUE(module) << everything();
     return module->getBody()->back().getResult(0);
+  }
+
+  /// The value that an entry for 8 rows returns, whose ops read `%x` f32 [8, 4] and `%n`, i64 [4],
+  /// the number of its rows plus `more`.
+  mlir::Value parseEntry(const std::string &ops, const std::string &type, const char *more) {
+    context.loadDialect<GradDialect, mlir::func::FuncDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(
+        "func.func @forward(%x: tensor<8x4xf32>) -> " + type +
+            " attributes {grad.batch = 8 : i64} {\n"
+            "%count = grad.count %x dims [0] : tensor<8x4xf32>\n"
+            "%rows = grad.cast %count : tensor<f32> -> tensor<i64>\n"
+            "%more = grad.constant dense<" +
+            more +
+            "> : tensor<i64>\n"
+            "%sum = grad.add %rows, %more : tensor<i64>\n"
+            "%n = grad.broadcast %sum dims [] : tensor<i64> -> tensor<4xi64>\n" +
+            ops + "return %result : " + type + "\n}",
+        &context);
+    EXPECT_TRUE(module) << everything();
+    auto entry = module->lookupSymbol<mlir::func::FuncOp>("forward");
+    return entry.front().getTerminator()->getOperand(0);
   }
 
   /// The dims of the only op of one kind.
@@ -66,6 +88,38 @@ TEST_F(LinearIndexTest, OtherIndicesHaveNoForm) {
   mlir::Value late = parse("%c = grad.constant dense<[1, 2, 3]> : tensor<3xi64>");
   EXPECT_TRUE(findLinear(late));
   EXPECT_EQ(dimCountedBy(late, 3, 0), std::nullopt);
+}
+
+// In a run of 5 rows, arange(4) + rows - 8 begins at -3.
+TEST_F(LinearIndexTest, CountsOfRowsAreNoConstants) {
+  const std::string count = "%i = grad.iota dim 0 : tensor<4xi64>\n"
+                            "%result = grad.add %i, %n : tensor<4xi64>\n";
+  mlir::Value index = parseEntry(count, "tensor<4xi64>", "-8");
+  EXPECT_EQ(findLinear(index)->start, 0);
+  EXPECT_EQ(findLinear(index, RunRows::oneLess)->start, -1);
+  EXPECT_EQ(dimCountedBy(index, 4, 0), std::nullopt);
+  EXPECT_FALSE(countsInOrder(index, 4));
+  // A stride of rows - 7 is 1 in a run of 8 rows alone.
+  const std::string scale = "%i = grad.iota dim 0 : tensor<4xi64>\n"
+                            "%result = grad.mul %i, %n : tensor<4xi64>\n";
+  index = parseEntry(scale, "tensor<4xi64>", "-7");
+  EXPECT_EQ(findLinear(index)->strides, (llvm::SmallVector<int64_t>{1}));
+  EXPECT_EQ(dimCountedBy(index, 4, 0), std::nullopt);
+  EXPECT_FALSE(countsInOrder(index, 4));
+}
+
+// x.T.flatten()[i * rows + j] is x.T in a run of any number of rows.
+TEST_F(LinearIndexTest, AStrideMayBeTheRows) {
+  mlir::Value index =
+      parseEntry("%i = grad.iota dim 0 : tensor<4xi64>\n"
+                 "%m = grad.mul %i, %n : tensor<4xi64>\n"
+                 "%w = grad.broadcast %m dims [0] : tensor<4xi64> -> tensor<4x8xi64>\n"
+                 "%j = grad.iota dim 1 : tensor<4x8xi64>\n"
+                 "%result = grad.add %w, %j : tensor<4x8xi64>\n",
+                 "tensor<4x8xi64>", "0");
+  EXPECT_EQ(findLinear(index)->strides, (llvm::SmallVector<int64_t>{8, 1}));
+  EXPECT_EQ(findLinear(index, RunRows::oneLess)->strides, (llvm::SmallVector<int64_t>{7, 1}));
+  EXPECT_TRUE(countsInOrder(index, 32));
 }
 
 std::string ints(const char *name, const char *dims, const char *values) {
