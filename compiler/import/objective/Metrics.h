@@ -14,6 +14,12 @@ struct MetricResults {
   llvm::SmallVector<mlir::Value> values;
 };
 
+/// Sums over the first dim in f64: counts are exact, and differences of large sums keep digits.
+mlir::Value sumRows(mlir::grad::Expr x);
+
+/// The class with the highest score in each row.
+mlir::grad::Expr bestClass(mlir::grad::Expr x);
+
 /// Builds metric `index` of the spec.
 mlir::FailureOr<MetricResults> buildMetric(SpecValues &v, int index);
 
