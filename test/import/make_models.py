@@ -55,6 +55,18 @@ def segmenter():
     return model
 
 
+def channels_last():
+    """x [N, 4] -> scores [N, 3, 2, 5] -> their sigmoid as [N, 2, 5, 3], as Keras has pictures."""
+    model = Model("channels-last")
+    weight = model.initializer("fc.weight", FLOAT, [4, 30], [0.1 * ((i * 7) % 11 - 5) for i in range(120)])
+    shape = model.initializer("shape", INT64, [4], [0, 3, 2, 5])
+    flat = model.node("MatMul", [model.input("x", FLOAT, ["N", 4]), weight], ["flat"], "fc")
+    model.node("Reshape", [flat, shape], ["scores"], "reshape")
+    model.node("Transpose", ["scores"], ["last"], "transpose", perm=[0, 2, 3, 1])
+    model.output(model.node("Sigmoid", ["last"], ["probabilities"], "sigmoid"), FLOAT, ["N", 2, 5, 3])
+    return model
+
+
 def normalized(shared=False, constant=False, merged=False):
     """x [N, 4] -> batch normalization (twice when shared) -> logits [N, 3]."""
     model = Model("normalized")
@@ -160,6 +172,7 @@ def good():
     yield "convnet-idle", model
     yield "pictures", pictures()
     yield "segmenter", segmenter()
+    yield "channels-last", channels_last()
     yield "mlp", mlp()
     yield "mlp-fixed", mlp(batch=1)
     yield "mlp-of-4", mlp(batch=4)
@@ -462,6 +475,9 @@ def main():
     archive(at("one-hot.npz"), x=numbers, labels=npy("<f4", [10, 3], raw(FLOAT, [1.0, 0.0, 0.0] * 10)))
     archive(at("masks.npz"), x=numbers, classes=npy("<i8", [10, 2, 5], raw(INT64, [i % 3 for i in range(100)])),
             channel=npy("<i8", [10, 1, 2, 5], raw(INT64, [i % 2 for i in range(100)])))
+    archive(at("label-masks.npz"), x=numbers, labels=npy("<f4", [10, 3, 2, 5], raw(FLOAT, [i % 2 for i in range(300)])),
+            last=npy("<f4", [10, 2, 5, 3], raw(FLOAT, [i % 2 for i in range(300)])),
+            channel=npy("<f4", [10, 1, 2, 5], raw(FLOAT, [i % 2 for i in range(100)])))
     archive(at("binary.npz"), x=numbers, labels=labels)
     archive(at("odd-labels.npz"), x=numbers, labels=npy("<i8", [10, 2], raw(INT64, [0] * 20)))
     archive(at("empty.npz"), x=npy("<f4", [0, 4], b""), labels=npy("<i8", [0], b""))

@@ -55,7 +55,9 @@ FailureOr<MetricResults> gradc::buildAuc(SpecValues &v, const spec::ClassMetric 
   auto scored = binaryScores(v, names.logits(), names.labels(), ignored(names), where);
   if (failed(scored))
     return failure();
-  SmallVector<int64_t> shape(type.getShape());
+  if (*are == Scores::labels)
+    scored = scored->labelsLast();
+  SmallVector<int64_t> shape(scored->scores.shape());
   if (*are == Scores::together) {
     int64_t rows = v.getEntry().batchSize(), count = type.getNumElements();
     shape =

@@ -7,6 +7,24 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
+int64_t gradc::labelDim(Value scores) {
+  auto type = cast<RankedTensorType>(scores.getType());
+  int64_t last = type.getRank() - 1;
+  auto transpose = scores.getDefiningOp<TransposeOp>();
+  bool isMovedBack = transpose && transpose.getPermutation()[last] == 1;
+  return last < 3 || type.getDimSize(last) == 1 || isMovedBack ? last : 1;
+}
+
+BinaryScores BinaryScores::labelsLast() const {
+  int64_t dim = labelDim(scores);
+  SmallVector<int64_t> order = leadingDims(scores.type().getRank());
+  std::rotate(order.begin() + dim, order.begin() + dim + 1, order.end());
+  BinaryScores turned{scores.transpose(order), isPositive.transpose(order), std::nullopt};
+  if (counts)
+    turned.counts = counts->transpose(order);
+  return turned;
+}
+
 Expr BinaryScores::isTaken() const {
   Expr isAbove = scores.compare(ComparePredicate::gt, scores.splat(0));
   return counts ? isAbove.apply<AndOp>(*counts) : isAbove;

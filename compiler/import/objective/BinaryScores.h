@@ -11,6 +11,8 @@ struct BinaryScores {
   mlir::grad::Expr scores, isPositive;
   std::optional<mlir::grad::Expr> counts; ///< which labels are not ignored; without it all count
 
+  /// The same with the dim of several labels last.
+  BinaryScores labelsLast() const;
   /// The predictions above 0 that count.
   mlir::grad::Expr isTaken() const;
 };
@@ -30,6 +32,11 @@ bool areBinary(SpecValues &v, llvm::StringRef logits, mlir::Value output);
 mlir::FailureOr<mlir::RankedTensorType> typeOfLabels(SpecValues &v, llvm::StringRef labels,
                                                      mlir::RankedTensorType scores,
                                                      mlir::Location where);
+
+/// The dim of several labels: the second one of pictures [batch, labels, height, width], as that of
+/// classes, and else the last one. A transpose that moves the second dim of pictures behind the
+/// others says that it is the last one.
+int64_t labelDim(mlir::Value scores);
 
 /// Whether the type is that of one score a sample.
 bool isOneScore(mlir::RankedTensorType type);

@@ -89,6 +89,8 @@ FailureOr<MetricResults> gradc::buildClassMetric(SpecValues &v, StringRef kind,
   if (failed(scored))
     return failure();
   bool isMacro = *are == Scores::labels;
+  if (isMacro)
+    scored = scored->labelsLast();
   Expr isTaken = scored->isTaken(), isPositive = scored->isPositive;
   SmallVector<int64_t> dims = leadingDims(isTaken.type().getRank(), /*without=*/isMacro ? 1 : 0);
   auto sum = [&](Expr mask) -> Value {

@@ -19,7 +19,8 @@ mlir::FailureOr<MetricResults> buildClassMetric(SpecValues &v, llvm::StringRef k
                                                 const spec::ClassMetric &names,
                                                 mlir::Location where);
 
-/// The score and label of each sample. More than one dim: the last one is that of the classes.
+/// The score and label of each sample. More than one dim: the last one is that of the classes, or
+/// of several labels.
 mlir::FailureOr<MetricResults> buildAuc(SpecValues &v, const spec::ClassMetric &names,
                                         mlir::Location where);
 

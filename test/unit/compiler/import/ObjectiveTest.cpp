@@ -106,6 +106,42 @@ TEST_F(ObjectiveTest, OneScoreTellsTwoClasses) {
   EXPECT_EQ(describe(train.getResultTypes()[1]), "f64 [2, 2]");
 }
 
+/// Labels that each have a mask are the second dim, as classes are, unless the model moves it back.
+TEST_F(ObjectiveTest, LabelsOfPicturesAreTheirChannels) {
+  struct Case {
+    std::string model, output, labels;
+    const char *sums, *samples;
+  };
+  for (const Case &one :
+       {Case{"segmenter", "scores", "labels", "f64 [3]", "f32 [4, 2, 5, 3]"},
+        Case{"segmenter", "mask", "channel", "f64 [1]", "f32 [4, 2, 5, 1]"},
+        Case{"channels-last", "probabilities", "last", "f64 [3]", "f32 [4, 2, 5, 3]"}}) {
+    Parts parts;
+    parts.model = "model: \"" + one.model + ".onnx\"";
+    parts.source = "source { npz { path: \"label-masks.npz\" } }";
+    std::string names =
+        " { logits: \"" + one.output + "\" labels: \"" + one.labels + "\" average: MACRO } }";
+    parts.loss = "loss { binary_cross_entropy { logits: \"" + one.output + "\" targets: \"" +
+                 one.labels + "\" } }";
+    parts.metric = "metric { f1" + names + " metric { auc" + names;
+    auto imported = training(parts);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    func::FuncOp train = function(*imported, "train");
+    EXPECT_EQ(results(train), "loss loss; f1 sums; f1 sums; f1 sums; auc samples; auc samples");
+    EXPECT_EQ(describe(train.getResultTypes()[1]), one.sums);
+    EXPECT_EQ(describe(train.getResultTypes()[4]), one.samples);
+    int sums = 0;
+    train.walk([&](ReduceSumOp sum) {
+      if (describe(sum.getType()) != one.sums)
+        return;
+      ++sums;
+      EXPECT_EQ(cast<RankedTensorType>(sum.getOperand().getType()).getShape().drop_back(),
+                (ArrayRef<int64_t>{4, 2, 5}));
+    });
+    EXPECT_EQ(sums, 3);
+  }
+}
+
 /// Scores [N, 3, 2, 5], as PyTorch's losses take them, with labels [N, 2, 5].
 TEST_F(ObjectiveTest, ClassesMayBeTheSecondDim) {
   Parts parts;
