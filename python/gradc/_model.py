@@ -471,8 +471,8 @@ class Session:
         self._with_path(lib.gradc_checkpoint_save, path)
 
     def load(self, path: Path) -> None:
-        """Loads a checkpoint's states and step number; a model without a training step takes the weights. A checkpoint of another model
-        is refused, and the session stays as it was."""
+        """Loads a checkpoint's states and step number; a model without a training step takes the weights, or their averages (`ema`). A
+        checkpoint of another model is refused, and the session stays as it was."""
         self._with_path(lib.gradc_checkpoint_load, path)
 
     def export(self, path: Path) -> None:

@@ -181,14 +181,20 @@ const Checkpoint::State *Checkpoint::find(std::string_view name) const {
   return found == theStates.end() ? nullptr : &*found;
 }
 
+/// The average of a weight, if its type can become the weight's.
+const Checkpoint::State *Checkpoint::averageOf(const State &weight) const {
+  const State *average = find(text(weight.name, GRADC_AVERAGE_SUFFIX));
+  bool isAveraged =
+      average && average->kind == GRADC_STATE_AVERAGE && isCastable(average->dtype, weight.dtype);
+  return isAveraged ? average : nullptr;
+}
+
 std::vector<Checkpoint::State> Checkpoint::weights() const {
   std::vector<State> weights;
   for (const State &state : theStates) {
-    const State *average = find(text(state.name, GRADC_AVERAGE_SUFFIX));
-    bool isAveraged =
-        average && average->kind == GRADC_STATE_AVERAGE && isCastable(average->dtype, state.dtype);
+    const State *average = averageOf(state);
     if (state.isWeight() && state.kind != GRADC_STATE_AVERAGE)
-      weights.push_back(isAveraged ? average->as(state.dtype) : state);
+      weights.push_back(average ? average->as(state.dtype) : state);
   }
   return weights;
 }

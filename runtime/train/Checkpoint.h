@@ -83,7 +83,8 @@ public:
   bool lacksAverages(const Artifact &artifact) const;
   /// The state that each of the artifact's states starts from; null for its constants. Fails if the
   /// checkpoint is of another model, optimizer or job. Without `withSlots`, the optimizer's states
-  /// do not count, and stay.
+  /// do not count, and stay. A model that does not train then takes averages for their weights, as
+  /// `weights` does, and leaves out what stages of the data found.
   Result<std::vector<const State *>> match(const Artifact &artifact, bool withSlots) const;
   /// Writes the states to a session, whose artifact must have the same model, and optimizer.
   Status restore(Session &session, bool withSlots = true) const;
@@ -92,6 +93,7 @@ private:
   Status parse();
   bool takeRule(std::string_view rule, std::span<const double> states);
   const State *find(std::string_view name) const;
+  const State *averageOf(const State &weight) const;
   std::string otherOptimizers(const Artifact &artifact) const;
   bool lacksRules() const;
   std::string whyLacking(std::string_view state, uint32_t kind, std::string_view rule) const;

@@ -101,6 +101,7 @@ static bool mayBeRange(const Checkpoint::State &state) {
 Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact &artifact,
                                                                  bool withSlots) const {
   std::string optimizers = withSlots ? otherOptimizers(artifact) : "";
+  bool isModelAlone = !withSlots && optimizersOf(Config::job(artifact)).empty();
   auto isOther = [&](std::string_view what, const std::string &why) {
     return Status::error(text("checkpoint '", path, "' is of another ", what, ": ", why));
   };
@@ -144,12 +145,21 @@ Result<std::vector<const Checkpoint::State *>> Checkpoint::match(const Artifact 
       return differs(state.kind, "",
                      text("its state '", name, "' is of '", saved->rule,
                           "', this artifact's is of '", rule, '\''));
-    found[i] = saved;
+    const State *average = isModelAlone ? averageOf(*saved) : nullptr;
+    found[i] = average && std::ranges::equal(average->shape, shape) ? average : saved;
   }
+  auto isTaken = [&](const State *state) {
+    return state && std::ranges::find(found, state) != found.end();
+  };
+  auto isLeftOut = [&](const State &state) {
+    const State *weight = find(modelName(state.name, state.kind));
+    return state.name.starts_with(GRADC_FITTED_PREFIX) || isTaken(averageOf(state)) ||
+           (state.kind == GRADC_STATE_AVERAGE && isTaken(weight));
+  };
   for (const State &state : theStates)
     if (state.isOfModel() && state.kind != GRADC_STATE_CONSTANT &&
-        (withSlots || state.kind != GRADC_STATE_SLOT) &&
-        std::ranges::find(found, &state) == found.end())
+        (withSlots || state.kind != GRADC_STATE_SLOT) && !isTaken(&state) &&
+        !(isModelAlone && isLeftOut(state)))
       return differs(state.kind, whyAbsent(artifact, state),
                      text("this artifact has no state '", state.name, '\'',
                           mayBeRange(state) ? " (a range, if the run quantized)" : ""));

@@ -522,6 +522,15 @@ class Digits(unittest.TestCase):
                 gradc.compile(MODEL, SPEC.replace("adam", "sgd"), data=self.data, evaluation=self.test).session().load(
                     os.path.join(folder, "best.ckpt"))
 
+    def test_a_model_without_steps_takes_averages_of_weights(self):
+        averaged = gradc.compile(MODEL, SPEC + "ema { decay: 0.9 }\n", data=self.data, evaluation=self.test)
+        with tempfile.TemporaryDirectory() as folder:
+            trained = gradc.train(averaged, steps=50, checkpoint=folder)
+            scores = trained.session.predict(self.data["images"][:20])
+            session = gradc.compile(MODEL, shapes={"x": (16, 8, 8)}).session()
+            session.load(os.path.join(folder, "best.ckpt"))
+            np.testing.assert_allclose(session.predict(self.data["images"][:20]), scores, rtol=1e-4, atol=1e-5)
+
     def test_copies_and_pickles_are_refused(self):
         session, images = self.model.session(), self.data["images"][:4]
         scores = session.predict(images)

@@ -273,11 +273,11 @@ GRADC_API gradc_status gradc_momentum(const gradc_model *model, const gradc_rate
 GRADC_API int64_t gradc_session_step(const gradc_session *session);
 GRADC_API gradc_status gradc_session_set_seed(gradc_session *session, uint64_t seed);
 
-/* Saves all states and the step number to a file, atomically: an existing file is replaced only when the
- * new one is complete. Loading refuses a damaged checkpoint or one of another model, and then leaves the
- * session unchanged. A model without a training step takes the weights, and leaves out what the optimizer keeps. If a checkpoint of a
- * training was loaded, a saved one also has what the stages of the training's data found (`standardize`, say), the position in the
- * data, and the results of evaluations, so that the program's `predict` and --resume take it. Steps of the session do not move it. */
+/* Saves all states and the step number to a file, atomically: an existing file is replaced only when the new one is complete.
+ * Loading refuses a damaged checkpoint or one of another model, and then leaves the session unchanged. A model without a training step
+ * takes the weights, or their averages (`ema`), and leaves out what the optimizer keeps. If a checkpoint of a training was loaded, a
+ * saved one also has what the stages of the training's data found (`standardize`, say), the position in the data, and the results of
+ * evaluations, so that the program's `predict` and --resume take it. Steps of the session do not move it. */
 GRADC_API gradc_status gradc_checkpoint_save(gradc_session *session, const char *path);
 GRADC_API gradc_status gradc_checkpoint_load(gradc_session *session, const char *path);
 

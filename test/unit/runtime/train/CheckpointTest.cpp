@@ -254,6 +254,54 @@ TEST_F(ChangedCheckpointTest, StatesThatAJobNoLongerHas) {
                 "quantized)");
 }
 
+TEST_F(ChangedCheckpointTest, AModelThatDoesNotTrainTakesAveragesAndNoNumbersOfTheData) {
+  float zeros[4] = {}, weights[4] = {0.1f, 0.2f, 0.3f, 0.4f};
+  put(at - 28, uint32_t(GRADC_STATE_AVERAGE));
+  put(at - 20, uint32_t(5)); // letters of the name
+  std::memcpy(bytes.data() + at, "w.ema\0\0", 8);
+  std::memcpy(bytes.data() + at + 8, zeros, sizeof zeros);
+  save();
+  make({.job = "seed: 7"});
+  session = std::move(*Session::create(artifact, {1, ""}));
+  auto restored = [&](bool withSlots) {
+    auto checkpoint = Checkpoint::open(path);
+    return checkpoint ? checkpoint->restore(*session, withSlots).message()
+                      : checkpoint.status().message();
+  };
+  auto holds = [&](const float *expected) {
+    float found[4];
+    return session->readState(0, found).ok() && !std::memcmp(found, expected, sizeof found);
+  };
+  EXPECT_TRUE(holds(weights));
+  EXPECT_EQ(restored(false), "");
+  EXPECT_TRUE(holds(zeros));
+  EXPECT_NE(restored(true), "");
+
+  // Another shape is no average of the weight.
+  put(at - 8, int64_t(2));
+  put(at - 16, uint64_t(8)); // of the state
+  bytes.erase(bytes.begin() + ptrdiff_t(at) + 16, bytes.begin() + ptrdiff_t(at) + 24);
+  put(16, uint64_t(bytes.size())); // of the file
+  save();
+  EXPECT_EQ(restored(false), "");
+  EXPECT_TRUE(holds(weights));
+
+  // What `standardize` has found.
+  bytes.insert(bytes.begin() + ptrdiff_t(at) + 8, 8, std::byte(0));
+  put(16, uint64_t(bytes.size()));
+  put(at - 28, uint32_t(GRADC_STATE_STATISTIC));
+  put(at - 20, uint32_t(15));
+  std::memcpy(bytes.data() + at, "gradc.data/mean", 16);
+  save();
+  EXPECT_EQ(restored(false), "");
+  EXPECT_TRUE(holds(weights));
+  make(); // a job that trains
+  session = std::move(*Session::create(artifact, {1, ""}));
+  EXPECT_EQ(restored(false), "checkpoint '" + path +
+                                 "' is of another model: this artifact has no state "
+                                 "'gradc.data/mean'");
+}
+
 TEST_F(CheckpointTest, LevelOfTheCheckpointThatThisMachineLacks) {
   TrainOptions options;
   options.steps = 3;
