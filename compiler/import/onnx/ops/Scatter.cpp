@@ -82,6 +82,14 @@ static LogicalResult importScatterElements(Node &n) {
                              elementDims(n.rank(0), *dim), allDims(n.rank(0))));
 }
 
+/// Whether updates have the extent of the data, in a dim along which no index chooses: both have
+/// the same elements there.
+static bool haveExtentOfData(Node &n) {
+  auto data = n.extent(0), updates = n.extent(2);
+  return data && updates && !n.extent(1) && data->count == updates->count &&
+         updates->dim == data->dim - n.shape(1).back() + n.rank(1) - 1;
+}
+
 static LogicalResult importScatterND(Node &n) {
   FailureOr<ScatterReduction> how = expectReduction(n);
   FailureOr<IndexTuples> tuples = expectTuples(n, /*batchDims=*/0, /*keepsIndex=*/true);
@@ -92,7 +100,7 @@ static LogicalResult importScatterND(Node &n) {
     return n.refuseExtent(0);
   if (own && own->dim == n.rank(1) - 1)
     return n.refuseExtent(1);
-  if (failed(expectSameExtent(n)))
+  if (!haveExtentOfData(n) && failed(expectSameExtent(n)))
     return failure();
   if (own) // where a run has no update, the index is out of range, which has no effect
     tuples->indices.back() = n.neutralBehindExtent(1, n.expr(tuples->indices.back()), {own->dim},

@@ -227,6 +227,20 @@ TEST_F(RunExtentTest, ElementsAtPositionsOfARun) {
                  0, 4, {1, 2, 4, 5});
 }
 
+// Rows of [2, K] are replaced and added to by rows of as many elements.
+TEST_F(RunExtentTest, UpdatesMayHaveTheExtentOfTheData) {
+  const std::string rows = node("Unsqueeze", "v first", "row") + node("Neg", "row", "negative") +
+                           node("Concat", "row negative", "rows", integer("axis", 0)) +
+                           "initializer { name: 'i' data_type: 7 dims: [1, 1] int64_data: 1 } ",
+                    adding = "attribute { name: 'reduction' type: 3 s: 'add' } ";
+  expectElements(rows + node("ScatterND", "rows i row", "y"), 1, 4, {1, 2, 4, 5, 1, 2, 4, 5});
+  expectElements(rows + node("ScatterND", "rows i row", "y", adding), 1, 4,
+                 {1, 2, 4, 5, 0, 0, 0, 0});
+  expectRefused(rows + tensor("input", "t", "2x6") + node("ScatterND", "t i row", "y"),
+                "ScatterND expected indices and updates with the same extent that only a run "
+                "knows, found operand 1 (\"i\", i64 [1, 1]) and operand 2 (\"row\", f32 [1, 6])");
+}
+
 // Where Expand repeats the index of a row for its elements, the row has one index, so that kernels
 // move rows.
 TEST_F(RunExtentTest, RowsHaveOneIndexEach) {
