@@ -20,7 +20,7 @@ FIRST, LAST, BEGIN, END, EVERY = 0.25, 0.75, 3, 12, 4  # of fc1: renewed at step
 GROUPS_AT, CHANNELS_AT = 5, 6
 PRUNE = (f'prune {{ pattern: "fc1.weight"  initial_sparsity: {FIRST}  sparsity: {LAST}  begin_step: {BEGIN}  end_step: {END}  every: {EVERY} }}\n'
          f'prune {{ pattern: "fc2.weight"  keep: 2  of: 4  begin_step: {GROUPS_AT} }}\n'
-         f'prune {{ pattern: "fc?.weight"  sparsity: 0.34  structure: CHANNELS  begin_step: {CHANNELS_AT} }}\n')  # of fc3, which no other has
+         f'prune {{ pattern: "fc3.weight"  sparsity: 0.34  structure: CHANNELS  begin_step: {CHANNELS_AT} }}\n')  # a wildcard leaves it out
 
 folder = scratch()
 with open(write_mlp_job(folder, WIDTHS, batch=4, batches=5)) as file:

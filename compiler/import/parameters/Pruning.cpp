@@ -22,7 +22,9 @@ public:
   LogicalResult run();
 
 private:
-  FailureOr<std::vector<std::string>> parametersOf(const std::string &pattern, Location where);
+  FailureOr<std::vector<std::string>> parametersOf(const std::string &pattern,
+                                                   const spec::Prune &block, Location where);
+  LogicalResult leaveOutputs(StringRef pattern, std::vector<std::string> &names, Location where);
   LogicalResult prune(StringRef parameter, const spec::Prune &block, Location where);
   int64_t stepOfRun(StringRef parameter, int64_t step) const;
   void warnOfEnd() const;
@@ -43,11 +45,35 @@ static bool hasWildcard(StringRef pattern) {
   return pattern.find_first_of("*?[") != StringRef::npos;
 }
 
+/// Leaves out weights whose channels are an output of the model: a classifier would lose classes.
+LogicalResult Pruner::leaveOutputs(StringRef pattern, std::vector<std::string> &names,
+                                   Location where) {
+  std::string left, example;
+  llvm::erase_if(names, [&](const std::string &name) {
+    std::string output = weights.find(name)->second.modelOutput;
+    if (output.empty() || taken.contains(states.symbol(name)))
+      return false;
+    example = name;
+    left += (left.empty() ? "\"" : ", \"") + name + "\" (of \"" + output + "\")";
+    return true;
+  });
+  std::string remedy = "; to prune \"" + example + "\", name it: pattern: \"" + example + '"';
+  if (names.empty())
+    return emitError(where) << "prune: \"" << pattern
+                            << "\" matches only weights whose channels are outputs of the model, "
+                            << left << remedy;
+  if (!left.empty())
+    emitRemark(where) << "prune: \"" << pattern
+                      << "\" leaves out weights whose channels are outputs of the model, " << left
+                      << remedy;
+  return success();
+}
+
 /// The trained parameters that a pattern takes: a name that one, a wildcard the weights of layers,
 /// since "*.weight" also matches scales of normalizations and embeddings, which few mean to prune.
 /// Of parameters that do not train, those that match alone are named with the reason why.
 FailureOr<std::vector<std::string>> Pruner::parametersOf(const std::string &pattern,
-                                                         Location where) {
+                                                         const spec::Prune &block, Location where) {
   PatternScope scope{"prune", "parameter that trains", {}};
   const Verdict *constant = nullptr;
   for (const Verdict &verdict : imported.verdicts)
@@ -70,6 +96,8 @@ FailureOr<std::vector<std::string>> Pruner::parametersOf(const std::string &patt
                             << "\" matches no weight of MatMul, Gemm, Conv or ConvTranspose, which "
                                "alone a pattern with wildcards prunes; to prune \""
                             << other << "\", name it: pattern: \"" << other << '"';
+  if (block.structure() == spec::Prune::CHANNELS && failed(leaveOutputs(pattern, *found, where)))
+    return failure();
   return found;
 }
 
@@ -192,7 +220,7 @@ LogicalResult Pruner::run() {
   for (auto [i, block] : llvm::enumerate(spec.get().prune()))
     for (auto [p, pattern] : llvm::enumerate(block.pattern())) {
       Location where = spec.at({{"prune", int(i)}, {"pattern", int(p)}});
-      FailureOr<std::vector<std::string>> names = parametersOf(pattern, where);
+      FailureOr<std::vector<std::string>> names = parametersOf(pattern, block, where);
       ok &= succeeded(names);
       if (succeeded(names))
         for (const std::string &name : *names)
@@ -211,7 +239,10 @@ DimsOfWeights gradc::dimsOfWeights(const SpecFile &spec, const OnnxModel &model)
   GraphUses uses(model.graph());
   for (const onnx::TensorProto &tensor : model.graph().initializer())
     if (std::optional<WeightDims> dims = weightDims(uses, tensor.name()))
-      weights[tensor.name()] = *dims;
+      weights[tensor.name()] = {*dims, ""};
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    if (auto found = weights.find(lastProduct(uses, output.name()).weight); found != weights.end())
+      found->second.modelOutput = output.name();
   return weights;
 }
 

@@ -7,7 +7,11 @@
 
 namespace gradc {
 
-using DimsOfWeights = llvm::StringMap<WeightDims>;
+/// The dims of a weight, and the model's output that has its channels; "" if there is none.
+struct PrunableWeight : WeightDims {
+  std::string modelOutput;
+};
+using DimsOfWeights = llvm::StringMap<PrunableWeight>;
 /// The dims of the weights of layers; none if the spec prunes nothing. Called before `quantize`
 /// puts nodes between weights and their layers.
 DimsOfWeights dimsOfWeights(const SpecFile &spec, const OnnxModel &model);

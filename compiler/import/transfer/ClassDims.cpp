@@ -235,28 +235,11 @@ FailureOr<ClassDims> ClassDimWalk::fromWeight(StringRef weight) {
 }
 
 FailureOr<ClassDims> ClassDimWalk::fromOutput(StringRef output) {
-  std::string value = output.str();
-  llvm::SmallPtrSet<const onnx::NodeProto *, 16> visited; // the nodes may form a cycle
-  for (const onnx::NodeProto *node = uses.producer(value); node && visited.insert(node).second;
-       node = uses.producer(value)) {
-    StringRef op = node->op_type();
-    bool isProduct = op == "Gemm" || op == "MatMul" || op == "Conv";
-    // The first operand of a sum or product may be an initializer.
-    unsigned operand =
-        isProduct || (node->input_size() > 1 && uses.initializer(node->input(0))) ? 1 : 0;
-    if (node->input_size() <= int(operand))
-      break;
-    value = node->input(int(operand));
-    for (const onnx::NodeProto *turn = uses.producer(value);
-         isProduct && turn && (isMatrixTranspose(*turn) || turn->op_type() == "Identity") &&
-         turn->input_size() && visited.insert(turn).second;
-         turn = uses.producer(value))
-      value = turn->input(0);
-    if (isProduct && uses.initializer(value))
-      return fromWeight(value);
-    if (isProduct)
-      return refuse(*node, "computes \"" + output + "\", and multiplies by no initializer");
-  }
+  LastProduct last = lastProduct(uses, output);
+  if (!last.weight.empty())
+    return fromWeight(last.weight);
+  if (last.node)
+    return refuse(*last.node, "computes \"" + output + "\", and multiplies by no initializer");
   return emitError(where) << "head: no Gemm, MatMul or Conv computes \"" << output << "\"",
          failure();
 }

@@ -51,6 +51,43 @@ bool gradc::isConvolution(const onnx::NodeProto &node) {
   return node.op_type() == "Conv" || node.op_type() == "ConvTranspose";
 }
 
+/// The initializer found through transposes and identities, and whether it is transposed.
+static std::pair<const onnx::TensorProto *, bool> initializerBehind(const GraphUses &uses,
+                                                                    std::string value) {
+  bool transposed = false;
+  llvm::SmallPtrSet<const onnx::NodeProto *, 4> visited; // the nodes may form a cycle
+  while (!uses.initializer(value)) {
+    const onnx::NodeProto *node = uses.producer(value);
+    if (!node || (node->op_type() != "Identity" && !isMatrixTranspose(*node)) ||
+        !node->input_size() || !visited.insert(node).second)
+      return {nullptr, false};
+    transposed ^= node->op_type() == "Transpose";
+    value = node->input(0);
+  }
+  return {uses.initializer(value), transposed};
+}
+
+LastProduct gradc::lastProduct(const GraphUses &uses, StringRef output) {
+  std::string value = output.str();
+  llvm::SmallPtrSet<const onnx::NodeProto *, 16> visited; // the nodes may form a cycle
+  for (const onnx::NodeProto *node = uses.producer(value); node && visited.insert(node).second;
+       node = uses.producer(value)) {
+    StringRef op = node->op_type();
+    bool isProduct = op == "Gemm" || op == "MatMul" || isConvolution(*node);
+    // The first operand of a sum or product may be an initializer.
+    unsigned operand =
+        isProduct || (node->input_size() > 1 && uses.initializer(node->input(0))) ? 1 : 0;
+    if (node->input_size() <= int(operand))
+      break;
+    value = node->input(int(operand));
+    if (isProduct) {
+      const onnx::TensorProto *weight = initializerBehind(uses, value).first;
+      return {node, weight ? weight->name() : std::string()};
+    }
+  }
+  return {};
+}
+
 /// Whether `use` is that of a weight in the product of a dense layer or convolution.
 static bool isWeight(const ValueUse &use, bool transposed, const onnx::TensorProto &tensor,
                      LayerParameter &parameter) {
@@ -68,22 +105,6 @@ static bool isWeight(const ValueUse &use, bool transposed, const onnx::TensorPro
   if (isLeft ? !transposed : !linear->inputsFirst)
     std::swap(parameter.fanIn, parameter.fanOut);
   return true;
-}
-
-/// The initializer found through transposes and identities, and whether it is transposed.
-static std::pair<const onnx::TensorProto *, bool> initializerBehind(const GraphUses &uses,
-                                                                    std::string value) {
-  bool transposed = false;
-  llvm::SmallPtrSet<const onnx::NodeProto *, 4> visited; // the nodes may form a cycle
-  while (!uses.initializer(value)) {
-    const onnx::NodeProto *node = uses.producer(value);
-    if (!node || (node->op_type() != "Identity" && !isMatrixTranspose(*node)) ||
-        !node->input_size() || !visited.insert(node).second)
-      return {nullptr, false};
-    transposed ^= node->op_type() == "Transpose";
-    value = node->input(0);
-  }
-  return {uses.initializer(value), transposed};
 }
 
 /// Whether the use reads a bias: the layer's own operand, or an Add after the layer's product.

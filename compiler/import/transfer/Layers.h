@@ -32,6 +32,14 @@ LayerParameter layerParameter(const GraphUses &uses, llvm::StringRef initializer
 /// Whether the node is a Conv or ConvTranspose.
 bool isConvolution(const onnx::NodeProto &node);
 
+/// A product of MatMul, Gemm or a convolution, and its weight.
+struct LastProduct {
+  const onnx::NodeProto *node = nullptr; ///< null: there is none
+  std::string weight;                    ///< an initializer; empty if the product is of others
+};
+/// The last product before a value, whose channels are those of the value.
+LastProduct lastProduct(const GraphUses &uses, llvm::StringRef value);
+
 /// A matrix by which MatMul or Gemm multiplies rows.
 struct LinearUse {
   const onnx::NodeProto *node;
