@@ -15,6 +15,24 @@ template <typename Op, Kind kind> static LogicalResult unary(Node &n) {
   return n.set(n.expr(0u).apply<Op>());
 }
 
+/// `wide`, float operand `i` broadcast to some shape, with 1 behind its extent where gradients may
+/// be taken. If it has 0 there, such as the softmax of padding, its logarithm, its inverse and
+/// their slopes are infinite, and products of these with the gradient 0 are NaN.
+static Expr onesBehindExtent(Node &n, unsigned i, Value wide) {
+  std::optional<RunExtent> extent = n.extent(i);
+  if (!extent || !n.mayDifferentiate() || !isa<FloatType>(n.element(i)) || n.opset() < 7)
+    return n.expr(wide);
+  Expr ones = n.neutralBehindExtent(i, n.expr(i), extent->dim, 1);
+  return n.expr(n.broadcast(ones, n.expr(wide).shape()));
+}
+
+/// A function that is infinite, or steep, at 0.
+template <typename Op> static LogicalResult steep(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  return n.set(onesBehindExtent(n, 0, n.operand(0)).apply<Op>());
+}
+
 /// In opset 6, operand 1 has the dims of operand 0 from `axis` on, or the last dims, and needs the
 /// attribute `broadcast`.
 static FailureOr<SmallVector<Value>> broadcastByAxis(Node &n) {
@@ -51,6 +69,14 @@ template <typename Op, Kind kind> static LogicalResult binary(Node &n) {
   if (failed(operands))
     return failure();
   return n.set(n.expr((*operands)[0]).apply<Op>((*operands)[1]));
+}
+
+static LogicalResult importDiv(Node &n) {
+  auto operands = numpyOperands(n, Kind::Number);
+  if (failed(operands))
+    return failure();
+  Expr divisor = onesBehindExtent(n, 1, (*operands)[1]);
+  return n.set(n.expr((*operands)[0]).apply<DivOp>(divisor));
 }
 
 /// Max, Min, Sum, and Mean of any number of operands, from left to right. 16-bit floats are summed
@@ -126,7 +152,8 @@ static LogicalResult importPow(Node &n) {
       return n.set(integerPower(n.expr((*operands)[0]), n.expr((*operands)[1]).cast(result)));
     compute = n.builder().getF64Type();
   }
-  Expr base = n.expr((*operands)[0]).cast(compute), exponent = n.expr((*operands)[1]).cast(compute);
+  Expr base = onesBehindExtent(n, 0, (*operands)[0]).cast(compute);
+  Expr exponent = n.expr((*operands)[1]).cast(compute);
   Expr power = base.apply<PowOp>(exponent);
   if (isa<FloatType>(result))
     return n.set(power);
@@ -251,9 +278,9 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["Abs"] = {unary<AbsOp, Kind::Number>, 1, 1};
   ops["Sign"] = {unary<SignOp, Kind::Number>, 1, 1};
   ops["Exp"] = {unary<ExpOp, Kind::Float>, 1, 1};
-  ops["Log"] = {unary<LogOp, Kind::Float>, 1, 1};
-  ops["Sqrt"] = {unary<SqrtOp, Kind::Float>, 1, 1};
-  ops["Reciprocal"] = {unary<ReciprocalOp, Kind::Float>, 1, 1};
+  ops["Log"] = {steep<LogOp>, 1, 1};
+  ops["Sqrt"] = {steep<SqrtOp>, 1, 1};
+  ops["Reciprocal"] = {steep<ReciprocalOp>, 1, 1};
   ops["Tanh"] = {unary<TanhOp, Kind::Float>, 1, 1};
   ops["Erf"] = {unary<ErfOp, Kind::Float>, 1, 1};
   ops["Floor"] = {unary<FloorOp, Kind::Float>, 1, 1};
@@ -263,7 +290,7 @@ void gradc::addElementwiseOps(OpTable &ops) {
   ops["Add"] = {binary<AddOp, Kind::Number>, 2, 2};
   ops["Sub"] = {binary<SubOp, Kind::Number>, 2, 2};
   ops["Mul"] = {binary<MulOp, Kind::Number>, 2, 2};
-  ops["Div"] = {binary<DivOp, Kind::Number>, 2, 2};
+  ops["Div"] = {importDiv, 2, 2};
   ops["Pow"] = {importPow, 2, 2};
   ops["Mod"] = {importMod, 2, 2};
   ops["Max"] = {variadic<MaxOp, Kind::Number>, 1, OnnxOp::any};

@@ -86,6 +86,9 @@ LogicalResult reduction(Node &n) {
   auto extent = n.extent(0);
   bool isPart = extent && llvm::is_contained(dims, extent->dim);
   x = n.neutralBehindExtent(0, x, dims, neutral);
+  // The logarithm of padding, which may be 0, times the gradient 0 is NaN.
+  if (formula == logSum && extent && !isPart && n.mayDifferentiate())
+    x = n.neutralBehindExtent(0, x, extent->dim, 1);
   Expr result = x;
   if (isPart && formula == mean)
     result = meanOf(x, dims, *extent);

@@ -2,7 +2,7 @@
 // PyTorch's, or the function's own where it has a derivative and PyTorch does not compute it.
 #include "dialects/Pch.h"
 
-#include "OneNode.h"
+#include "GraphText.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
 
@@ -209,6 +209,49 @@ TEST_F(SlopesTest, ResultsOutsideARegionReadNothing) {
   auto found = slopes(crop, {"x0"});
   ASSERT_EQ(found.size(), 1u) << everything();
   expectNear(found[0], expected);
+}
+
+/// Of values whose extent only a run knows. What the elements behind it hold has no slope: they are
+/// x[0] times the logarithm or inverse of 0.
+TEST_F(SlopesTest, NothingBehindAnExtentHasASlope) {
+  using graph_text::node, graph_text::number, graph_text::tensor;
+  auto slopesOf = [&](const char *limit, const std::string &nodes) {
+    std::string graph =
+        tensor("input", "x0", "6") + number("limit", "f32", limit) + number("minus", "f32", "-1") +
+        "initializer { name: 'first' data_type: 7 dims: 1 int64_data: 0 } " +
+        node("Greater", "x0 limit", "above") + node("NonZero", "above", "p") +
+        node("Squeeze", "p first", "k") + node("Gather", "x0 k", "v") +
+        node("Cast", "k", "n", "attribute { name: 'to' type: 2 i: 1 } ") + nodes +
+        node("ReduceSum", "w", "y0", "attribute { name: 'keepdims' type: 2 i: 0 } ") +
+        "output { name: 'y0' } ";
+    OneNode one("Identity", 17);
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(graph, one.model.mutable_graph()));
+    one.data = {{1, -1, 2, -3, 4, 5}};
+    auto found = slopes(one, {"x0"});
+    EXPECT_FALSE(found.empty()) << everything();
+    return found.empty() ? Floats() : found[0];
+  };
+  std::string axis = "attribute { name: 'axis' type: 2 i: 0 } ";
+  expectNear(slopesOf("0", node("Softmax", "v", "s", axis) + node("Log", "s", "l") +
+                               node("Mul", "l v", "w")),
+             {-3.5149064f, 0, -1.7779022f, 0, -0.4360889f, -3.7184994f});
+  // n is 2, 4 and 5.
+  expectNear(slopesOf("1", node("Log", "n", "l") + node("Mul", "v l", "w")),
+             {0, 0, std::log(2.0f), 0, std::log(4.0f), std::log(5.0f)});
+  std::string column = "initializer { name: 'second' data_type: 7 dims: 1 int64_data: 1 } " +
+                       node("Unsqueeze", "n second", "c") +
+                       node("ReduceLogSum", "c", "l",
+                            "attribute { name: 'axes' type: 7 ints: 1 } attribute { name: "
+                            "'keepdims' type: 2 i: 0 } ");
+  expectNear(slopesOf("1", column + node("Mul", "v l", "w")),
+             {0, 0, std::log(2.0f), 0, std::log(4.0f), std::log(5.0f)});
+  for (const std::string &inverse :
+       {node("Reciprocal", "n", "i") + node("Mul", "v i", "w"), node("Div", "v n", "w"),
+        node("Pow", "n minus", "i") + node("Mul", "v i", "w")})
+    expectNear(slopesOf("1", inverse), {0, 0, 0.5f, 0, 0.25f, 0.2f});
+  // The slope of a root, which is infinite behind the extent, times that of what it is the root of.
+  expectNear(slopesOf("1", node("Mul", "v n", "m") + node("Sqrt", "m", "w")),
+             {0, 0, 0.5f, 0, 0.5f, 0.5f});
 }
 
 } // namespace
