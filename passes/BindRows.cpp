@@ -1,6 +1,7 @@
 // Decides which entries run on any number of rows, and turns their counts into run-time values.
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Control.h"
+#include "dialects/grad/Count.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"
@@ -190,8 +191,14 @@ private:
     if (auto count = dyn_cast<CountOp>(op)) {
       analysis.set(count, {});
       bool hasRows = analysis.isBatched(count.getOperand());
+      auto reader = count->getAttrOfType<StringAttr>(readByName);
+      bool isReadOnly = reader && count->use_empty();
       for (int64_t d : count.getDims())
-        if (!hasRows && extent::isFree((*analysis.find(count.getOperand()))[d]) &&
+        if (reader && (*analysis.find(count.getOperand()))[d] > 0)
+          return analysis.fail("node \"" + reader.getValue() +
+                               "\" is compiled for a number that follows the rows");
+      for (int64_t d : count.getDims())
+        if (!hasRows && !isReadOnly && extent::isFree((*analysis.find(count.getOperand()))[d]) &&
             mayHoldBatch(count.getOperand(), d))
           return analysis.fail("it counts what is repeated, perhaps for each row of the batch");
       return success();

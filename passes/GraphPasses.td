@@ -9,7 +9,8 @@ def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
   let description = [{
     An entry is built for a largest batch of N rows. In a run of n rows, every dim of every value has an extent: its full size, or
     its first k * n elements. Extents start at the arguments marked `grad.batched` and propagate through the ops' indexing maps.
-    `grad.count` of dims that hold rows becomes k times the argument `rows`; any other count becomes a constant.
+    `grad.count` of dims that hold rows becomes k times the argument `rows`; any other count becomes a constant. The importer marks counts that
+    a node has read at compile time (`grad.read_by`): an entry in which one of them counts rows runs on N rows only.
 
     If a reshape merges rows with dims before them, as a layer over [steps, rows, features] does, the merged dim gets the order [rows, steps]: this reshape, and
     the one that splits the dim again, transpose, and the ops between them stay. This needs a single transpose for every such reshape, and no op

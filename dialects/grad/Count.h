@@ -6,6 +6,10 @@
 
 namespace mlir::grad {
 
+/// On a count: the node that has read a number which follows it at compile time. Where it counts
+/// rows, the entry then takes no other number of them.
+inline constexpr llvm::StringLiteral readByName = "grad.read_by";
+
 /// `x` times `factor` divided by the number of elements of `counted` in `dims`. The number is a
 /// constant, unless the dims may hold the batch of the entry under construction. 16-bit floats are
 /// multiplied in f32, as f16 has no 1 / n of a large n.

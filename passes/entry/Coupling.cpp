@@ -2,6 +2,7 @@
 // over them, does not couple rows.
 #include "passes/entry/Coupling.h"
 
+#include "dialects/grad/Count.h"
 #include "passes/entry/Extents.h"
 
 using namespace mlir;
@@ -40,8 +41,11 @@ gradc::RowDependence gradc::findDependence(Block &block, int64_t batch,
     // A count of rows depends on all rows.
     if (auto count = dyn_cast<CountOp>(op)) {
       const Extents &extents = *analysis.find(count.getOperand());
-      if (analysis.isBatched(count.getOperand()) &&
-          llvm::any_of(count.getDims(), [&](int64_t d) { return extents[d] != extent::whole; }))
+      bool isReadOnly = count->hasAttr(readByName) && count->use_empty();
+      auto mayCountRows = [&](int64_t d) {
+        return extents[d] > 0 || (extent::isFree(extents[d]) && !isReadOnly);
+      };
+      if (analysis.isBatched(count.getOperand()) && llvm::any_of(count.getDims(), mayCountRows))
         return {&op, false};
       analysis.set(count, {});
     } else if (failed(analysis.visit(&op)) || analysis.couplesRows()) {

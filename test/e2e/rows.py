@@ -8,10 +8,11 @@ import array
 import ctypes
 import os
 import random
+import subprocess
 import sys
 
 from case import Session, folder, path
-from bar import BIN, events, gradc, run, write_npy
+from bar import BIN, events, gradc, program, read_npy, run, write_npy
 from onnx_writer import FLOAT, INT64, Model
 
 BATCH, CLASSES = 64, 10
@@ -384,4 +385,39 @@ with open(path("out/logits.npy"), "rb") as file:
     data = file.read()
 expect(f"gradc run writes 65 rows: {data[:128]}", b"(65, 10, )" in data[:128])
 expect("the first are those of a whole batch", data[-2600:-40] == whole[:640].tobytes())
+
+# 6. A run computes indices that follow its rows. Code for a number that follows them takes whole batches alone.
+def of_rows(name, op, operands, attributes={}):
+    """y of x [N, 4], which is compiled for 8 rows, with "d", the rows less 4, as a list and as a number; then compiles it."""
+    model = Model(name)
+    x = model.input("x", FLOAT, ["N", 4])
+    n = model.node("Shape", [x], ["n"], "shape", end=1)
+    for value, elements in ("zero", [0]), ("one", [1]), ("four", [4]), ("eight", [8]), ("columns", [0, 1, 2, 3]):
+        model.initializer(value, INT64, [len(elements)], elements)
+    model.node("Sub", [n, "four"], ["d"], "less_four")
+    model.node("Squeeze", ["d"], ["k"], "number")
+    model.node("Sub", [n, "eight"], ["back"], "less_eight")
+    model.node("Add", ["columns", "back"], ["last"], "last")
+    model.output(model.node(op, [x, *operands], ["y", "places"][:1 + (op == "TopK")], "reader", **attributes), FLOAT, None)
+    model.save(path(name + ".onnx"))
+    gradc("compile", path(name + ".onnx"), "--shape", "x=8x4", "-o", path(name), "--one-bucket")
+    said = subprocess.run([program("gradc"), "plan", path(name + ".onnx"), "--shape", "x=8x4"], capture_output=True, text=True)
+    result = subprocess.run([program("gradc"), "run", path(name), "--input", "x=" + path("five.npy"), "--output-dir", path("few")],
+                            capture_output=True, text=True)
+    return said.stderr, result
+
+
+if MODE == "cpu":
+    five = array.array("f", range(20))
+    write_npy(path("five.npy"), five, [5, 4])
+    said, result = of_rows("last", "Gather", ["last"], {"axis": 1})
+    expect(f"indices are those of 5 rows: {said}{result.stderr}", result.returncode == 0 and "takes no other number" not in said)
+    with open(path("few/y.npy"), "rb") as file:
+        values = list(read_npy(file.read())[1])
+    expect(f"columns -3 to 0: {values}", values == [five[row * 4 + column] for row in range(5) for column in (1, 2, 3, 0)])
+    for name, op, operands, attributes in (("cut", "Slice", ["zero", "d", "one"], {}), ("best", "TopK", ["d"], {}), ("upper", "Trilu", ["k"], {})):
+        said, result = of_rows(name, op, operands, attributes)
+        expect(f"{name} says why: {said}", 'entry "forward" takes no other number of rows than 8: node "reader" is compiled for a number that '
+                                           'follows the rows' in said)
+        expect(f"{name} refuses 5 rows: {result.stderr}", result.returncode != 0 and 'input "x": expected f32 [8, 4], found f32 [5, 4]' in result.stderr)
 print(f"all: {checks} checks")

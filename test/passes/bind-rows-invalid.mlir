@@ -39,3 +39,23 @@ func.func @repeated(%x: tensor<32x4xf32> {grad.batched}, %w: tensor<4xf32>) -> (
   %1 = grad.reduce_sum %0 dims [0] : tensor<32x4xf32>
   return %1, %x : tensor<4xf32>, tensor<32x4xf32>
 }
+
+// A slice that ends at the number of rows less 8 was compiled for 24.
+// CHECK: func.func @compiled
+// CHECK-SAME: grad.exact
+func.func @compiled(%x: tensor<32x64xf32> {grad.batched}) -> tensor<32x24xf32> attributes {grad.batch = 32 : i64} {
+  // expected-remark @+1 {{entry "compiled" takes no other number of rows than 32: node "cut" is compiled for a number that follows the rows}}
+  %0 = grad.count %x dims [0] {grad.read_by = "cut"} : tensor<32x64xf32>
+  %1 = grad.slice %x starts [0, 0] sizes [32, 24] strides [1, 1] : tensor<32x64xf32>
+  return %1 : tensor<32x24xf32>
+}
+
+// The other dim is no rows, though it might be.
+// CHECK: func.func @columns
+// CHECK-SAME: grad.rows
+// CHECK-NOT: grad.count
+func.func @columns(%x: tensor<32x64xf32> {grad.batched}) -> tensor<32x56xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [1] {grad.read_by = "cut"} : tensor<32x64xf32>
+  %1 = grad.slice %x starts [0, 0] sizes [32, 56] strides [1, 1] : tensor<32x64xf32>
+  return %1 : tensor<32x56xf32>
+}

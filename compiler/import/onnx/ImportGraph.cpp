@@ -4,6 +4,7 @@
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
+#include "dialects/grad/Count.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "passes/entry/Coupling.h"
 
@@ -426,7 +427,7 @@ void EntryImport::finish() {
   bindArguments();
   Block &body = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
+    if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() && !op.hasAttr(readByName) &&
         (isMemoryEffectFree(&op) || isa<ReadOp>(op)))
       op.erase();
   judgeRows();

@@ -147,6 +147,11 @@ public:
   /// A value known at compile time: a constant, an initializer, or a value computed from inputs
   /// with given values, if the call `mayBind` these inputs.
   std::optional<mlir::grad::HostTensor> known(mlir::Value value, bool mayBind = true);
+  /// Says that `node` is compiled for elements of a known value, those that it reads (`isRead`). If
+  /// one follows the rows of the batch, otherwise than in proportion if it `mayBeProportional`, the
+  /// entry takes no other number of rows.
+  void fixRows(mlir::Value value, llvm::StringRef node, bool mayBeProportional,
+               llvm::function_ref<bool(int64_t)> isRead);
   /// Whether the last call of `known` would have taken more work than is left to the entry.
   bool lacksWork() const { return isWorkSpent; }
   /// Counts one more iteration of a loop that is written out; false: the entry has
@@ -225,6 +230,7 @@ private:
   void numberNodes(const onnx::GraphProto &graph, unsigned &positions);
   /// The value given for an argument, or null.
   const mlir::grad::HostTensor *givenValue(mlir::BlockArgument argument) const;
+  llvm::SmallVector<mlir::grad::CountOp> countsBehind(mlir::Value value);
   llvm::StringRef argumentAttribute(mlir::BlockArgument argument, llvm::StringRef attribute) const;
   void bindArguments();
 

@@ -125,6 +125,17 @@ FailureOr<SmallVector<int64_t>> Node::knownInts(unsigned i, StringRef what) {
   return values;
 }
 
+void Node::fixRows(unsigned i, llvm::function_ref<bool(int64_t)> isRead) {
+  if (operand(i))
+    entry.fixRows(operand(i), nodeName(location), /*mayBeProportional=*/false, isRead);
+}
+
+void Node::fixRowsOfSizes(unsigned i) {
+  if (operand(i))
+    entry.fixRows(operand(i), nodeName(location), /*mayBeProportional=*/true,
+                  [](int64_t) { return true; });
+}
+
 // Attributes --------------------------------------------------------------------------------------
 
 /// For example "a list of integers"; the index is ONNX's number of the type.

@@ -184,6 +184,11 @@ public:
   mlir::FailureOr<llvm::SmallVector<int64_t>> knownInts(unsigned i, llvm::StringRef what);
   /// The same of a shape, one element of which may be the extent of a value of the run.
   mlir::FailureOr<RunShape> knownShape(unsigned i, llvm::StringRef what);
+  /// Says that the node is compiled for the elements of operand `i` that it reads. If one follows
+  /// the rows of the batch, the entry takes no other number of rows.
+  void fixRows(unsigned i, llvm::function_ref<bool(int64_t)> isRead = [](int64_t) { return true; });
+  /// The same of sizes, which may be in proportion to the rows: these then are the extent of a dim.
+  void fixRowsOfSizes(unsigned i);
   /// The value of a constant, but not of an initializer that may train.
   std::optional<mlir::grad::HostTensor> tryKnown(unsigned i);
 

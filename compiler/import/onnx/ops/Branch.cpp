@@ -161,8 +161,10 @@ static LogicalResult importIf(Node &n) {
   // Statistics of a training step are updated by the branch that is taken.
   if (!n.training() &&
       (n.getEntry().readsExtent(**then) || n.getEntry().readsExtent(**otherwise))) {
-    if (auto condition = n.getEntry().known(n.operand(0)))
+    if (auto condition = n.getEntry().known(n.operand(0))) {
+      n.fixRows(0);
       return importTaken(n, condition->getInt(0) ? **then : **otherwise);
+    }
     return importBoth(n, **then, **otherwise);
   }
 
@@ -173,8 +175,10 @@ static LogicalResult importIf(Node &n) {
   if (!haveOneType(body, other)) {
     (void)n.getEntry().takeEffects(before);
     // A condition that depends only on inputs with given values is as good as a constant.
-    if (auto condition = n.getEntry().known(n.operand(0)))
+    if (auto condition = n.getEntry().known(n.operand(0))) {
+      n.fixRows(0);
       return importTaken(n, condition->getInt(0) ? **then : **otherwise);
+    }
     return refuseTypes(n, body.values, other.values);
   }
   SmallVector<Value> captured(body.captured);

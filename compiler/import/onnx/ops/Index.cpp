@@ -50,6 +50,7 @@ static LogicalResult importConstantOfShape(Node &n) {
   FailureOr<RunShape> shape = n.knownShape(0, "the shape");
   if (failed(shape) || failed(n.expectSensible(shape->sizes)))
     return failure();
+  n.fixRowsOfSizes(0);
   constexpr int64_t most = 1 << 29;
   if (ShapedType::getNumElements(shape->sizes) > most)
     return n.error() << "expected a constant of at most 2^29 elements, found "
@@ -116,6 +117,9 @@ static LogicalResult importRange(Node &n) {
        delta = n.known(2, "the delta");
   if (failed(start) || failed(limit) || failed(delta))
     return failure();
+  n.fixRows(0);
+  n.fixRowsOfSizes(1);
+  n.fixRows(2);
   if (start->size() != 1 || limit->size() != 1 || delta->size() != 1)
     return n.error() << "expected scalars, found " << n.describeOperand(0) << ", "
                      << n.describeOperand(1) << " and " << n.describeOperand(2);
@@ -155,6 +159,7 @@ static LogicalResult importOneHot(Node &n) {
   auto depth = n.known(1, "the depth");
   if (failed(depth) || failed(n.expect(0, Kind::Number)))
     return failure();
+  n.fixRows(1);
   if (depth->size() != 1 || n.rank(2) != 1 || n.shape(2)[0] != 2)
     return n.error() << "expected a scalar depth and two values, found " << n.describeOperand(1)
                      << " and " << n.describeOperand(2);

@@ -87,6 +87,7 @@ static LogicalResult importSplit(Node &n) {
   int64_t size = n.shape(0)[*dim];
   SmallVector<int64_t> sizes;
   if (*given) {
+    n.fixRows(1);
     sizes = **given;
   } else {
     if (parts != int64_t(n.resultCount()) || (n.opset() < 18 && size % parts != 0))

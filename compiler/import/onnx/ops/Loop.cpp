@@ -121,6 +121,7 @@ private:
     if (n.extent(0))
       return refuseUnknownTrips();
     if (std::optional<HostTensor> known = n.getEntry().known(n.operand(0))) {
+      n.fixRows(0);
       // Exporters of a loop that a condition alone ends write the largest number.
       if (int64_t most = std::max<int64_t>(known->getInt(0), 0); most <= unboundedTrips)
         bound = trips = most;

@@ -21,6 +21,7 @@ static FailureOr<Pads> readPads(Node &n) {
   auto amounts = n.integersOrOperand("pads", 1);
   if (failed(amounts))
     return failure();
+  n.fixRows(1);
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, n.rank(0)));
   if (n.operand(3)) {
     auto given = n.knownInts(3, "axes");

@@ -18,6 +18,7 @@ static LogicalResult importTrilu(Node &n) {
     auto k = n.knownInts(1, "the diagonal");
     if (failed(k))
       return failure();
+    n.fixRows(1);
     if (k->size() != 1)
       return n.error() << "expected one diagonal, found " << n.describeOperand(1);
     diagonal = std::clamp<int64_t>(k->front(), -rows - 1, columns + 1); // no sum overflows

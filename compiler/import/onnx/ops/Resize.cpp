@@ -283,6 +283,7 @@ static FailureOr<SmallVector<int64_t>> readSizes(Node &n, ArrayRef<int64_t> axes
   FailureOr<RunShape> sizes = n.knownShape(3, "the sizes");
   if (failed(sizes))
     return failure();
+  n.fixRowsOfSizes(3);
   std::optional<RunExtent> rows = n.extent(0), given = sizes->extent;
   int64_t own = rows ? llvm::find(axes, 0) - axes.begin() : int64_t(axes.size());
   bool isOfRows = rows && given && given->dim == own && given->count == rows->count;

@@ -25,6 +25,7 @@ static LogicalResult importReshape(Node &n) {
   FailureOr<RunShape> given = n.knownShape(1, "the shape");
   if (failed(given))
     return failure();
+  n.fixRowsOfSizes(1);
   if (given->extent && !n.extent(0))
     return n.error()
            << "expected the shape to be known at compile time, but only a run knows element "
@@ -199,6 +200,7 @@ static LogicalResult importSlice(Node &n) {
   std::optional<RunExtent> runEnd;
   int64_t most = 0;
   bool isBeginning = true; // of the dim whose extent only a run knows
+  SmallVector<bool> isCut; // of each axis
   for (auto [i, start, end, axis, step] : llvm::enumerate(starts, ends.sizes, axes, steps)) {
     if (step == 0)
       return n.error() << "expected steps that are not 0";
@@ -215,6 +217,7 @@ static LogicalResult importSlice(Node &n) {
     sizes[dim] = distance <= 0 ? 0 : (distance - 1) / width + 1;
     from[dim] = sizes[dim] ? a : 0;
     strides[dim] = step < 0 ? -width : width;
+    isCut.push_back(sizes[dim] != size || strides[dim] != 1);
     isBeginning &= !extent || extent->dim != dim || (a == 0 && end >= 0 && step == 1);
     if (!ends.extent || ends.extent->dim != int64_t(i))
       continue;
@@ -223,6 +226,10 @@ static LogicalResult importSlice(Node &n) {
                        << n.describeOperand(0) << " alone, because only a run knows their end";
     runEnd = RunExtent{dim, ends.extent->count};
     most = end;
+  }
+  for (unsigned i : {1, 2, 4}) {
+    n.fixRowsOfSizes(i); // a dim that is taken whole may be that of the rows
+    n.fixRows(i, [&](int64_t axis) { return isCut[axis]; });
   }
   if (!isBeginning)
     return n.error() << "expected all or the first elements of dim " << extent->dim << " of "
@@ -266,6 +273,7 @@ static LogicalResult importExpand(Node &n) {
   FailureOr<RunShape> given = n.knownShape(1, "the shape");
   if (failed(given) || failed(n.expectSensible(given->sizes)))
     return failure();
+  n.fixRowsOfSizes(1);
   ArrayRef<int64_t> shape = given->sizes;
   auto common = broadcastShape(n.shape(0), shape);
   if (!common) {
@@ -284,6 +292,7 @@ static LogicalResult importTile(Node &n) {
   auto repeats = n.knownInts(1, "repeats");
   if (failed(repeats))
     return failure();
+  n.fixRowsOfSizes(1);
   if (int64_t(repeats->size()) != n.rank(0))
     return n.error() << "expected " << n.rank(0) << " repeats, found " << repeats->size();
   SmallVector<int64_t> wide, dims, shape;

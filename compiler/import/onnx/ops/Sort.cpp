@@ -23,6 +23,7 @@ static LogicalResult readCount(Node &n, int64_t size, TopK &read) {
   if (n.type(1).getNumElements() != 1 || n.extent(1))
     return n.error() << "expected one k, found " << n.describeOperand(1);
   if (std::optional<HostTensor> known = n.getEntry().known(n.operand(1))) {
+    n.fixRows(1);
     read.count = known->getInt(0);
     return success();
   }

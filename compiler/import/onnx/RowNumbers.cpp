@@ -1,0 +1,83 @@
+// Numbers that a node needs at compile time and that follow the rows of the batch: code that was
+// compiled for one of them fits one number of rows.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ImportGraph.h"
+#include "dialects/grad/Count.h"
+#include "dialects/grad/EntryAttributes.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+/// The counts of dims that a value follows and that may be of rows.
+SmallVector<CountOp> EntryImport::countsBehind(Value value) {
+  constexpr size_t most = 4096; // values; shape arithmetic is short
+  SmallVector<CountOp> found;
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size() && i < most; ++i) {
+    Value v = reached[i];
+    if (Value captured = outside.lookup(v))
+      reached.insert(captured);
+    Operation *op = v.getDefiningOp();
+    auto count = dyn_cast_or_null<CountOp>(op);
+    if (!count && op)
+      reached.insert(op->operand_begin(), op->operand_end());
+    // The dims of a state are no rows.
+    if (count && !count.getOperand().getDefiningOp<ReadOp>() &&
+        mayHoldBatch(builder, cast<RankedTensorType>(count.getOperand().getType()),
+                     count.getDims()))
+      found.push_back(count);
+  }
+  return found;
+}
+
+/// Evaluates the value again with fewer rows: with one less, which tells most of what follows them,
+/// and with one, which tells what follows them only far from the largest batch.
+void EntryImport::fixRows(Value value, StringRef node, bool mayBeProportional,
+                          llvm::function_ref<bool(int64_t)> isRead) {
+  auto batch = function->getAttrOfType<IntegerAttr>(batchName);
+  int64_t rows = batch ? batch.getInt() : 0;
+  SmallVector<CountOp> counts;
+  if (rows > 1)
+    counts = countsBehind(value);
+  if (counts.empty())
+    return;
+  uint64_t work = workLeft;
+  llvm::DenseMap<Value, HostTensor> before = evaluated;
+  llvm::scope_exit restore([&] {
+    evaluated = std::move(before);
+    workLeft = work;
+  });
+  std::optional<HostTensor> most = known(value);
+  if (!most)
+    return;
+  auto follows = [&](ArrayRef<CountOp> these, int64_t fewer) {
+    evaluated = before; // results of branches and loops may depend on these counts
+    for (CountOp count : these) {
+      HostTensor assumed(cast<RankedTensorType>(count.getType()));
+      int64_t elements = 1;
+      for (int64_t d : count.getDims())
+        elements *= cast<RankedTensorType>(count.getOperand().getType()).getDimSize(d);
+      assumed.setFloat(0, double(elements / rows * fewer));
+      evaluated[count.getResult()] = std::move(assumed);
+    }
+    std::optional<HostTensor> now = known(value);
+    if (!now || now->size() != most->size())
+      return now.has_value();
+    return llvm::any_of(llvm::seq(most->size()), [&](int64_t i) {
+      double a = now->getFloat(i), b = most->getFloat(i);
+      return isRead(i) && a != b && !(mayBeProportional && a * double(rows) == b * double(fewer));
+    });
+  };
+  auto followsAny = [&](ArrayRef<CountOp> these) {
+    return follows(these, rows - 1) || follows(these, 1);
+  };
+  if (!followsAny(counts))
+    return;
+  for (CountOp count : counts)
+    if (followsAny(count))
+      count->setAttr(readByName, builder.getStringAttr(node));
+}
