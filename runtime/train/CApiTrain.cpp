@@ -234,13 +234,15 @@ gradc_status gradc_train_step_with(gradc_session *session, const gradc_step_opti
 
 /// Fails if the schedule is as long as the run, and nothing says how long that is.
 static Status expectLength(Config job, const gradc_rate_query &asked) {
-  constexpr std::string_view ending[] = {"polynomial", "cosine", "one_cycle"};
-  Config schedule = job.child("schedule");
+  constexpr std::string_view ending[] = {"linear", "polynomial", "cosine", "one_cycle"};
+  Config schedule = job.child("schedule"), last = schedule;
+  for (Config part : schedule.child("sequence").children("part"))
+    last = part;
   bool byEpochs = schedule.string("unit") == "EPOCHS";
   const char *unit = byEpochs ? "epochs" : "steps";
   bool isKnown = job.child(unit) || (byEpochs ? asked.run_epochs : asked.run_steps) > 0 ||
                  (byEpochs && !job.child("steps")); // the default is one epoch
-  for (Config kind : schedule.children())
+  for (Config kind : last.children())
     if (!isKnown && std::ranges::count(ending, kind.name()) && !kind.child("length"))
       return usage(text("the schedule's ", kind.name(),
                         " is as long as the run, and the job gives no number of ", unit,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <ranges>
 
 namespace gradc::runtime {
 
@@ -19,6 +20,16 @@ double alongCosine(double from, double to, double part) {
   return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part));
 }
 double alongLine(double from, double to, double part) { return from + (to - from) * part; }
+
+Shape constant(Config kind, double) {
+  double factor = kind.real("factor", 1);
+  return [=](double) { return factor; };
+}
+
+Shape linear(Config kind, double length) {
+  double start = kind.real("start", 0), end = kind.real("end", 1);
+  return [=](double count) { return alongLine(start, end, std::min(count / length, 1.0)); };
+}
 
 Shape step(Config kind, double) {
   double size = kind.real("size", 1), factor = kind.real("factor", 0.1);
@@ -120,18 +131,51 @@ Shape cyclic(Config kind, double) {
   };
 }
 
+Shape shapeIn(Config block, double whole);
+
+Shape sequence(Config kind, double length) {
+  struct Part {
+    double begin;
+    Shape shape;
+  };
+  std::vector<Part> parts;
+  double begin = 0;
+  for (Config part : kind.children("part")) {
+    double end = part.real("until", length);
+    parts.push_back({begin, shapeIn(part, end - begin)});
+    begin = end;
+  }
+  return [parts = std::move(parts)](double count) {
+    for (const Part &part : std::views::reverse(parts))
+      if (part.shape && count >= part.begin)
+        return part.shape(count - part.begin);
+    return 1.0;
+  };
+}
+
 struct Kind {
   std::string_view name;
   Shape (*make)(Config kind, double length);
 };
 
-constexpr Kind kinds[] = {{"step", step},
-                          {"piecewise", piecewise},
-                          {"exponential", exponential},
-                          {"polynomial", polynomial},
-                          {"cosine", cosine},
-                          {"one_cycle", oneCycleRate},
-                          {"cyclic", cyclic}};
+constexpr Kind kinds[] = {
+    {"constant", constant},   {"linear", linear},           {"step", step},
+    {"piecewise", piecewise}, {"exponential", exponential}, {"polynomial", polynomial},
+    {"cosine", cosine},       {"one_cycle", oneCycleRate},  {"cyclic", cyclic},
+    {"sequence", sequence}};
+
+/// The length of a schedule of this kind, by default that of the whole.
+double lengthOf(Config kind, double whole) { return std::max(1.0, kind.real("length", whole)); }
+
+/// The shape of the block's kind; empty if it has none.
+Shape shapeIn(Config block, double whole) {
+  Shape shape;
+  for (Config child : block.children())
+    for (const Kind &kind : kinds)
+      if (kind.name == child.name())
+        shape = kind.make(child, lengthOf(child, whole));
+  return shape;
+}
 
 /// For example "cosine (end 0.1, restarts)".
 std::string describeBlock(Config block) {
@@ -148,6 +192,20 @@ std::string describeBlock(Config block) {
   return fields.empty() ? std::string(block.name()) : text(block.name(), " (", fields, ')');
 }
 
+/// The same, and of a sequence for example "linear (start 0.1) until 5, then cosine".
+std::string describeKind(Config kind) {
+  std::string parts;
+  for (Config part : kind.children("part")) {
+    parts += parts.empty() ? "" : ", then ";
+    for (Config child : part.children())
+      if (child.name() != "until")
+        parts += describeBlock(child);
+    if (int64_t until = part.integer("until", 0))
+      appendText(parts, " until ", until);
+  }
+  return parts.empty() ? describeBlock(kind) : parts;
+}
+
 } // namespace
 
 RateSchedule::RateSchedule(Config schedule, double rate, Run run)
@@ -155,16 +213,13 @@ RateSchedule::RateSchedule(Config schedule, double rate, Run run)
   Config warmUp = schedule.child("warm_up");
   warmUpSteps = warmUp.integer("steps", 0);
   warmUpFactor = warmUp.real("factor", 0);
-  int64_t whole = byEpochs ? run.epochs : run.steps - warmUpSteps;
+  auto whole = double(byEpochs ? run.epochs : run.steps - warmUpSteps);
+  shape = shapeIn(schedule, whole);
   for (Config child : schedule.children()) {
     if (child.name() == "reduce_on_plateau")
       thePlateau.emplace(child, rate);
-    auto length = double(std::max<int64_t>(1, child.integer("length", whole)));
-    for (const Kind &kind : kinds)
-      if (kind.name == child.name())
-        shape = kind.make(child, length);
     if (child.boolean("cycle_momentum", false))
-      momentumOf = oneCycleMomentum(child, length);
+      momentumOf = oneCycleMomentum(child, lengthOf(child, whole));
   }
 }
 
@@ -191,7 +246,7 @@ std::string RateSchedule::describe(Config schedule, double rate) {
     if (child.name() == "warm_up")
       warmUp = text(describeBlock(child), ", then ");
     else if (child.name() != "unit")
-      kind = describeBlock(child);
+      kind = describeKind(child);
   return text(rate, ", ", warmUp, kind, schedule.string("unit") == "EPOCHS" ? " by epochs" : "");
 }
 

@@ -5,6 +5,7 @@
 import array
 import ctypes
 import os
+import re
 import sys
 import zipfile
 
@@ -223,4 +224,13 @@ for given in {}, {"momentum": ctypes.pointer(ctypes.c_float(0.9))}, {"momentum":
 expect(f"losses by momentum are {losses}", losses[0] == losses[1] != losses[2])
 loop.step(digits, status=2, momentum=ctypes.pointer(ctypes.c_float(1)))
 expect(loop.error(), loop.error() == "the momentum is 1, expected a number from 0 to below 1")
+sequenced = os.path.join(folder, "sequenced.textproto")
+with open(cycled) as file, open(sequenced, "w") as copy:
+    copy.write(re.sub("one_cycle {.*?}", "sequence { part { until: 20 linear { start: 0.5 } } part { until: 120 constant {} } "
+                      "part { linear { start: 1 end: 0 } } }", file.read()))
+loop = Model(sequenced)
+found = [round(loop.rate(steps=step, run_steps=220), 6) for step in (0, 10, 20, 120, 170, 220)]
+expect(f"the rates of a sequence are {found}", found == [0.005, 0.0075, 0.01, 0.01, 0.005, 0])
+loop.rate(status=2, steps=10)
+expect(loop.error(), loop.error() == "the schedule's linear is as long as the run, and the job gives no number of steps: expected run_steps above 0")
 report("c-loop: turns, names, rates of groups, the schedule's rates and momenta", True)

@@ -14,7 +14,7 @@ IMPORTER = "compiler/import/onnx/"
 OPTIMIZERS = {
     "compiler/import/spec/training.proto": "its message",
     "compiler/import/spec/OptimizerSpec.cpp": "limits of fields that only one rule has, or that depend on each other",
-    "compiler/import/spec/RunSpec.cpp": "a schedule of momentum says whose",
+    "compiler/import/spec/ScheduleSpec.cpp": "a schedule of momentum says whose",
 }
 OPERATORS = {
     "compiler/import/data/Preprocessing.cpp": "writes maps as nodes before an exported model",

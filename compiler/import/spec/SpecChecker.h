@@ -50,6 +50,9 @@ void checkMetrics(Checker &c, const spec::Training &training);
 void checkSchedule(Checker &c, const spec::Training &training);
 /// Checks the blocks `gradients` of a spec that trains.
 void checkLossGradients(Checker &c, const spec::Training &training);
+/// Checks a block that watches a metric of the evaluations.
+void checkWatch(Checker &c, const spec::Training &training, llvm::ArrayRef<SpecFile::Step> place,
+                llvm::StringRef block, llvm::StringRef metric);
 /// Checks when to evaluate, and the actions that depend on evaluations.
 void checkEvaluations(Checker &c, const spec::Training &training);
 

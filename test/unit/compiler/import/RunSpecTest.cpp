@@ -34,7 +34,10 @@ TEST_F(RunSpecTest, TakesEverySchedule) {
         "exponential { factor: 0.9 }", "polynomial { end: 0 power: 2 }",
         "cosine { length: 4 restarts: true growth: 2 }", "one_cycle { rise: 0.2 }",
         "one_cycle { cycle_momentum: true base_momentum: 0.7 max_momentum: 0.9 }", "cyclic {}",
-        "cyclic { base: 0.1 up: 5 down: 7 mode: EXP_RANGE factor: 0.99 }"})
+        "cyclic { base: 0.1 up: 5 down: 7 mode: EXP_RANGE factor: 0.99 }",
+        "constant { factor: 0.5 }", "linear { length: 5 start: 0.1 end: 0 }",
+        "sequence { part { until: 5 linear {} } part { until: 9 constant {} } part { cosine {} } }",
+        "warm_up { steps: 5 } unit: EPOCHS sequence { part { one_cycle { rise: 0.2 } } }"})
     EXPECT_TRUE(succeeded(trainingWith(std::string("schedule { ") + schedule + " }")))
         << schedule << everything();
 }
@@ -73,6 +76,28 @@ TEST_F(RunSpecTest, RefusesSchedulesThatSayTooLittle) {
   expectRefused("schedule { cosine { growth: 2 } }",
                 {"growth is that of cycles: add restarts: true, or leave it out"});
   expectRefused("schedule { step { size: 1 } cosine {} }", {"a block like this holds one of them"});
+}
+
+TEST_F(RunSpecTest, RefusesSequencesThatHaveNoOrder) {
+  expectRefused("schedule { sequence {} }",
+                {":7:12): missing parts: add part { until: 500 linear {} } part { cosine {} }"});
+  expectRefused("schedule { sequence { part { until: 5 linear { start: -1 } } part { constant { "
+                "factor: 0 } } part { until: 4 } } }",
+                {"expected start of 0 or more and finite, found -1",
+                 ":7:62): missing until: add until: 500",
+                 "expected factor above 0 and finite, found 0",
+                 "the last part lasts to the end of the run: leave until out, or add a part behind "
+                 "it, such as part { constant {} }",
+                 "expected until above that of the part before, 5, found 4",
+                 "missing the part's kind: add cosine {} or step { size: 1000 }"});
+  expectRefused("schedule { sequence { part { until: 0 step {} } part { cosine { growth: 2 } } } }",
+                {"expected until above 0, found 0", ":7:39): missing size: add size: 1000",
+                 "growth is that of cycles: add restarts: true, or leave it out"});
+  expectRefused("schedule { sequence { part { one_cycle { cycle_momentum: true } } } }",
+                {"a sequence does not change the momentum: leave cycle_momentum out, or use "
+                 "one_cycle alone"});
+  expectRefused("schedule { sequence { part { reduce_on_plateau {} } } }",
+                {"unknown field \"reduce_on_plateau\" in SequencePart"});
 }
 
 TEST_F(RunSpecTest, RefusesNumbersOutOfRange) {

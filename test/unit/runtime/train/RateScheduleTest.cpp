@@ -89,6 +89,11 @@ TEST(RateScheduleTest, DescribesItselfInALine) {
   EXPECT_EQ(describe("warm_up { steps: 100 }"), "0.001, warm_up (steps 100), then constant");
   EXPECT_EQ(describe("unit: EPOCHS cosine { length: 5 restarts: true }"),
             "0.001, cosine (length 5, restarts) by epochs");
+  EXPECT_EQ(
+      describe("unit: EPOCHS sequence { part { until: 5 linear { start: 0.01 } } part { until: 90 "
+               "cosine { } } part { constant { factor: 0.1 } } }"),
+      "0.001, linear (start 0.01) until 5, then cosine until 90, then constant (factor 0.1) "
+      "by epochs");
   EXPECT_EQ(describe("reduce_on_plateau { metric: \"accuracy\" direction: MAX }"),
             "0.001, reduce_on_plateau (metric accuracy, direction MAX)");
 }
@@ -124,6 +129,28 @@ TEST_F(ScheduledTest, StepsTakeTheirRate) {
   found = rates();
   EXPECT_EQ(found[11], 0.02f);
   EXPECT_EQ(found[12], 0.01f);
+}
+
+/// A part begins at its own step, in whichever run that is.
+TEST_F(ScheduledTest, AResumeIsInTheSamePart) {
+  makeWith(" schedule { sequence { part { until: 4 linear { start: 0.5 } } part { until: 12 "
+           "constant { } } part { linear { start: 1 end: 0 } } } }");
+  std::vector<float> whole = rates();
+  ASSERT_EQ(whole.size(), 24u);
+  EXPECT_EQ(whole[0], 0.01f);
+  EXPECT_EQ(whole[2], 0.015f);
+  EXPECT_EQ(whole[4], 0.02f);
+  EXPECT_EQ(whole[12], 0.02f);
+  EXPECT_EQ(whole[18], 0.01f);
+  for (int64_t stop : {3, 4, 13}) {
+    TrainOptions options;
+    options.checkpoint = folder / ("run" + std::to_string(stop));
+    options.steps = stop;
+    ASSERT_EQ(rates(options).size(), size_t(stop));
+    options.steps.reset();
+    options.resume = "latest";
+    EXPECT_EQ(rates(options), std::vector<float>(whole.begin() + stop, whole.end())) << stop;
+  }
 }
 
 /// A rate that was reduced because of evaluations before the checkpoint.

@@ -69,6 +69,24 @@ def after_warm_up(make, steps, factor):
     return both
 
 
+def in_sequence(milestones, *makers, order=None):
+    """`order`: in which order the schedules are made, where one changes the rate that those after it begin with."""
+
+    def sequence(sgd):
+        made = {i: makers[i](sgd) for i in order or range(len(makers))}
+        return torch_schedules.SequentialLR(sgd, [made[i] for i in range(len(makers))], milestones=milestones)
+
+    return sequence
+
+
+def line(start, end, steps):
+    return lambda sgd: torch_schedules.LinearLR(sgd, start_factor=start, end_factor=end, total_iters=steps)
+
+
+def held(factor):
+    return lambda sgd: torch_schedules.ConstantLR(sgd, factor=factor, total_iters=1000)
+
+
 def zero_warm_up(sgd, steps):
     """LinearLR does not begin at 0."""
     return torch_schedules.LambdaLR(sgd, lambda t: min(1.0, t / steps))
@@ -126,6 +144,23 @@ CASES = [
     ("unit: EPOCHS cosine { }", by_epochs(lambda sgd: S.CosineAnnealingLR(sgd, 8), 8)),
     ("unit: EPOCHS warm_up { steps: 8 factor: 0.1 } step { size: 1 factor: 0.9 }",
      by_epochs(lambda sgd: S.StepLR(sgd, 1, gamma=0.9), 6, linear)),
+    ("constant { factor: 0.3 }", by_steps(held(0.3), 5)),
+    ("linear { length: 10 start: 0.2 end: 0.7 }", by_steps(line(0.2, 0.7, 10), 15)),
+    ("linear { start: 1 end: 0.1 }", by_steps(line(1, 0.1, 12), 12)),
+    ("sequence { part { until: 8 linear { start: 0.1 } } part { until: 30 constant { } } part { cosine { } } }",
+     by_steps(in_sequence([8, 30], linear, held(1), lambda sgd: S.CosineAnnealingLR(sgd, 20)), 50)),
+    ("unit: EPOCHS sequence { part { until: 2 linear { start: 0.01 } } part { cosine { end: 0.1 } } }",
+     by_epochs(in_sequence([2], line(0.01, 1, 2), lambda sgd: S.CosineAnnealingLR(sgd, 6, eta_min=0.1 * RATE)), 8)),
+    ("warm_up { steps: 4 factor: 0.5 } sequence { part { until: 6 exponential { factor: 0.8 } } "
+     "part { until: 20 step { size: 5 factor: 0.5 } } part { polynomial { power: 2 } } }",
+     by_steps(in_sequence([4, 10, 24], line(0.5, 1, 4), lambda sgd: S.ExponentialLR(sgd, 0.8), lambda sgd: S.StepLR(sgd, 5, gamma=0.5),
+                          lambda sgd: S.PolynomialLR(sgd, 16, power=2)), 40)),
+    ("sequence { part { until: 10 cosine { length: 4 restarts: true } } part { until: 25 cyclic { base: 0.1 up: 3 } } "
+     "part { piecewise { milestone: 3 milestone: 6 factor: 0.5 } } }",
+     by_steps(in_sequence([10, 25], lambda sgd: S.CosineAnnealingWarmRestarts(sgd, 4), cyclic(0.1, step_size_up=3),
+                          lambda sgd: S.MultiStepLR(sgd, [3, 6], gamma=0.5)), 40)),
+    ("sequence { part { until: 20 one_cycle { } } part { constant { factor: 0.01 } } }",
+     by_steps(in_sequence([20], one_cycle(20), held(0.01), order=(1, 0)), 30)),
 ]
 
 MOMENTA = [
