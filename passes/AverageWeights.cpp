@@ -1,4 +1,5 @@
-// Adds exponential moving averages of the weights to training steps; other entries read them.
+// Adds averages of the weights to training steps, exponential or equal ones; other entries read
+// them.
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
@@ -21,6 +22,25 @@ using namespace mlir::grad;
 
 namespace {
 
+/// How far the averages of a function move towards the updated weights.
+class Motion {
+public:
+  /// Parses `grad.average`: the decay of an exponential average, or the steps of an equal one.
+  static FailureOr<Motion> of(func::FuncOp function, OpBuilder &b);
+
+  /// Whether averages change in this step.
+  Value changes() const { return moves; }
+  Expr move(Expr old, Expr updated) const;
+
+private:
+  LogicalResult countSteps(func::FuncOp function, OpBuilder &b, int64_t begin, int64_t every);
+
+  double share = 0; ///< of an exponential average: how much of the way
+  Value count;      ///< of an equal one: how many weights are in it; null: exponential
+  Value isFirst;    ///< whether it is the weights themselves
+  Value moves;
+};
+
 struct AverageWeights : gradc::impl::AverageWeightsBase<AverageWeights> {
   void runOnOperation() override;
 
@@ -34,6 +54,55 @@ private:
 };
 
 } // namespace
+
+FailureOr<Motion> Motion::of(func::FuncOp function, OpBuilder &b) {
+  Attribute given = function->getAttr("grad.average");
+  auto decay = dyn_cast<FloatAttr>(given);
+  auto steps = dyn_cast<DictionaryAttr>(given);
+  auto begin = steps ? steps.getAs<IntegerAttr>("begin") : IntegerAttr();
+  auto every = steps ? steps.getAs<IntegerAttr>("every") : IntegerAttr();
+  bool isDecay = decay && decay.getValueAsDouble() >= 0 && decay.getValueAsDouble() < 1;
+  if (!isDecay && !(begin && every && begin.getInt() > 0 && every.getInt() > 0))
+    return function.emitError("expected grad.average to be a float from 0 to below 1, or `begin` "
+                              "and `every` above 0, found ")
+           << given;
+  Motion motion;
+  motion.moves = gradc::resultOfRole(function, GRADC_ROLE_PROCEED);
+  if (!motion.moves)
+    return function.emitError("expected a result with role \"proceed\" beside grad.average: it is "
+                              "for training steps");
+  if (isDecay)
+    motion.share = 1 - decay.getValueAsDouble();
+  else if (failed(motion.countSteps(function, b, begin.getInt(), every.getInt())))
+    return failure();
+  return motion;
+}
+
+/// Up to the step `begin`, the average is the weights. Then it takes them every `every` steps.
+LogicalResult Motion::countSteps(func::FuncOp function, OpBuilder &b, int64_t begin,
+                                 int64_t every) {
+  Value step = gradc::argumentOfRole(function, GRADC_ROLE_STEP);
+  if (!step)
+    return function.emitError("expected an argument with role \"step\" beside an equal average");
+  Expr since = Expr(b, function.getLoc(), step).cast(b.getI64Type()) - double(begin);
+  Expr zero = since.splat(0);
+  since = since.compare(ComparePredicate::gt, zero).select(since, zero);
+  Expr before = since / double(every);
+  Expr isTurn = (before * double(every)).compare(ComparePredicate::eq, since);
+  count = before + 1.0;
+  isFirst = since.compare(ComparePredicate::eq, zero);
+  moves = isTurn.apply<AndOp>(moves);
+  return success();
+}
+
+Expr Motion::move(Expr old, Expr updated) const {
+  if (!count)
+    return old + (updated - old) * share;
+  Expr part = 1.0 / old.with(count).cast(old.element());
+  Expr moved = old + (updated - old) * part.broadcastScalar(old.type());
+  Expr takes = old.with(isFirst).broadcastScalar(old.type().clone(old.getBuilder().getI1Type()));
+  return takes.select(updated, moved);
+}
 
 /// The state of the weight's average, created on first use after the weight and its slots. That of
 /// 16-bit floats is f32: they would round most of (1 - decay) (weight - average) away.
@@ -78,15 +147,10 @@ Value AverageWeights::maskOf(StateOp weight, func::FuncOp function) {
 }
 
 LogicalResult AverageWeights::average(func::FuncOp function) {
-  auto decay = function->getAttrOfType<FloatAttr>("grad.average");
-  if (!decay || !(decay.getValueAsDouble() >= 0 && decay.getValueAsDouble() < 1))
-    return function.emitError("expected grad.average to be a float from 0 to below 1, found ")
-           << function->getAttr("grad.average");
-  Value proceed = gradc::resultOfRole(function, GRADC_ROLE_PROCEED);
-  if (!proceed)
-    return function.emitError("expected a result with role \"proceed\" beside grad.average: it is "
-                              "for training steps");
   OpBuilder b(function.front().getTerminator());
+  FailureOr<Motion> motion = Motion::of(function, b);
+  if (failed(motion))
+    return failure();
   for (auto write : llvm::to_vector(function.getOps<WriteOp>())) {
     auto weight = symbols->lookup<StateOp>(write.getState());
     if (weight.getKind() != StateKind::parameter)
@@ -98,11 +162,11 @@ LogicalResult AverageWeights::average(func::FuncOp function) {
         Expr(b, write.getLoc(), write.getValue()).cast(getElementTypeOrSelf(state->getType()));
     auto symbol = FlatSymbolRefAttr::get(state->getSymNameAttr());
     Expr old = updated.with(ReadOp::create(b, write.getLoc(), updated.type(), symbol));
-    Expr moved = old + (updated - old) * (1 - decay.getValueAsDouble());
+    Expr moved = motion->move(old, updated);
     // Evaluation and exports, which read averages, see the zeros as well.
     if (Value kept = maskOf(weight, function))
       moved = moved.with(kept).select(moved, moved.splat(0));
-    Expr mask = old.with(proceed).broadcastScalar(old.type().clone(b.getI1Type()));
+    Expr mask = old.with(motion->changes()).broadcastScalar(old.type().clone(b.getI1Type()));
     WriteOp::create(b, write.getLoc(), symbol, mask.select(moved, old));
   }
   function->removeAttr("grad.average");

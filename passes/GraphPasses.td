@@ -318,10 +318,12 @@ def RetypeF64 : Pass<"gradc-retype-f64", "::mlir::ModuleOp"> {
 }
 
 def AverageWeights : Pass<"gradc-average-weights", "::mlir::ModuleOp"> {
-  let summary = "Keep an exponential moving average of each trained parameter, and evaluate on it";
+  let summary = "Keep an average of each trained parameter, and evaluate on it";
   let description = [{
     `grad.average` on a training function is the decay. Each parameter W that the function writes gets a state `W.ema` with
-    the initial value of W; after the update, if the step proceeds, it becomes ema + (1 - decay) (W - ema). Averages of 16-bit
+    the initial value of W; after the update, if the step proceeds, it becomes ema + (1 - decay) (W - ema). With
+    `grad.average = {begin, every}` it is the mean of W after the step `begin` and after every `every` steps behind it, and W itself
+    until then. Averages of 16-bit
     parameters are f32, and cast where they are read instead of the parameters; those of pruned ones are 0 where the mask says so. Functions without
     the attribute do not train and read the averages instead of the weights, except functions with `grad.watch`, which
     observe the trained weights. Running statistics have no

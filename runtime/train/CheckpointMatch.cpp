@@ -71,8 +71,9 @@ std::string Checkpoint::whyLacking(std::string_view state, uint32_t kind,
 /// the artifact lacks it.
 static std::string whyAbsent(const Artifact &artifact, const Checkpoint::State &state) {
   if (state.kind == GRADC_STATE_AVERAGE)
-    return text("it averages weights (ema), this artifact does not: this artifact has no state '",
-                state.name, '\'');
+    return text(
+        "it averages weights (ema or swa), this artifact does not: this artifact has no state '",
+        state.name, '\'');
   if (state.rule == GRADC_PRUNE_RULE)
     return text(
         "it prunes parameters (prune), this artifact does not prune this one: this artifact "

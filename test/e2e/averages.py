@@ -1,4 +1,4 @@
-"""Averages of the weights: evaluation and exports use them instead of the weights, and checkpoints contain both. A run that resumes from a
+"""Averages of the weights, exponential and equal: evaluation and exports use them instead of the weights, and checkpoints contain both. A run that resumes from a
 checkpoint without averages starts them at its weights and says so.
 
     averages.py ROOT
@@ -90,6 +90,30 @@ assert distance({"logits": logits(averaged, "mean")}, {"logits": logits(plain, "
 # 5. A trainer without averages reports the state that it lacks.
 refused = subprocess.run([plain, "--resume", path("mean"), "--checkpoint", path("refused")], cwd=folder, text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-wanted = r"of another job: it averages weights \(ema\), this artifact does not: this artifact has no state '.*\.ema'"
+wanted = r"of another job: it averages weights \(ema or swa\), this artifact does not: this artifact has no state '.*\.ema'"
 assert refused.returncode == 1 and re.search(wanted, refused.stderr), refused.stderr
+
+# 6. Equal averages are the mean of the weights after steps 4, 7 and 10, and until step 4 the weights; a resume goes on with them.
+equal = compiled("equal", "swa { begin: 4 every: 3 }\n")
+lives = {}
+for steps in (3, 4, 7, 10):
+    train(plain, f"live{steps}", "--steps", str(steps))
+    lives[steps] = weights(path(f"live{steps}"))
+
+
+def mean_of(*steps):
+    return {name: [sum(lives[k][name][i] for k in steps) / len(steps) for i in range(len(values))] for name, values in lives[3].items()}
+
+
+loss, _ = train(equal, "whole")
+assert distance(weights(path("whole")), mean_of(4, 7, 10)) < 1e-6
+assert distance(weights(path("whole")), lives[10]) > 1e-4
+for steps, averaged_steps in ((3, (3,)), (5, (4,)), (8, (4, 7))):
+    train(equal, f"equal{steps}", "--steps", str(steps))
+    assert distance(weights(path(f"equal{steps}")), mean_of(*averaged_steps)) < 1e-6, steps
+resumed, _ = train(equal, "equal8", "--resume", "--epochs", "2")
+assert resumed == loss and weights(path("equal8")) == weights(path("whole")), (resumed, loss)
+by_steps, by_epochs = compiled("by_steps", "swa { begin: 5 every: 5 }\n"), compiled("by_epochs", "swa { unit: EPOCHS begin: 1 }\n")
+train(by_steps, "steps"), train(by_epochs, "epochs")
+assert weights(path("steps")) == weights(path("epochs"))
 print(f"evaluated on weights {live:.4f}, on averages {mean:.4f}")

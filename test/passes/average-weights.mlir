@@ -138,3 +138,33 @@ func.func @pruned(%new: tensor<4x3xf32>, %mask: tensor<4x3xi1>, %go: tensor<i1>)
   grad.write @v, %new : tensor<4x3xf32>
   return %go : tensor<i1>
 }
+
+// -----
+
+// The mean of the weights after steps 10, 13, 16 and so on; up to step 10 the average is the weights.
+
+grad.state parameter @w : tensor<4x3xf32> = dense<0.5> : tensor<4x3xf32>
+
+// CHECK-LABEL: func.func @equal(
+// CHECK-SAME: %[[STEP:[^:]*]]: tensor<f32> {grad.role = "step"}
+func.func @equal(%new: tensor<4x3xf32>, %step: tensor<f32> {grad.role = "step"}, %go: tensor<i1>)
+    -> (tensor<i1> {grad.role = "proceed"}) attributes {grad.average = {begin = 10 : i64, every = 3 : i64}} {
+  // CHECK: %[[T:.*]] = grad.cast %[[STEP]] : tensor<f32> -> tensor<i64>
+  // CHECK: %[[AFTER:.*]] = grad.sub %[[T]], %{{.*}} : tensor<i64>
+  // CHECK: %[[SINCE:.*]] = grad.select %{{.*}}, %[[AFTER]], %{{.*}} : tensor<i64>
+  // CHECK: %[[BEFORE:.*]] = grad.div %[[SINCE]], %{{.*}} : tensor<i64>
+  // CHECK: %[[IS_TURN:.*]] = grad.compare eq %{{.*}}, %[[SINCE]]
+  // CHECK: %[[COUNT:.*]] = grad.add %[[BEFORE]], %{{.*}} : tensor<i64>
+  // CHECK: %[[IS_FIRST:.*]] = grad.compare eq %[[SINCE]]
+  // CHECK: %[[MOVES:.*]] = grad.and %[[IS_TURN]], %{{.*}} : tensor<i1>
+  grad.write @w, %new : tensor<4x3xf32>
+  // CHECK: %[[OLD:.*]] = grad.read @w.ema
+  // CHECK: grad.cast %[[COUNT]] : tensor<i64> -> tensor<f32>
+  // CHECK: %[[MOVED:.*]] = grad.add %[[OLD]], %{{.*}} : tensor<4x3xf32>
+  // CHECK: %[[FIRST:.*]] = grad.broadcast %[[IS_FIRST]]
+  // CHECK: %[[NEXT:.*]] = grad.select %[[FIRST]], %{{.*}}, %[[MOVED]]
+  // CHECK: %[[CHANGES:.*]] = grad.broadcast %[[MOVES]]
+  // CHECK: %[[KEPT:.*]] = grad.select %[[CHANGES]], %[[NEXT]], %[[OLD]]
+  // CHECK: grad.write @w.ema, %[[KEPT]]
+  return %go : tensor<i1>
+}

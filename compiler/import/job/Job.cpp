@@ -7,6 +7,7 @@
 #include "compiler/import/derivatives/Gradients.h"
 #include "compiler/import/derivatives/LossGradients.h"
 #include "compiler/import/job/Distribution.h"
+#include "compiler/import/job/EqualAverage.h"
 #include "compiler/import/job/StepOptions.h"
 #include "compiler/import/job/TrainEntries.h"
 #include "compiler/import/objective/Objective.h"
@@ -340,7 +341,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   LogicalResult applied = applySpec();
   MapModels maps(spec, import.symbols);
   FailureOr<std::vector<DataSet>> sets = describeTrainingData(context, spec, &maps, &model);
-  if (failed(applied) || failed(sets))
+  if (failed(applied) || failed(sets) || failed(countAveragedSteps(spec, sets->front().rows)))
     return failure();
   options = optionsFor(sets->back());
   // Entries use different parts of the graph, so all are imported before the job fails on errors.

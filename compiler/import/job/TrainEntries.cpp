@@ -68,6 +68,11 @@ void gradc::describeUpdate(func::FuncOp train, const spec::Training &training,
   }
   if (training.has_ema())
     train->setAttr("grad.average", b.getF64FloatAttr(training.ema().decay()));
+  if (training.has_swa())
+    train->setAttr("grad.average",
+                   b.getDictionaryAttr(
+                       {b.getNamedAttr("begin", b.getI64IntegerAttr(training.swa().begin())),
+                        b.getNamedAttr("every", b.getI64IntegerAttr(training.swa().every()))}));
 }
 
 /// The functions of an entry: the entry and its twins for watched gradients, for batches of another

@@ -146,6 +146,8 @@ static void checkLazy(Checker &c, const SpecPlace &place, const spec::Group &gro
     refuse("a frozen group has no updates");
   if (training.has_ema())
     refuse("`ema` averages all rows");
+  if (training.has_swa())
+    refuse("`swa` averages all rows");
   if (training.has_distribution())
     refuse("ranks add up gradients of all rows");
 }

@@ -99,7 +99,7 @@ static void checkPiecewise(Checker &c, const SpecPlace &place, const spec::Piece
            factors);
 }
 
-static const FieldDescriptor *kindOf(const google::protobuf::Message &block) {
+static const google::protobuf::FieldDescriptor *kindOf(const google::protobuf::Message &block) {
   return block.GetReflection()->GetOneofFieldDescriptor(block,
                                                         block.GetDescriptor()->oneof_decl(0));
 }
@@ -107,7 +107,7 @@ static const FieldDescriptor *kindOf(const google::protobuf::Message &block) {
 /// Checks the kind of a schedule or of a part of a sequence.
 template <typename Block>
 static void checkKind(Checker &c, const SpecPlace &block, const Block &schedule) {
-  const FieldDescriptor *kind = kindOf(schedule);
+  const google::protobuf::FieldDescriptor *kind = kindOf(schedule);
   std::string name(kind->name());
   SpecPlace place = block + name.c_str();
   checkRanges(c, place, schedule.GetReflection()->GetMessage(schedule, kind));
@@ -159,7 +159,7 @@ void gradc::checkSchedule(Checker &c, const spec::Training &training) {
   if (!training.has_schedule())
     return;
   const spec::Schedule &schedule = training.schedule();
-  const FieldDescriptor *kind = kindOf(schedule);
+  const google::protobuf::FieldDescriptor *kind = kindOf(schedule);
   c.require(kind || schedule.has_warm_up(), {"schedule"}, "the schedule's kind",
             "cosine {}, step { size: 1000 } or warm_up { steps: 500 }");
   if (schedule.has_warm_up()) {

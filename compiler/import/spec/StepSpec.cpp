@@ -58,6 +58,18 @@ static void checkWatches(Checker &c, const spec::Training &training) {
   }
 }
 
+static void checkEqualAverage(Checker &c, const spec::Training &training) {
+  const spec::Swa &swa = training.swa();
+  c.require(swa.has_begin(), {"swa"}, "begin", "begin: 1000, or unit: EPOCHS begin: 75");
+  c.expect(!swa.has_begin() || swa.begin() > 0, {"swa", "begin"}, "begin", "above 0", swa.begin());
+  c.expect(swa.every() > 0, {"swa", "every"}, "every", "above 0", swa.every());
+  if (training.has_ema())
+    c.error({"swa"}) << "a weight has one average: leave ema or swa out";
+  if (training.train_size())
+    c.error({"swa"}) << "swa averages the weights of some steps, which train blocks share among "
+                        "their kinds: use ema, or leave swa out";
+}
+
 void gradc::checkSteps(Checker &c, const spec::Training &training) {
   StepSpec whole(training);
   checkLosses(c, whole);
@@ -85,4 +97,6 @@ void gradc::checkSteps(Checker &c, const spec::Training &training) {
   if (training.has_ema())
     c.expect(training.ema().decay() >= 0 && training.ema().decay() < 1, {"ema", "decay"}, "decay",
              "from 0 to below 1", training.ema().decay());
+  if (training.has_swa())
+    checkEqualAverage(c, training);
 }

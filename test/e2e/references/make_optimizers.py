@@ -188,8 +188,8 @@ def clip_values(limit):
     return lambda tensors: torch.nn.utils.clip_grad_value_(tensors, limit, foreach=False)
 
 
-def trajectory(weights, data, make, clip=None, decay=None, frozen=(), live_in=None):
-    """`live_in(k)`: the parameters that step k trains. Others have no gradient then, so torch.optim skips them."""
+def trajectory(weights, data, make, clip=None, decay=None, swa=None, frozen=(), live_in=None):
+    """`swa`: the first step whose weights are averaged, and after how many the next is. `live_in(k)`: the parameters that step k trains. Others have no gradient then, so torch.optim skips them."""
     w = {n: torch.tensor(v, dtype=torch.float64, requires_grad=n in TRAINED and n not in frozen) for n, v in weights.items()}
     for n in frozen:
         w[n].grad = torch.zeros_like(w[n])
@@ -215,10 +215,17 @@ def trajectory(weights, data, make, clip=None, decay=None, frozen=(), live_in=No
         if decay is not None:  # as torch.optim.swa_utils.get_ema_avg_fn
             for n in TRAINED:
                 average[n] = decay * average[n] + (1 - decay) * w[n].detach()
+        if swa:
+            since = k + 1 - swa[0]
+            for n in TRAINED:
+                if since <= 0:  # AveragedModel's first update copies
+                    average[n] = w[n].detach().clone()
+                elif since % swa[1] == 0:
+                    average[n] = torch.optim.swa_utils.get_swa_avg_fn()(average[n], w[n].detach(), since // swa[1])
     if hasattr(step, "rates"):
         found["rates"], found["momenta"] = step.rates, step.momenta
     found["weights"] = {n: w[n].detach().norm().item() for n in TRAINED}
-    if decay is not None:
+    if decay is not None or swa:
         found["averages"] = {n: average[n].norm().item() for n in TRAINED}
         with torch.no_grad():
             found["evaluation"] = loss_of({**w, **average}, x, labels, False).item()
@@ -319,6 +326,7 @@ def cases():
            torch_rule(o.AdamW, [{"params": [n for n in TRAINED if not n.startswith("fc")]},
                                 {"params": ["fc.weight", "fc.bias"], "lr": 0.1}], lr=0.01, weight_decay=0.1),
            dict(clip=clip_all(0.1), decay=0.99))
+    yield "swa", w + "swa { begin: 12 every: 5", rule, dict(swa=(12, 5))
     late = {"conv.weight": 20, "norm.weight": 20, "norm.bias": 20, "fc.bias": 7}
     yield ("unfreeze", w + 'group { pattern: "conv.*" pattern: "norm.*" frozen_until_step: 20 } '
            'group { pattern: "fc.bias" frozen_until_step: 7 } ema { decay: 0.9 } clip { global_norm: 0.1', rule,

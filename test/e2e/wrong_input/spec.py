@@ -84,6 +84,11 @@ def lazy_with_average(job):
     return lazy_group(job, "ema {}")
 
 
+@case(INVALID, "a lazy group updates only the rows that a step reads", "`swa` averages all rows")
+def lazy_with_equal_average(job):
+    return lazy_group(job, "swa { begin: 2 }")
+
+
 @case(INVALID, "a lazy group updates only the rows that a step reads", "ranks add up gradients of all rows")
 def lazy_with_ranks(job):
     return lazy_group(job, "distribution {}")

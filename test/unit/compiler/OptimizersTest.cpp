@@ -195,6 +195,7 @@ TEST(Optimizers, AreToldApart) {
   };
   EXPECT_GT(error("adam", "0.01", "0.010001"), tolerance);
   EXPECT_GT(error("ema", "0.9 ", "0.90001 "), tolerance);
+  EXPECT_GT(error("swa", "every: 5", "every: 6"), tolerance);
   EXPECT_GT(error("clip-norm", "norm: 0.05", "norm: 0.0501"), tolerance);
   EXPECT_GT(error("groups", "learning_rate: 0.05", "learning_rate: 0.050001"), tolerance);
   EXPECT_GT(error("unfreeze", "frozen_until_step: 7", "frozen_until_step: 8"), tolerance);

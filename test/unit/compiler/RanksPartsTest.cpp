@@ -37,6 +37,7 @@ TEST(Ranks, PartsOfParametersWithClippingAveragesAndScales) {
   for (const std::string clip : {"global_norm: 0.05", "norm: 0.05"})
     expectTheSame({"digits", dropped, sgd + more + "clip { " + clip + " }\n" + sharded},
                   {{16, 16}, {0, 9, 23}}, 2e-6);
+  expectTheSame({"digits", dropped, sgd + "swa { begin: 1 }\n" + sharded}, {{16, 16}}, 2e-6);
   expectTheSame({"digits", dropped, sgd + "precision: FP16\nloss_scaling {}\n" + sharded},
                 {{16, 16}, {4, 28}}, 2e-3);
   expectTheSame({"digits", dropped, sgd}, {"digits", dropped, sgd + "micro_batches: 4\n" + sharded},

@@ -30,6 +30,7 @@ TEST(Ranks, ClippingRegularizersAndAveragesSeeAllRanks) {
                  sgd + "clip { global_norm: 0.05 }\nema { decay: 0.5 }\n"
                        "regularizer { l2: 0.01  l1: 0.001 }\ndistribution {}"},
                 {{16, 16}, {0, 9, 23}}, 2e-6);
+  expectTheSame({"digits", dropped, sgd + "swa { begin: 1 }\ndistribution {}"}, {{16, 16}}, 2e-6);
 }
 
 /// A row of the entry is a row of each micro-batch.

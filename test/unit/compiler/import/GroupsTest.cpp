@@ -97,6 +97,26 @@ TEST_F(GroupsTest, ClipsAndAveragesReachTheStep) {
   }
 }
 
+TEST_F(GroupsTest, EqualAveragesCountSteps) {
+  // 10 rows in batches of 4 are 3 steps an epoch.
+  for (auto [swa, begin, every] : {std::tuple("begin: 7", 7, 1),
+                                   {"begin: 2 every: 3", 2, 3},
+                                   {"unit: EPOCHS begin: 4 every: 2", 12, 6}}) {
+    Parts parts;
+    parts.rest = std::string("epochs: 4 swa { ") + swa + " }";
+    auto imported = training(parts);
+    ASSERT_TRUE(succeeded(imported)) << everything();
+    for (StringRef entry : {"train", "train.tail"}) {
+      auto average = function(*imported, entry)->getAttrOfType<DictionaryAttr>("grad.average");
+      ASSERT_TRUE(average);
+      EXPECT_EQ(average.getAs<IntegerAttr>("begin").getInt(), begin) << swa;
+      EXPECT_EQ(average.getAs<IntegerAttr>("every").getInt(), every) << swa;
+    }
+    EXPECT_EQ(imported->spec->swa().begin(), begin);
+    EXPECT_FALSE(function(*imported, "forward")->hasAttr("grad.average"));
+  }
+}
+
 struct Refused {
   const char *name, *optimizer, *rest;
   std::vector<StringRef> expected;
@@ -212,6 +232,19 @@ const Refused refused[] = {
      {"missing the limit: add global_norm: 1.0, norm: 1.0 or value: 0.5"}},
     {"clip-twice", adam, "clip { norm: 1 value: 1 }", {"a block like this holds one of them"}},
     {"ema", adam, "ema { decay: 1 }", {"expected decay from 0 to below 1, found 1"}},
+    {"swa", adam, "swa {}", {"missing begin: add begin: 1000, or unit: EPOCHS begin: 75"}},
+    {"swa-numbers",
+     adam,
+     "swa { begin: 0 every: 0 }",
+     {"expected begin above 0, found 0", "expected every above 0, found 0"}},
+    {"swa-ema",
+     adam,
+     "swa { begin: 5 } ema {}",
+     {"a weight has one average: leave ema or swa out"}},
+    {"swa-long",
+     adam,
+     "swa { unit: EPOCHS begin: 9223372036854775807 }",
+     {"expected begin and every of at most 2^53 steps"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Groups, RefusedTest, testing::ValuesIn(refused), [](const auto &info) {

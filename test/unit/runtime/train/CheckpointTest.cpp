@@ -243,10 +243,11 @@ TEST_F(ChangedCheckpointTest, StatesThatAJobNoLongerHas) {
   };
   make();
   session = std::move(*Session::create(artifact, {1, ""}));
-  EXPECT_EQ(refusal(GRADC_STATE_AVERAGE, "w.ema\0\0", 5),
-            "checkpoint '" + path +
-                "' is of another job: it averages weights (ema), this artifact does not: this "
-                "artifact has no state 'w.ema'");
+  EXPECT_EQ(
+      refusal(GRADC_STATE_AVERAGE, "w.ema\0\0", 5),
+      "checkpoint '" + path +
+          "' is of another job: it averages weights (ema or swa), this artifact does not: this "
+          "artifact has no state 'w.ema'");
   // Earlier versions wrote no rule, by which a range is told from a statistic of the model.
   EXPECT_EQ(refusal(GRADC_STATE_STATISTIC, "b_range", 7),
             "checkpoint '" + path +
