@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_COMMANDLINE_H
 #define RUNTIME_TRAIN_COMMANDLINE_H
 
-#include "runtime/train/Trainer.h"
+#include "runtime/train/TrainOptions.h"
 
 namespace gradc::runtime {
 

@@ -7,7 +7,6 @@
 #include "runtime/data/Dataset.h"
 #include "runtime/train/EntryMetrics.h"
 #include "runtime/train/StepPorts.h"
-#include "runtime/train/Trainer.h"
 
 namespace gradc::runtime {
 

@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_IMPROVEMENT_H
 
 #include "runtime/core/Config.h"
-#include "runtime/train/Trainer.h"
+#include "runtime/train/Metric.h"
 
 #include <span>
 #include <string>

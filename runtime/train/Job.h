@@ -5,7 +5,7 @@
 #include "runtime/core/Config.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/train/LossScale.h"
-#include "runtime/train/Trainer.h"
+#include "runtime/train/TrainOptions.h"
 
 #include <limits>
 #include <optional>

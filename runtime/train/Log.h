@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_LOG_H
 
 #include "runtime/base/Status.h"
-#include "runtime/train/Trainer.h"
+#include "runtime/train/TrainReport.h"
 
 #include <string>
 #include <string_view>

@@ -5,6 +5,7 @@
 #include "runtime/train/RankStart.h"
 #include "runtime/train/RateFinder.h"
 #include "runtime/train/Sweep.h"
+#include "runtime/train/Trainer.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_METRICRULE_H
 
 #include "runtime/core/Config.h"
-#include "runtime/train/Trainer.h"
+#include "runtime/train/Metric.h"
 
 #include <map>
 #include <span>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_PROGRESS_H
 #define RUNTIME_TRAIN_PROGRESS_H
 
-#include "runtime/train/Trainer.h"
+#include "runtime/train/TrainReport.h"
 
 #include <chrono>
 

@@ -5,6 +5,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/train/Log.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/Trainer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,8 @@
 #ifndef RUNTIME_TRAIN_RATEFINDER_H
 #define RUNTIME_TRAIN_RATEFINDER_H
 
-#include "runtime/train/Trainer.h"
+#include "runtime/core/Artifact.h"
+#include "runtime/train/TrainOptions.h"
 
 namespace gradc::runtime {
 

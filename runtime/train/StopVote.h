@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_STOPVOTE_H
 #define RUNTIME_TRAIN_STOPVOTE_H
 
-#include "runtime/train/Trainer.h"
+#include "runtime/train/TrainOptions.h"
 
 namespace gradc::runtime {
 

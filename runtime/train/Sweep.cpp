@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/train/Progress.h"
+#include "runtime/train/Trainer.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,7 +2,10 @@
 #ifndef RUNTIME_TRAIN_SWEEP_H
 #define RUNTIME_TRAIN_SWEEP_H
 
+#include "runtime/core/Artifact.h"
 #include "runtime/train/CommandLine.h"
+
+#include <memory>
 
 namespace gradc::runtime {
 
