@@ -5,6 +5,7 @@
 #include "runtime/ranks/Communicator.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 
 namespace gradc::runtime {
@@ -62,6 +63,13 @@ struct RankEnd {
 /// Runs the program in several processes, on this host unless the environment says otherwise. The
 /// processes are told to stop once `interrupt` holds a signal number.
 Result<RankEnd> launchRanks(const RankProgram &program, const std::atomic<int> &interrupt);
+
+/// The number of processes that mpirun has started together with this one; 0 if it has started
+/// none.
+inline int launchedRanks() {
+  const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return size ? std::atoi(size) : 0;
+}
 
 /// Whether this process is a rank that `launchRanks` has started, not the user's own mpirun.
 bool isStartedByLauncher();

@@ -6,7 +6,7 @@
 #include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/hash.h"
-#include "runtime/train/Job.h"
+#include "runtime/train/Optimizers.h"
 
 #include <algorithm>
 #include <cassert>

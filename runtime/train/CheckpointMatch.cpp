@@ -3,7 +3,7 @@
 
 #include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
-#include "runtime/train/Job.h"
+#include "runtime/train/Optimizers.h"
 
 #include <algorithm>
 #include <set>

@@ -2,7 +2,7 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/train/Export.h"
-#include "runtime/train/Job.h"
+#include "runtime/train/JobFiles.h"
 
 #include <algorithm>
 

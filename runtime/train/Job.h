@@ -78,10 +78,6 @@ private:
   Status expectExport() const;
 };
 
-/// The path of an output, which the spec gives relative to itself. `option`: the command-line
-/// option that replaces it, for messages.
-Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_view option);
-
 /// Whether the spec's ranks are the stages of a pipeline.
 bool isPipeline(Config spec);
 /// The number of ranks that have one replica of the model: stages of a pipeline, or shards.
@@ -91,24 +87,6 @@ int serversOf(Config spec);
 
 /// The folder that paths of data are relative to.
 std::string dataFolderOf(Config spec, const TrainOptions &options);
-
-/// Fails if `output` is one of `inputs`, or this program.
-Status expectNoInput(const std::string &output, std::span<const std::string> inputs);
-
-/// The existing files that a job reads: data, the model, and the files of the model's external
-/// tensors.
-std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> dataFolders);
-/// The same, with the program, the spec and the files that were compiled in, such as a teacher's
-/// model: what no output may replace.
-std::vector<std::string> filesToKeep(Config spec, std::span<const std::string> dataFolders,
-                                     const std::string &program);
-
-/// The learning rate of the spec's optimizer block. Artifacts contain it even if it is the default.
-double optimizerRate(Config optimizer);
-/// Its momentum or beta1; 0 if it has neither.
-double optimizerMomentum(Config optimizer);
-/// The kinds of all optimizers of the spec, its blocks and groups, each once: "adam", "lars".
-std::vector<std::string> optimizersOf(Config spec);
 
 } // namespace gradc::runtime
 

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/hash.h"
+#include "runtime/train/JobFiles.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/train/CommandLine.h"
-#include "runtime/train/Sweep.h"
+#include "runtime/train/JobFiles.h"
 
 #include <climits>
 #include <cstdio>

@@ -6,7 +6,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/artifact.h"
 #include "runtime/train/Export.h"
-#include "runtime/train/Sweep.h"
+#include "runtime/train/JobFiles.h"
 
 #include <algorithm>
 #include <sys/stat.h>

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -107,11 +106,6 @@ int runTraining(std::shared_ptr<const Artifact> artifact, CommandLine &line) {
 }
 
 } // namespace
-
-int launchedRanks() {
-  const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
-  return size ? std::atoi(size) : 0;
-}
 
 Status needsDistribution() {
   return Status::invalid("this program trains in one process: add distribution { } to the training "

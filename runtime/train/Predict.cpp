@@ -5,6 +5,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/entries.h"
 #include "runtime/train/GivenData.h"
+#include "runtime/train/JobFiles.h"
 #include "runtime/train/Log.h"
 #include "runtime/train/Phase.h"
 #include "runtime/train/PredictionTable.h"

@@ -3,7 +3,6 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/ranks/Ranks.h"
-#include "runtime/train/RankStart.h"
 
 #include <algorithm>
 #include <cmath>

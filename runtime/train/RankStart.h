@@ -10,9 +10,6 @@
 
 namespace gradc::runtime {
 
-/// The number of processes that mpirun has started together with this one; 0 if it has started
-/// none.
-int launchedRanks();
 /// The error for programs without ranks, and for specs that do not ask for ranks.
 Status needsDistribution();
 

@@ -10,15 +10,6 @@
 
 namespace gradc::runtime {
 
-std::string pathOfVariant(const std::string &path, const std::string &variant) {
-  if (path.empty() || variant.empty())
-    return path;
-  size_t dot = path.rfind('.'), slash = path.rfind('/');
-  if (dot == path.npos || (slash != path.npos && dot < slash))
-    dot = path.size();
-  return text(path.substr(0, dot), '-', variant, path.substr(dot));
-}
-
 using Row = std::vector<std::string>;
 
 static std::string shortNumber(double value) {

@@ -14,9 +14,6 @@ namespace gradc::runtime {
 /// fails only if all runs do.
 Status runSweep(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line);
 
-/// "run-NAME.jsonl" for "run.jsonl".
-std::string pathOfVariant(const std::string &path, const std::string &variant);
-
 } // namespace gradc::runtime
 
 #endif

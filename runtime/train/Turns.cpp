@@ -2,11 +2,14 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/entries.h"
-#include "runtime/train/Job.h"
+#include "runtime/train/Optimizers.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace gradc::runtime {
+
+static constexpr int64_t forever = std::numeric_limits<int64_t>::max();
 
 /// The spec's own optimizer, or the first block's.
 static Config commonOptimizer(Config job) {
@@ -71,7 +74,7 @@ Turns::Turns(Config job, const std::function<bool(std::string_view name)> &exist
   double common = commonRate(job);
   for (Config config : configs) {
     Block block{config ? config.integer("steps", 1) : 1, all.size(), 0};
-    Entry entry{GRADC_TRAIN_ENTRY, {}, Job::unlimited, 1, optimizerMomentum(commonOptimizer(job))};
+    Entry entry{GRADC_TRAIN_ENTRY, {}, forever, 1, optimizerMomentum(commonOptimizer(job))};
     if (config) {
       entry.block = config.string("name");
       entry.name = text(GRADC_TRAIN_PREFIX, entry.block);

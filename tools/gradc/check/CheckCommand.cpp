@@ -1,6 +1,5 @@
 // gradc check: unsupported ops, missing gradients, and which states train and why.
 #include "compiler/import/spec/SpecTree.h"
-#include "runtime/train/Job.h"
 #include "runtime/train/RateSchedule.h"
 #include "runtime/train/Turns.h"
 #include "tools/gradc/Command.h"

@@ -7,6 +7,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/image/Decode.h"
+#include "runtime/train/JobFiles.h"
 #include "runtime/train/Phase.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

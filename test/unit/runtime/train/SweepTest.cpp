@@ -1,5 +1,6 @@
 // Several runs of one artifact, and the search for a learning rate.
 #include "runtime/train/Sweep.h"
+#include "runtime/train/JobFiles.h"
 #include "runtime/train/RateFinder.h"
 #include "test/unit/runtime/train/TrainModel.h"
 
