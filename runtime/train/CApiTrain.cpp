@@ -3,13 +3,13 @@
 #include "runtime/core/CApi.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
-#include "runtime/train/Checkpoint.h"
-#include "runtime/train/EntryCall.h"
-#include "runtime/train/Export.h"
-#include "runtime/train/Job.h"
-#include "runtime/train/RateSchedule.h"
 #include "runtime/train/Trainer.h"
-#include "runtime/train/Turns.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
+#include "runtime/train/entry/EntryCall.h"
+#include "runtime/train/export/Export.h"
+#include "runtime/train/job/Job.h"
+#include "runtime/train/rates/RateSchedule.h"
+#include "runtime/train/spec/Turns.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // trainerMain: command line, signals, and exit codes.
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
-#include "runtime/train/Predict.h"
 #include "runtime/train/RankStart.h"
 #include "runtime/train/RateFinder.h"
 #include "runtime/train/Sweep.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/predict/Predict.h"
 
 #include <algorithm>
 #include <cerrno>

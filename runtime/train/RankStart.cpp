@@ -3,7 +3,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/core/Config.h"
-#include "runtime/train/Job.h"
+#include "runtime/train/job/Job.h"
 
 #include <algorithm>
 #include <cstdio>

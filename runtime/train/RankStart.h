@@ -4,7 +4,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/ranks/Ranks.h"
-#include "runtime/train/CommandLine.h"
+#include "runtime/train/job/CommandLine.h"
 
 #include <optional>
 

@@ -3,9 +3,9 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
-#include "runtime/train/Log.h"
-#include "runtime/train/Progress.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/report/Log.h"
+#include "runtime/train/report/Progress.h"
 
 #include <algorithm>
 #include <cmath>

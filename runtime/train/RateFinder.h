@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_RATEFINDER_H
 
 #include "runtime/core/Artifact.h"
-#include "runtime/train/TrainOptions.h"
+#include "runtime/train/job/TrainOptions.h"
 
 namespace gradc::runtime {
 

@@ -2,8 +2,8 @@
 #include "runtime/train/Sweep.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/train/Progress.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/report/Progress.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_SWEEP_H
 
 #include "runtime/core/Artifact.h"
-#include "runtime/train/CommandLine.h"
+#include "runtime/train/job/CommandLine.h"
 
 #include <memory>
 

@@ -3,8 +3,8 @@
 
 #include "runtime/base/KeptUntilExit.h"
 #include "runtime/base/Text.h"
-#include "runtime/train/Loop.h"
-#include "runtime/train/RunFolder.h"
+#include "runtime/train/checkpoint/RunFolder.h"
+#include "runtime/train/loop/Loop.h"
 
 #include <cstdio>
 #include <sys/stat.h>

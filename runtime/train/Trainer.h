@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_TRAINER_H
 
 #include "runtime/core/Artifact.h"
-#include "runtime/train/TrainOptions.h"
+#include "runtime/train/job/TrainOptions.h"
 
 #include <memory>
 #include <string>

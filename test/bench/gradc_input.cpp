@@ -4,8 +4,8 @@
 //   gradc-input ARTIFACT DATA_DIR [--epochs 3] [--dump FILE --batches 2]     dumps field 0
 #include "runtime/core/Session.h"
 #include "runtime/data/chain/Chain.h"
-#include "runtime/train/EntryCall.h"
-#include "runtime/train/Job.h"
+#include "runtime/train/entry/EntryCall.h"
+#include "runtime/train/job/Job.h"
 
 #include <sys/resource.h>
 

@@ -3,7 +3,7 @@
 //
 //   gradc-steps ARTIFACT DATA_DIR [--threads N] [--seconds S] [--warm-up STEPS]
 #include "runtime/core/Session.h"
-#include "runtime/train/Phase.h"
+#include "runtime/train/loop/Phase.h"
 
 #include <sched.h>
 

@@ -5,7 +5,7 @@
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/HostTensor.h"
 #include "runtime/include/gradc/artifact.h"
-#include "runtime/train/Checkpoint.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
 #include "tools/gradc/Files.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

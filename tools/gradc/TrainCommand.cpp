@@ -1,8 +1,8 @@
 // gradc train, predict, and evaluate: compile a spec in memory, or open an artifact, and run its
 // program like an executable would.
 #include "runtime/ranks/Ranks.h"
-#include "runtime/train/CheckpointFolder.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"

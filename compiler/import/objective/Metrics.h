@@ -8,7 +8,7 @@ namespace gradc {
 
 /// The results of a metric. A mean over the batch is a single result. All other metrics are several
 /// tensors of one name, which the runtime adds or collects over batches and combines by the
-/// metric's kind (runtime/train/MetricRule.h describes the tensors of each kind).
+/// metric's kind (runtime/train/entry/MetricRule.h describes the tensors of each kind).
 struct MetricResults {
   gradc_role role;
   llvm::SmallVector<mlir::Value> values;

@@ -8,7 +8,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/import/spec/SpecTree.h"
 #include "passes/Passes.h"
-#include "runtime/train/Turns.h"
+#include "runtime/train/spec/Turns.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include <gtest/gtest.h>

@@ -8,9 +8,9 @@
 #include "runtime/core/IndexCheck.h"
 #include "runtime/device/Device.h"
 #include "runtime/include/gradc/entries.h"
-#include "runtime/train/Phase.h"
-#include "runtime/train/Trace.h"
-#include "runtime/train/Turns.h"
+#include "runtime/train/loop/Phase.h"
+#include "runtime/train/report/Trace.h"
+#include "runtime/train/spec/Turns.h"
 
 #include <cmath>
 #include <fstream>

@@ -1,6 +1,6 @@
 // gradc bench: the time of a step and of its kernels, and the distance of each kernel from the
 // roofline.
-#include "runtime/train/JobFiles.h"
+#include "runtime/train/spec/JobFiles.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Files.h"
 #include "tools/gradc/bench/Bench.h"

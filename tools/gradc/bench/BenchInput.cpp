@@ -3,9 +3,9 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/entries.h"
-#include "runtime/train/EntryCall.h"
-#include "runtime/train/Job.h"
-#include "runtime/train/Turns.h"
+#include "runtime/train/entry/EntryCall.h"
+#include "runtime/train/job/Job.h"
+#include "runtime/train/spec/Turns.h"
 
 #include <chrono>
 

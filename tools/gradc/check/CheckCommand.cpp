@@ -1,7 +1,7 @@
 // gradc check: unsupported ops, missing gradients, and which states train and why.
 #include "compiler/import/spec/SpecTree.h"
-#include "runtime/train/RateSchedule.h"
-#include "runtime/train/Turns.h"
+#include "runtime/train/rates/RateSchedule.h"
+#include "runtime/train/spec/Turns.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"

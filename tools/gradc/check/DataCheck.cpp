@@ -7,8 +7,8 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/image/Decode.h"
-#include "runtime/train/JobFiles.h"
-#include "runtime/train/Phase.h"
+#include "runtime/train/loop/Phase.h"
+#include "runtime/train/spec/JobFiles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,11 +1,11 @@
 // gradc export: writes the trained model as ONNX, or its weights as safetensors, from an artifact,
 // a checkpoint, or both.
 #include "runtime/base/Text.h"
-#include "runtime/train/Checkpoint.h"
-#include "runtime/train/CheckpointFolder.h"
-#include "runtime/train/Export.h"
-#include "runtime/train/LossScale.h"
-#include "runtime/train/Predict.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
+#include "runtime/train/export/Export.h"
+#include "runtime/train/predict/Predict.h"
+#include "runtime/train/rates/LossScale.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"

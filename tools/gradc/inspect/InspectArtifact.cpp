@@ -6,7 +6,7 @@
 #include "runtime/core/Artifact.h"
 #include "runtime/core/EntryRows.h"
 #include "runtime/core/IndexCheck.h"
-#include "runtime/train/Checkpoint.h"
+#include "runtime/train/checkpoint/Checkpoint.h"
 #include "tools/gradc/Console.h"
 
 #include "llvm/Support/FileSystem.h"

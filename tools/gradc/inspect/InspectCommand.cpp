@@ -11,7 +11,7 @@
 #include "runtime/data/source/NpyHeader.h"
 #include "runtime/data/source/ParquetText.h"
 #include "runtime/data/source/ZipArchive.h"
-#include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"

@@ -6,7 +6,7 @@
 #include "runtime/core/PlacedSlice.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/ranks/DivideCuts.h"
-#include "runtime/train/Job.h"
+#include "runtime/train/job/Job.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/core/Config.h"
 #include "runtime/core/Shards.h"
-#include "runtime/train/Job.h"
+#include "runtime/train/job/Job.h"
 
 #include <fmt/core.h>
 #include <map>

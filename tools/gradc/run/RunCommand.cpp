@@ -9,7 +9,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/core/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
-#include "runtime/train/Predict.h"
+#include "runtime/train/predict/Predict.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Files.h"
 #include "tools/gradc/Inputs.h"

@@ -1,7 +1,7 @@
 // Several runs of one artifact, and the search for a learning rate.
 #include "runtime/train/Sweep.h"
-#include "runtime/train/JobFiles.h"
 #include "runtime/train/RateFinder.h"
+#include "runtime/train/spec/JobFiles.h"
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Writes the artifact of a linear model with kernels in C.
 #include "test/unit/runtime/train/TrainModel.h"
 
-#include "runtime/train/CheckpointFolder.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
 
 #include <chrono>
 #include <csignal>

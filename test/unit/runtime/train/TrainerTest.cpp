@@ -2,8 +2,8 @@
 #include "test/unit/runtime/train/TrainModel.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/train/CheckpointFolder.h"
-#include "runtime/train/EntryCall.h"
+#include "runtime/train/checkpoint/CheckpointFolder.h"
+#include "runtime/train/entry/EntryCall.h"
 
 #include <algorithm>
 #include <cmath>
