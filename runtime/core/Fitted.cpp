@@ -1,7 +1,7 @@
 #include "runtime/core/Fitted.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,14 +1,14 @@
 // A session on any device: chooses the level, binds entries to memory, and runs them.
 #include "runtime/core/Session.h"
 #include "runtime/base/Text.h"
-#include "runtime/core/BoundEntry.h"
-#include "runtime/core/EachRow.h"
-#include "runtime/core/IndexCheck.h"
 #include "runtime/core/Placement.h"
-#include "runtime/core/Program.h"
-#include "runtime/core/Replay.h"
-#include "runtime/core/Shards.h"
-#include "runtime/core/StateMemory.h"
+#include "runtime/core/artifact/IndexCheck.h"
+#include "runtime/core/artifact/Shards.h"
+#include "runtime/core/entry/BoundEntry.h"
+#include "runtime/core/entry/EachRow.h"
+#include "runtime/core/entry/Program.h"
+#include "runtime/core/entry/Replay.h"
+#include "runtime/core/state/StateMemory.h"
 #include "runtime/device/Device.h"
 
 #include <algorithm>

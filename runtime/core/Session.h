@@ -4,8 +4,8 @@
 #define RUNTIME_CORE_SESSION_H
 
 #include "runtime/base/HostMemory.h"
-#include "runtime/core/EntryRows.h"
-#include "runtime/core/PrefetchedInputs.h"
+#include "runtime/core/artifact/EntryRows.h"
+#include "runtime/core/entry/PrefetchedInputs.h"
 #include "runtime/device/Schedule.h"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #ifndef RUNTIME_DATA_PIPELINE_H
 #define RUNTIME_DATA_PIPELINE_H
 
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 #include "runtime/data/Dataset.h"
 
 #include <atomic>

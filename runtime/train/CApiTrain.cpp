@@ -1,7 +1,7 @@
 // The C interface to training: single steps on the caller's batches, checkpoints, export, and whole
 // jobs.
-#include "runtime/core/CApi.h"
-#include "runtime/core/IndexCheck.h"
+#include "runtime/core/artifact/IndexCheck.h"
+#include "runtime/core/capi/CApi.h"
 #include "runtime/include/gradc/entries.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/checkpoint/Checkpoint.h"

@@ -2,7 +2,7 @@
 #include "runtime/train/RankStart.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 #include "runtime/train/job/Job.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_RATEFINDER_H
 #define RUNTIME_TRAIN_RATEFINDER_H
 
-#include "runtime/core/Artifact.h"
+#include "runtime/core/artifact/Artifact.h"
 #include "runtime/train/job/TrainOptions.h"
 
 namespace gradc::runtime {

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_SWEEP_H
 #define RUNTIME_TRAIN_SWEEP_H
 
-#include "runtime/core/Artifact.h"
+#include "runtime/core/artifact/Artifact.h"
 #include "runtime/train/job/CommandLine.h"
 
 #include <memory>

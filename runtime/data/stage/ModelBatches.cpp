@@ -2,7 +2,7 @@
 #include "runtime/data/stage/ModelBatches.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/core/EntryRows.h"
+#include "runtime/core/artifact/EntryRows.h"
 
 #include <cstring>
 

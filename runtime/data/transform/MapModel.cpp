@@ -2,7 +2,7 @@
 #include "runtime/data/transform/MapModel.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/core/IndexCheck.h"
+#include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
 
 #include <algorithm>

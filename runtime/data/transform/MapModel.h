@@ -2,9 +2,9 @@
 #ifndef RUNTIME_DATA_TRANSFORM_MAPMODEL_H
 #define RUNTIME_DATA_TRANSFORM_MAPMODEL_H
 
-#include "runtime/core/Config.h"
-#include "runtime/core/Program.h"
 #include "runtime/core/Session.h"
+#include "runtime/core/artifact/Config.h"
+#include "runtime/core/entry/Program.h"
 #include "runtime/data/Random.h"
 #include "runtime/data/Row.h"
 

@@ -3,7 +3,7 @@
 #ifndef RUNTIME_TRAIN_CHECKPOINT_RUNFOLDER_H
 #define RUNTIME_TRAIN_CHECKPOINT_RUNFOLDER_H
 
-#include "runtime/core/Artifact.h"
+#include "runtime/core/artifact/Artifact.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 
 namespace gradc::runtime {

@@ -2,7 +2,7 @@
 #include "runtime/train/entry/EntryCall.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/core/IndexCheck.h"
+#include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/train/spec/Turns.h"
 
 namespace gradc::runtime {

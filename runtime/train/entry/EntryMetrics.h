@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_ENTRY_ENTRYMETRICS_H
 #define RUNTIME_TRAIN_ENTRY_ENTRYMETRICS_H
 
-#include "runtime/core/Artifact.h"
+#include "runtime/core/artifact/Artifact.h"
 #include "runtime/ranks/Communicator.h"
 #include "runtime/train/entry/MetricRule.h"
 

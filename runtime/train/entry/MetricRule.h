@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_ENTRY_METRICRULE_H
 #define RUNTIME_TRAIN_ENTRY_METRICRULE_H
 
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 #include "runtime/train/entry/Metric.h"
 
 #include <map>

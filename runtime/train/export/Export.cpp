@@ -5,8 +5,8 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/Fitted.h"
-#include "runtime/core/ModelPlaces.h"
-#include "runtime/core/Shards.h"
+#include "runtime/core/artifact/ModelPlaces.h"
+#include "runtime/core/artifact/Shards.h"
 #include "runtime/data/transform/Transform.h"
 #include "runtime/include/gradc/entries.h"
 

@@ -2,8 +2,8 @@
 #ifndef RUNTIME_TRAIN_EXPORT_EXPORT_H
 #define RUNTIME_TRAIN_EXPORT_EXPORT_H
 
-#include "runtime/core/Config.h"
 #include "runtime/core/Session.h"
+#include "runtime/core/artifact/Config.h"
 #include "runtime/data/Pipeline.h"
 
 #include <map>

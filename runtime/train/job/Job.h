@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_JOB_JOB_H
 #define RUNTIME_TRAIN_JOB_JOB_H
 
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/train/job/TrainOptions.h"
 #include "runtime/train/rates/LossScale.h"

@@ -2,8 +2,8 @@
 #ifndef RUNTIME_TRAIN_PREDICT_GIVENDATA_H
 #define RUNTIME_TRAIN_PREDICT_GIVENDATA_H
 
-#include "runtime/core/ConfigTree.h"
 #include "runtime/core/Session.h"
+#include "runtime/core/artifact/ConfigTree.h"
 #include "runtime/data/Field.h"
 
 namespace gradc::runtime {

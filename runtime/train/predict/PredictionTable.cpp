@@ -3,9 +3,9 @@
 
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
-#include "runtime/core/Config.h"
-#include "runtime/core/IndexCheck.h"
 #include "runtime/core/NonFinite.h"
+#include "runtime/core/artifact/Config.h"
+#include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/data/ClassNames.h"
 #include "runtime/data/source/CsvText.h"
 #include "runtime/data/transform/Convert.h"

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_REPORT_PARAMETERWATCH_H
 #define RUNTIME_TRAIN_REPORT_PARAMETERWATCH_H
 
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 #include "runtime/train/entry/EntryCall.h"
 #include "runtime/train/report/Log.h"
 

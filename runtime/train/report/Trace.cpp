@@ -2,7 +2,7 @@
 #include "runtime/train/report/Trace.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/core/EntryRows.h"
+#include "runtime/core/artifact/EntryRows.h"
 #include "runtime/device/Device.h"
 #include "runtime/include/gradc/artifact.h"
 

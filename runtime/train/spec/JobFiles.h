@@ -3,7 +3,7 @@
 #define RUNTIME_TRAIN_SPEC_JOBFILES_H
 
 #include "runtime/base/Status.h"
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 
 #include <initializer_list>
 #include <span>

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_TRAIN_SPEC_OPTIMIZERS_H
 #define RUNTIME_TRAIN_SPEC_OPTIMIZERS_H
 
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #ifndef RUNTIME_TRAIN_SPEC_TURNS_H
 #define RUNTIME_TRAIN_SPEC_TURNS_H
 
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 
 #include <cstdint>
 #include <functional>

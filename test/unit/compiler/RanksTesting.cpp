@@ -1,7 +1,7 @@
 // Builds, runs and compares the trainings.
 #include "test/unit/compiler/RanksTesting.h"
 
-#include "runtime/core/Shards.h"
+#include "runtime/core/artifact/Shards.h"
 
 #include <regex>
 #include <sstream>

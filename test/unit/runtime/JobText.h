@@ -2,7 +2,7 @@
 #ifndef TEST_UNIT_RUNTIME_JOBTEXT_H
 #define TEST_UNIT_RUNTIME_JOBTEXT_H
 
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 #include "test/unit/runtime/ArtifactBuilder.h"
 
 namespace gradc::runtime::test {

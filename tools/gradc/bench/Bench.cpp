@@ -4,8 +4,8 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
-#include "runtime/core/EntryRows.h"
-#include "runtime/core/IndexCheck.h"
+#include "runtime/core/artifact/EntryRows.h"
+#include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/device/Device.h"
 #include "runtime/include/gradc/entries.h"
 #include "runtime/train/loop/Phase.h"

@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_BENCH_BENCH_H
 #define TOOLS_GRADC_BENCH_BENCH_H
 
-#include "runtime/core/Artifact.h"
+#include "runtime/core/artifact/Artifact.h"
 #include "runtime/ranks/Communicator.h"
 #include "tools/gradc/Inputs.h"
 #include "tools/gradc/doctor/Peaks.h"

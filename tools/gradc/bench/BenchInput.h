@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_BENCH_BENCHINPUT_H
 #define TOOLS_GRADC_BENCH_BENCHINPUT_H
 
-#include "runtime/core/Artifact.h"
+#include "runtime/core/artifact/Artifact.h"
 #include "runtime/data/Dataset.h"
 
 namespace gradc {

@@ -3,9 +3,9 @@
 
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
-#include "runtime/core/Artifact.h"
-#include "runtime/core/EntryRows.h"
-#include "runtime/core/IndexCheck.h"
+#include "runtime/core/artifact/Artifact.h"
+#include "runtime/core/artifact/EntryRows.h"
+#include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "tools/gradc/Console.h"
 

@@ -2,8 +2,8 @@
 #include "tools/gradc/plan/RankPlan.h"
 
 #include "runtime/base/ThreadTeam.h"
-#include "runtime/core/Config.h"
-#include "runtime/core/PlacedSlice.h"
+#include "runtime/core/artifact/Config.h"
+#include "runtime/core/entry/PlacedSlice.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/ranks/DivideCuts.h"
 #include "runtime/train/job/Job.h"

@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_PLAN_RANKPLAN_H
 #define TOOLS_GRADC_PLAN_RANKPLAN_H
 
-#include "runtime/core/Division.h"
+#include "runtime/core/state/Division.h"
 #include "tools/gradc/bench/Bench.h"
 
 #include <optional>

@@ -6,8 +6,8 @@
 #include "tools/gradc/plan/StagePlan.h"
 
 #include "runtime/base/ThreadTeam.h"
-#include "runtime/core/Config.h"
-#include "runtime/core/Shards.h"
+#include "runtime/core/artifact/Config.h"
+#include "runtime/core/artifact/Shards.h"
 #include "runtime/train/job/Job.h"
 
 #include <fmt/core.h>

@@ -1,7 +1,7 @@
 // Adds up the nodes of each stage's entry.
 #include "tools/gradc/plan/StagePlan.h"
 
-#include "runtime/core/Config.h"
+#include "runtime/core/artifact/Config.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/include/gradc/artifact.h"
 

@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_PLAN_STAGEPLAN_H
 #define TOOLS_GRADC_PLAN_STAGEPLAN_H
 
-#include "runtime/core/Artifact.h"
+#include "runtime/core/artifact/Artifact.h"
 
 #include <string>
 #include <vector>

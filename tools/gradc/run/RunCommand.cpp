@@ -7,7 +7,7 @@
 #include "passes/Passes.h"
 #include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
-#include "runtime/core/IndexCheck.h"
+#include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
 #include "runtime/train/predict/Predict.h"
 #include "tools/gradc/Command.h"

@@ -1,6 +1,6 @@
 // Codes that the compiler finds or makes are the elements again in the runtime.
 #include "compiler/artifact/StateCodes.h"
-#include "runtime/core/StateCodes.h"
+#include "runtime/core/artifact/StateCodes.h"
 
 #include "llvm/Support/MathExtras.h"
 

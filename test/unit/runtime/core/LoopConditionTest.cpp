@@ -1,5 +1,5 @@
 // Loops that a condition in memory ends: results, launches and replays, and checks of an artifact.
-#include "runtime/core/IndexCheck.h"
+#include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/device/Device.h"
 #include "test/unit/runtime/core/ScheduleTesting.h"
 

@@ -1,7 +1,7 @@
 // Schedules with control flow: equal results on any number of threads, replays by path and
 // iteration, their C interface, and errors of an artifact's check for broken ones.
-#include "runtime/core/CApi.h"
 #include "runtime/core/NonFinite.h"
+#include "runtime/core/capi/CApi.h"
 #include "runtime/device/Device.h"
 #include "test/unit/runtime/core/ScheduleTesting.h"
 

@@ -1,7 +1,7 @@
 // Sessions: equal bits for any number of threads, packed states, stepping, non-finite values.
 #include "runtime/core/Session.h"
 #include "runtime/core/NonFinite.h"
-#include "runtime/core/Program.h"
+#include "runtime/core/entry/Program.h"
 #include "test/unit/runtime/TestModel.h"
 
 #include <cmath>
