@@ -1,3 +1,4 @@
+// Private pages of the system: huge ones from 2 MiB on.
 #include "runtime/base/Pages.h"
 
 #include <algorithm>

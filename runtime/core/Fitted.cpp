@@ -1,3 +1,4 @@
+// Numbers that have not been found yet are 0, as in the artifact.
 #include "runtime/core/Fitted.h"
 
 #include "runtime/base/Text.h"

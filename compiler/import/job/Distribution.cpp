@@ -1,3 +1,4 @@
+// Checks the spec's `distribution` block, and sets the attributes by which passes divide a step.
 #include "dialects/Pch.h"
 
 #include "compiler/import/job/Distribution.h"

@@ -1,3 +1,4 @@
+// Checks the spec's options of a step, and sets the attributes from which passes read them.
 #include "dialects/Pch.h"
 
 #include "compiler/import/job/StepOptions.h"

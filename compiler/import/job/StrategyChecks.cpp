@@ -1,3 +1,4 @@
+// Each check has the conditions of one strategy, which messages give with their reasons.
 #include "dialects/Pch.h"
 
 #include "compiler/import/job/StrategyChecks.h"

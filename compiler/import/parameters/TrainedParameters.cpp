@@ -1,3 +1,4 @@
+// Matches the patterns with the names of the parameters that train.
 #include "dialects/Pch.h"
 
 #include "compiler/import/parameters/TrainedParameters.h"

@@ -1,3 +1,4 @@
+// A shard is one piece of each run of the whole value.
 #include "runtime/core/artifact/Shards.h"
 
 #include "runtime/base/Text.h"

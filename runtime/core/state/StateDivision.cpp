@@ -1,3 +1,5 @@
+// With cuts or stages, every rank has room for whole states and holds a range of their bytes. With
+// shards, a rank stores its shard alone.
 #include "runtime/core/state/StateDivision.h"
 
 #include "runtime/base/KeptUntilExit.h"

@@ -1,3 +1,4 @@
+// Buffers that ranks divide are placed last, because ranks release parts of them.
 #include "runtime/core/state/StateStore.h"
 
 #include "runtime/base/DataType.h"

@@ -1,3 +1,4 @@
+// The bounds of the scale, and what a checkpoint keeps of it.
 #include "runtime/train/rates/LossScale.h"
 
 #include <algorithm>

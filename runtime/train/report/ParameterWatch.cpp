@@ -1,3 +1,4 @@
+// Reads the watched parameters after a step, and logs a line for each.
 #include "runtime/train/report/ParameterWatch.h"
 
 #include "runtime/base/DataType.h"

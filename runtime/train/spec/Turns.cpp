@@ -1,3 +1,4 @@
+// Lists the entries of each block in the order of its phases, which end where groups thaw.
 #include "runtime/train/spec/Turns.h"
 
 #include "runtime/base/Text.h"

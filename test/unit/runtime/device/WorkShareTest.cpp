@@ -1,3 +1,4 @@
+// Units of work that their owner takes from the front, and other threads from the back.
 #include "runtime/device/WorkShare.h"
 
 #include <array>
