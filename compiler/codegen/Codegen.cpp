@@ -101,7 +101,10 @@ static LogicalResult lowerToLLVM(ModuleOp all, const exec::Level &level,
   Phase phase(options, "lower to LLVM");
   PassManager pm(all.getContext(), ModuleOp::getOperationName());
   pm.enableVerifier(options.verify);
-  lower::buildLowering(pm.nest<ModuleOp>(), level.bf16Dots && options.cpu.empty());
+  bool isOwn = options.cpu.empty(); // not another machine's
+  lower::buildLowering(pm.nest<ModuleOp>(),
+                       {.roundBf16 = level.bf16Dots && isOwn,
+                        .scale = !level.isCuda() && level.vectorBytes == 64 && isOwn});
   return pm.run(all);
 }
 

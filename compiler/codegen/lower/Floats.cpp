@@ -1,6 +1,10 @@
 // Building blocks for the expansions of math functions.
 #include "compiler/codegen/lower/Floats.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+#include <cmath>
+
 using namespace mlir;
 using namespace gradc::lower;
 
@@ -51,7 +55,7 @@ Float Float::repeat(llvm::function_ref<std::pair<Float, Value>(Float)> step) con
   auto loop = scf::WhileOp::create(
       *b, location, value.getType(), value,
       [&](OpBuilder &body, Location, ValueRange arguments) {
-        auto [next, again] = step(Float(body, location, arguments[0]));
+        auto [next, again] = step(Float(body, location, arguments[0], hasScales));
         if (isa<VectorType>(again.getType()))
           again = vector::ReductionOp::create(body, location, vector::CombiningKind::OR, again);
         scf::ConditionOp::create(body, location, again, next.value);
@@ -76,21 +80,42 @@ Float Float::atMost(double high) const {
 // instruction for 64-bit integers.
 static double magic(const Float &x) { return x.isF64() ? 0x1.8p52 : 0x1.8p23; }
 
-std::pair<Float, Value> Float::nearest() const {
+/// The vectors that one instruction scales: all lanes of f32 in the widest registers.
+bool Float::isScaled() const {
+  auto type = dyn_cast<VectorType>(value.getType());
+  return hasScales && type && type.getElementType().isF32() && type.getNumElements() == 16;
+}
+
+Float::Whole Float::nearest() const {
+  if (isScaled())
+    return {roundEven().value, {}};
   Float shifted = *this + magic(*this);
-  return {shifted - magic(*this),
+  return {(shifted - magic(*this)).value,
           integerOp<arith::SubIOp>(shifted.bits(), number(magic(*this)).bits())};
 }
 Float Float::fromInteger(Value n) const {
   return fromBits(integerOp<arith::AddIOp>(n, number(magic(*this)).bits())) - magic(*this);
 }
-Float Float::powerOfTwo(Value n) const {
-  Value biased = integerOp<arith::AddIOp>(n, integer(isF64() ? 1023 : 127));
+Float Float::powerOfTwo(Whole n, int more) const {
+  if (isScaled())
+    return number(std::ldexp(1.0, more)).scale(n);
+  Value biased = integerOp<arith::AddIOp>(n.integer, integer((isF64() ? 1023 : 127) + more));
   return fromBits(integerOp<arith::ShLIOp>(biased, integer(mantissaBits())));
 }
-Float Float::scale(Value n) const {
-  Value half = integerOp<arith::ShRSIOp>(n, integer(1));
-  return *this * powerOfTwo(half) * powerOfTwo(integerOp<arith::SubIOp>(n, half));
+Float Float::scaleNormal(Whole n) const { return isScaled() ? scale(n) : *this * powerOfTwo(n); }
+Float Float::scale(Whole n) const {
+  if (isScaled()) {
+    Value all = arith::ConstantIntOp::create(*b, location, -1, 16);
+    Value rounding = arith::ConstantIntOp::create(*b, location, 4, 32); // the current one
+    auto call = LLVM::CallIntrinsicOp::create(
+        *b, location, value.getType(), b->getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+        ValueRange{value, n.number, value, all, rounding});
+    return with(call.getResult(0));
+  }
+  // In two steps, whose powers are normal.
+  Value half = integerOp<arith::ShRSIOp>(n.integer, integer(1));
+  Value rest = integerOp<arith::SubIOp>(n.integer, half);
+  return *this * powerOfTwo({{}, half}) * powerOfTwo({{}, rest});
 }
 
 Value Float::bits() const {

@@ -11,12 +11,14 @@ namespace gradc::lower {
 
 class Float {
 public:
-  Float(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value)
-      : b(&builder), location(location), value(value) {}
+  /// `hasScales`: the machine scales vectors by powers of two, with AVX-512.
+  Float(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
+        bool hasScales = false)
+      : b(&builder), location(location), value(value), hasScales(hasScales) {}
   mlir::Value get() const { return value; }
   bool isF64() const { return mlir::getElementTypeOrSelf(value).isF64(); }
 
-  Float with(mlir::Value other) const { return Float(*b, location, other); }
+  Float with(mlir::Value other) const { return Float(*b, location, other, hasScales); }
   /// A number in every lane; `wide` if the type is f64.
   Float number(double x) const { return with(constant(value.getType(), x)); }
   Float number(double narrow, double wide) const { return number(isF64() ? wide : narrow); }
@@ -59,12 +61,18 @@ public:
   Float atLeast(double low) const;
   Float atMost(double high) const;
 
-  /// The nearest integer of |x| < 2^22 (f64: 2^51), as a float and as an integer of the same width.
-  std::pair<Float, mlir::Value> nearest() const;
-  /// 2^n for an integer in the range of normal exponents.
-  Float powerOfTwo(mlir::Value n) const;
-  /// this * 2^n in two steps: correct through overflow and denormals.
-  Float scale(mlir::Value n) const;
+  /// An integer |n| < 2^22 (f64: 2^51), as a float and, where nothing scales by floats, as an
+  /// integer of the same width.
+  struct Whole {
+    mlir::Value number, integer;
+  };
+  Whole nearest() const;
+  /// 2^(n + more) in the range of normal exponents.
+  Float powerOfTwo(Whole n, int more = 0) const;
+  /// this * 2^n, where 2^n is in the range of normal exponents.
+  Float scaleNormal(Whole n) const;
+  /// this * 2^n: correct through overflow and denormals.
+  Float scale(Whole n) const;
   /// The integer (|n| < 2^22) as a float of this type.
   Float fromInteger(mlir::Value n) const;
   mlir::Value bits() const;
@@ -83,11 +91,13 @@ private:
   }
   mlir::Value constant(mlir::Type type, double x) const;
   mlir::Type sameShape(mlir::Type element) const;
+  bool isScaled() const;
   int64_t mantissaBits() const { return isF64() ? 52 : 23; }
 
   mlir::OpBuilder *b;
   mlir::Location location;
   mlir::Value value;
+  bool hasScales;
 };
 
 /// The float in every lane, if it is constant.

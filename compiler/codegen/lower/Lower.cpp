@@ -27,21 +27,21 @@ namespace {
 struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMath)
 
-  explicit ExpandMath(bool roundsBf16) : roundsBf16(roundsBf16) {}
+  explicit ExpandMath(gradc::lower::Instructions has) : has(has) {}
 
   StringRef getArgument() const override { return "gradc-expand-math"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry
-        .insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
+    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    gradc::lower::populateVectorMathPatterns(patterns);
+    gradc::lower::populateVectorMathPatterns(patterns, has.scale);
     gradc::lower::populateQuotientPatterns(patterns);
     gradc::lower::populateCodePatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     gradc::lower::populateWidenBf16Patterns(patterns);
-    if (roundsBf16)
+    if (has.roundBf16)
       gradc::lower::populateRoundBf16Patterns(patterns);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
@@ -50,13 +50,13 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
     gradc::lower::storeBf16AsBits(getOperation());
   }
 
-  bool roundsBf16;
+  gradc::lower::Instructions has;
 };
 
 } // namespace
 
-void gradc::lower::buildLowering(OpPassManager &pm, bool roundsBf16) {
-  pm.addPass(std::make_unique<ExpandMath>(roundsBf16));
+void gradc::lower::buildLowering(OpPassManager &pm, Instructions instructions) {
+  pm.addPass(std::make_unique<ExpandMath>(instructions));
   pm.addPass(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());

@@ -6,8 +6,14 @@
 
 namespace gradc::lower {
 
-/// Adds the lowering of a module of kernel functions. `roundsBf16`: the machine has AVX512_BF16.
-void buildLowering(mlir::OpPassManager &pm, bool roundsBf16);
+/// What the machine has instructions for.
+struct Instructions {
+  bool roundBf16 = false; ///< AVX512_BF16
+  bool scale = false;     ///< vectors by powers of two, AVX-512
+};
+
+/// Adds the lowering of a module of kernel functions.
+void buildLowering(mlir::OpPassManager &pm, Instructions instructions);
 
 } // namespace gradc::lower
 

@@ -14,11 +14,12 @@ namespace {
 /// x = n ln 2 + r with |r| <= ln 2 / 2.
 struct Reduced {
   Float r;
-  Value n;
+  Float::Whole n;
 };
 
 Reduced reduceByLn2(Float x) {
-  auto [rounded, n] = (x * 1.4426950408889634).nearest();
+  Float::Whole n = (x * 1.4426950408889634).nearest();
+  Float rounded = x.with(n.number);
   Float high = rounded.fma(x.number(-0.693359375, -6.93147180369123816490e-01), x);
   return {rounded.fma(x.number(2.12194440e-4, -1.90821492927058770002e-10), high), n};
 }
@@ -46,7 +47,7 @@ Float expm1Of(Float x) {
   auto [r, n] = reduceByLn2(limited);
   // Computes half of 2^n (e^r - 1) + (2^n - 1), so that 2^n does not overflow before the result
   // does.
-  Float half = r.powerOfTwo(r.integerOp<arith::SubIOp>(n, r.integer(1)));
+  Float half = r.powerOfTwo(n, -1);
   Float y = half.fma(expm1Quotient(r) * r, half - 0.5);
   return (y + y).copySign(x);
 }
@@ -60,7 +61,7 @@ Float tanhOf(Float x) {
   auto [r, n] = reduceByLn2(a.atMost(10.0) * -2.0);
   Float expm1 = (r * r).fma(
       r.polynomial({0.00138820824, 0.00836659689, 0.0416672081, 0.166665435, 0.49999997}), r);
-  Float half = r.powerOfTwo(r.integerOp<arith::SubIOp>(n, r.integer(1)));
+  Float half = r.powerOfTwo(n, -1);
   Float y = (-half).fma(expm1, half.number(0.5) - half); // (1 - e^-2a) / 2
   // tanh a = y / (1 - y) = y + y q with the quotient q, whose rounding error is multiplied by y.
   return y.fma(y / (y.number(1.0) - y), y).copySign(x);
@@ -128,11 +129,11 @@ Float erfOfF32(Float x) {
   // Computes 1 - 2^-p(a).
   Float p = a.atMost(4.0).polynomial({-0.00029218533, 0.00448271289, -0.0324303088, 0.150686663,
                                       0.918422057, 1.62738229, 0.00016548126});
-  auto [rounded, n] = (-p).nearest();
-  Float power = (-p - rounded)
+  Float::Whole n = (-p).nearest();
+  Float power = (-p - x.with(n.number))
                     .polynomial({0.000153458116, 0.00133999312, 0.00961848896, 0.0555032878,
-                                 0.240226469, 0.693147206, 1.0}) *
-                x.powerOfTwo(n);
+                                 0.240226469, 0.693147206, 1.0})
+                    .scaleNormal(n);
   Float large = x.number(1.0) - power;
   return small.select(a < 0.875, large.copySign(x));
 }
@@ -300,15 +301,15 @@ bool isNarrow(Type type) { return getElementTypeOrSelf(type).getIntOrFloatBitWid
 
 /// Replaces an op by `formula` applied to its operands.
 template <typename Op, typename Formula>
-LogicalResult expand(Op op, PatternRewriter &rewriter, Formula formula) {
+LogicalResult expand(Op op, PatternRewriter &rewriter, bool hasScales, Formula formula) {
   Location location = op.getLoc();
   auto widened = [&](Value v) {
     if (!isNarrow(v.getType()))
-      return Float(rewriter, location, v);
+      return Float(rewriter, location, v, hasScales);
     Type wide = rewriter.getF32Type();
     if (auto vector = dyn_cast<VectorType>(v.getType()))
       wide = vector.clone(wide);
-    return Float(rewriter, location, arith::ExtFOp::create(rewriter, location, wide, v));
+    return Float(rewriter, location, arith::ExtFOp::create(rewriter, location, wide, v), hasScales);
   };
   Value result = formula(widened).get();
   if (isNarrow(op.getType()))
@@ -317,17 +318,24 @@ LogicalResult expand(Op op, PatternRewriter &rewriter, Formula formula) {
   return success();
 }
 
-template <typename Op, Float (*formula)(Float)> struct ExpandUnary : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+template <typename Op> struct Expand : OpRewritePattern<Op> {
+  Expand(MLIRContext *context, bool hasScales)
+      : OpRewritePattern<Op>(context), hasScales(hasScales) {}
+  bool hasScales;
+};
+
+template <typename Op, Float (*formula)(Float)> struct ExpandUnary : Expand<Op> {
+  using Expand<Op>::Expand;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    return expand(op, rewriter, [&](auto widened) { return formula(widened(op.getOperand())); });
+    return expand(op, rewriter, this->hasScales,
+                  [&](auto widened) { return formula(widened(op.getOperand())); });
   }
 };
 
-template <typename Op, Float (*formula)(Float, Float)> struct ExpandBinary : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+template <typename Op, Float (*formula)(Float, Float)> struct ExpandBinary : Expand<Op> {
+  using Expand<Op>::Expand;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    return expand(op, rewriter, [&](auto widened) {
+    return expand(op, rewriter, this->hasScales, [&](auto widened) {
       return formula(widened(op.getLhs()), widened(op.getRhs()));
     });
   }
@@ -335,12 +343,12 @@ template <typename Op, Float (*formula)(Float, Float)> struct ExpandBinary : OpR
 
 } // namespace
 
-void gradc::lower::populateVectorMathPatterns(RewritePatternSet &patterns) {
+void gradc::lower::populateVectorMathPatterns(RewritePatternSet &patterns, bool hasScales) {
   patterns.add<ExpandUnary<math::ExpOp, expOf>, ExpandUnary<math::ExpM1Op, expm1Of>,
                ExpandUnary<math::LogOp, logOf>, ExpandUnary<math::Log1pOp, log1pOf>,
                ExpandUnary<math::TanhOp, tanhOf>, ExpandUnary<math::ErfOp, erfOf>,
                ExpandUnary<math::SinOp, sinOf>, ExpandUnary<math::AtanOp, atanOf>,
                ExpandUnary<math::CosOp, cosOf>, ExpandUnary<math::RsqrtOp, rsqrtOf>,
                ExpandBinary<math::PowFOp, powOf>, ExpandBinary<arith::RemFOp, remOf>>(
-      patterns.getContext());
+      patterns.getContext(), hasScales);
 }

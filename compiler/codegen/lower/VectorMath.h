@@ -23,8 +23,9 @@ namespace gradc::lower {
 ///   rsqrt  1.5    1.5
 ///   remf   0      0      one step, and more for quotients above 2^23 (f64: 2^52)
 ///
-/// NaN gives NaN, -0 keeps its sign where the function does, limits are exact.
-void populateVectorMathPatterns(mlir::RewritePatternSet &patterns);
+/// NaN gives NaN, -0 keeps its sign where the function does, limits are exact. `hasScales`: the
+/// machine has AVX-512, whose instructions that scale by powers of two change no bits.
+void populateVectorMathPatterns(mlir::RewritePatternSet &patterns, bool hasScales);
 
 } // namespace gradc::lower
 
