@@ -23,6 +23,10 @@ struct Field {
   int64_t classes = 0;
   /// An upper bound of its numbers in any data; 0 if unknown.
   int64_t categories = 0;
+  /// Pixels are numbers of classes, of which no mixture makes sense.
+  bool isIndices = false;
+  /// The field of the pictures that these are masks of; "": they are none.
+  std::string maskOf = {};
 
   /// Whether all rows have the same size; if not, `elements` and `bytes` are meaningless.
   bool isFixed() const {

@@ -17,7 +17,18 @@ public:
   /// them.
   Random(uint64_t seed, uint32_t stage, uint64_t epoch, int64_t row)
       : key{uint32_t(seed), uint32_t(seed >> 32)},
-        counter{0, uint32_t(epoch), uint32_t(row), uint32_t(uint64_t(row) >> 32) ^ stage << 16} {}
+        counter{0, uint32_t(epoch), uint32_t(row), uint32_t(uint64_t(row) >> 32) ^ stage << 16},
+        stage(stage) {}
+
+  /// The numbers for the same row in another stage, from their first one on.
+  Random ofStage(uint32_t other) const {
+    Random random = *this;
+    random.counter[0] = 0;
+    random.counter[3] ^= (stage ^ other) << 16;
+    random.stage = other;
+    random.used = 4;
+    return random;
+  }
 
   uint32_t next() {
     if (used == 4)
@@ -66,6 +77,7 @@ private:
 
   std::array<uint32_t, 2> key;
   std::array<uint32_t, 4> counter, block{};
+  uint32_t stage = 0;
   int used = 4;
 };
 

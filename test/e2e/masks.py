@@ -1,5 +1,5 @@
 """Trains a segmenter on pictures with masks, in PNG files of different sizes: scores [N, classes, height, width], as PyTorch has them, and masks
-whose pixels are indices into a palette.
+whose pixels are indices into a palette. Random maps turn and cut both alike; predictions need no masks.
 
     masks.py
 """
@@ -15,13 +15,14 @@ from bar import compile_spec, events, run, scratch
 from onnx_writer import FLOAT, Model
 
 PICTURES, SIDE = 24, 8
-STAGES = f"""source {{ folder {{ path: "pictures"  masks: "masks" }} }}
+DECODE = f"""source {{ folder {{ path: "pictures"  masks: "masks" }} }}
   stage {{ map {{ field: "image"  decode {{}} }} }}
-  stage {{ map {{ field: "image"  resize {{ height: {SIDE} width: {SIDE} }} }} }}
-  stage {{ map {{ field: "image"  normalize {{ mean: 0.5 deviation: 0.25 }} }} }}
   stage {{ map {{ field: "mask"  decode {{ indices: true }} }} }}
-  stage {{ map {{ field: "mask"  resize {{ height: {SIDE} width: {SIDE} filter: NEAREST }} }} }}
-  stage {{ map {{ field: "mask"  cast: I64 }} }}"""
+  stage {{ map {{ field: "image"  field: "mask"  resize {{ height: {SIDE} width: {SIDE} }} }} }}"""
+AUGMENT = f"""stage {{ map {{ field: "image"  field: "mask"  random_crop {{ height: {SIDE} width: {SIDE} padding: 1 fill: 200 mask_fill: 1 }} }} }}
+  stage {{ map {{ field: "image"  field: "mask"  flip {{ vertical: 0.5 }} }} }}"""
+NUMBERS = """stage { map { field: "image"  normalize { mean: 0.5 deviation: 0.25 } } }
+  stage { map { field: "mask"  cast: I64 } }"""
 SPEC = f"""model: "segmenter.onnx"
 feed {{ input: "x"  field: "image" }}
 loss {{ softmax_cross_entropy {{ logits: "scores"  labels: "mask" }} }}
@@ -29,9 +30,10 @@ metric {{ accuracy {{ logits: "scores"  labels: "mask" }} }}
 metric {{ iou {{ logits: "scores"  labels: "mask"  average: MACRO }} }}
 metric {{ auc {{ logits: "scores"  labels: "mask"  average: MACRO }} }}
 optimizer {{ adam {{ learning_rate: 0.1 }} }}
-data {{ {STAGES} stage {{ shuffle {{}} }} stage {{ batch {{ size: 8 }} }} }}
-evaluation {{ data {{ {STAGES} stage {{ batch {{ size: 5 }} }} }} }}
+data {{ {DECODE} {AUGMENT} {NUMBERS} stage {{ shuffle {{}} }} stage {{ batch {{ size: 8 }} }} }}
+evaluation {{ data {{ {DECODE} {NUMBERS} stage {{ batch {{ size: 5 }} }} }} }}
 epochs: 20
+checkpoint {{ directory: "run" }}
 """
 
 
@@ -82,12 +84,19 @@ def main():
     spec, log = os.path.join(folder, "segment.textproto"), os.path.join(folder, "log.jsonl")
     with open(spec, "w") as out:
         out.write(SPEC)
-    run(compile_spec(spec, folder), "--log", log, "--quiet", cwd=folder)
+    trainer = compile_spec(spec, folder)
+    run(trainer, "--log", log, "--quiet", cwd=folder)
     last = events(log, "eval")[-1]
     print({name: round(last[name], 3) for name in ("accuracy", "iou", "auc")})
     # Pixels beside the line are a mixture of both.
     if not (last["accuracy"] > 0.9 and last["iou"] > 0.8 and last["auc"] > 0.95):
         sys.exit("expected an accuracy above 0.9, an iou above 0.8 and an auc above 0.95")
+    os.rename(os.path.join(folder, "masks"), os.path.join(folder, "elsewhere"))
+    run(trainer, "predict", "--checkpoint", "run", "--data", "pictures", "-o", "scores.csv", cwd=folder)
+    with open(os.path.join(folder, "scores.csv")) as table:
+        lines = table.read().splitlines()
+    if len(lines) != PICTURES + 1:
+        sys.exit(f"expected predictions for {PICTURES} pictures, found {len(lines) - 1}")
 
 
 main()

@@ -62,7 +62,7 @@ Status applyEach(const Stage &stage, Config kind, const DataContext &context, Pi
   return applyInterleave(kind, std::move(tables), pipeline);
 }
 
-/// The name of a map stage in reports, for example "decode 'image'".
+/// The name of a map stage in reports, for example "decode 'image'", "flip 'image' and 'mask'".
 std::string mapName(Config map) {
   if (Config model = map.child("model"))
     return text("model '", model.string("file"), '\'');
@@ -71,7 +71,7 @@ std::string mapName(Config map) {
     if (child.name() != "field" && child.name() != "cast" && child.name() != "scale" &&
         child.name() != "offset")
       kind = child.name();
-  return text(kind, " '", map.string("field"), '\'');
+  return text(kind, ' ', quotedList(mappedFields(map)));
 }
 
 void meter(Pipeline &pipeline, std::string name) {

@@ -250,9 +250,12 @@ void Describer::describeStage(Config stage) {
   bool reads = stage.name() == "map" || stage.name() == "filter";
   if (reads && !stage.child("field"))
     return add(stage, text(stage.name(), " has no field: add field: \"images\""));
-  if (!hasField(stage, stage.name() == "map" ? stage.string("field") : fieldRead(stage)) &&
-      stage.name() != "map")
+  bool isMap = stage.name() == "map";
+  if (!isMap && !hasField(stage, fieldRead(stage)))
     return;
+  std::vector<std::string> mapped = isMap ? mappedFields(stage) : std::vector<std::string>();
+  for (const std::string &name : mapped)
+    hasField(stage, name);
   for (Config ahead : stage.children("ahead"))
     if (!hasField(ahead, ahead.string("field")))
       return;
@@ -265,9 +268,8 @@ void Describer::describeStage(Config stage) {
     succeeds(stage, before, applyStage(stage, context, pipeline));
   if (isBatch && !pipeline.rule)
     pipeline.rule.emplace(); // stages after a wrong batch still come after it
-  if (stage.name() == "map" && !knowsFields && listener.step) {
-    std::string name(stage.string("field"));
-    gradc_data_field field = {name.c_str(), GRADC_F32, 0, nullptr, 0, 0};
+  for (size_t i = 0; i < mapped.size() && !knowsFields && listener.step; ++i) {
+    gradc_data_field field = {mapped[i].c_str(), GRADC_F32, 0, nullptr, 0, 0};
     gradc_data_step step = {};
     step.op = GRADC_DATA_OTHER;
     listener.step(listener.self, stage.position(), &field, &step);

@@ -69,6 +69,10 @@ Result<std::unique_ptr<const Transform>> makeColorJitter(Config config, const Fi
   auto picture = pictureField(*before, "color_jitter");
   if (!picture)
     return picture.status();
+  if (before->isIndices)
+    return Status::invalid(text("color_jitter of field '", before->name,
+                                "' would change its pixels, which are classes: name fields of "
+                                "colors only"));
   return std::unique_ptr<const Transform>(
       std::make_unique<ColorJitter>(*before, reach, static_cast<float>(limit)));
 }

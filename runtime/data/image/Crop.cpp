@@ -1,5 +1,5 @@
 // map { crop { height width } } takes the middle of a picture, map { random_crop { height width
-// padding fill } } a random place.
+// padding fill mask_fill } } a random place.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
@@ -32,6 +32,7 @@ public:
   }
 
   bool isRandom() const override { return random; }
+  bool drawsBySize() const override { return random; }
   PixelStage follows() const override {
     return padding ? PixelStage::selected : PixelStage::padded;
   }
@@ -56,7 +57,12 @@ Result<std::unique_ptr<const Transform>> make(Config config, const Field *before
   int64_t padding = config.integer("padding", 0);
   if (padding < 0 || padding > 32768)
     return Status::invalid(text(name, " { padding } is ", padding, ", expected 0 to 32768"));
-  double fill = config.real("fill", 0);
+  double maskFill = config.real("mask_fill", 0);
+  if (!(maskFill >= 0 && maskFill <= 255))
+    return Status::invalid(
+        text(name, " { mask_fill } is ", maskFill, ", expected a class, 0 to 255"));
+  bool takesMaskFill = before && before->isIndices && config.child("mask_fill");
+  double fill = takesMaskFill ? maskFill : config.real("fill", 0);
   bool isByte = before && before->dtype == GRADC_U8;
   if (!std::isfinite(fill) || (isByte && !(fill >= 0 && fill <= 255)))
     return Status::invalid(

@@ -24,8 +24,7 @@ private:
 class DecodeMap final : public Transform {
 public:
   DecodeMap(std::string name, const DecodeOptions &options)
-      : Transform({std::move(name), GRADC_U8, {Field::varying, Field::varying, options.channels}}),
-        options(options) {}
+      : Transform(resultOf(std::move(name), options)), options(options) {}
 
   Status apply(const Value &in, Random &, ScratchSlot &, Output &out) const override {
     OutputRoom room(out);
@@ -33,6 +32,12 @@ public:
   }
 
 private:
+  static Field resultOf(std::string name, const DecodeOptions &options) {
+    Field field = {std::move(name), GRADC_U8, {Field::varying, Field::varying, options.channels}};
+    field.isIndices = options.indices;
+    return field;
+  }
+
   DecodeOptions options;
 };
 

@@ -74,6 +74,7 @@ Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Fiel
     if (Status status = checkCount(name, count, picture->channels); !status.ok())
       return status;
   picture->dtype = GRADC_F32;
+  picture->isIndices = false;
   return makePixelPass(*before, *picture, std::make_shared<Normalize>(scale),
                        config.boolean("channels_first", true));
 }

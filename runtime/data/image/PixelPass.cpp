@@ -11,15 +11,19 @@ namespace gradc::runtime {
 
 namespace {
 
-using Steps = std::vector<std::shared_ptr<const PixelStep>>;
+struct PlacedStep {
+  std::shared_ptr<const PixelStep> step;
+  uint32_t stage = 0; ///< whose random numbers it draws; 0: the next ones of the pass
+};
+using Steps = std::vector<PlacedStep>;
 
 class PixelPass final : public Transform {
 public:
   PixelPass(gradc_dtype from, Field result, Steps steps, bool channelsFirst)
       : Transform(std::move(result)), from(from), steps(std::move(steps)),
         channelsFirst(channelsFirst) {
-    for (const auto &step : this->steps)
-      isRandom |= step->isRandom();
+    for (const PlacedStep &one : this->steps)
+      isRandom |= one.step->isRandom();
   }
 
   Status apply(const Value &in, Random &random, ScratchSlot &own, Output &out) const override {
@@ -50,21 +54,33 @@ public:
       return nullptr;
     PixelStage reached = PixelStage::cropped;
     bool interpolates = false;
-    for (const auto &step : steps) {
-      reached = std::max(reached, step->leaves());
-      interpolates |= step->interpolates();
+    for (const PlacedStep &one : steps) {
+      reached = std::max(reached, one.step->leaves());
+      interpolates |= one.step->interpolates();
     }
     // Bytes between two steps are rounded, unless all values are bytes already.
     if (interpolates && result.dtype == GRADC_U8 && pass->result.dtype != GRADC_U8)
       return nullptr;
-    for (const auto &step : pass->steps) {
-      if (reached > step->follows())
+    for (const PlacedStep &one : pass->steps) {
+      if (reached > one.step->follows())
         return nullptr;
-      reached = std::max(reached, step->leaves());
+      reached = std::max(reached, one.step->leaves());
     }
     Steps all = steps;
     all.insert(all.end(), pass->steps.begin(), pass->steps.end());
     return std::make_unique<PixelPass>(from, pass->result, std::move(all), pass->channelsFirst);
+  }
+
+  std::unique_ptr<const Transform> drawingFrom(uint32_t stage) const override {
+    Steps all = steps;
+    for (PlacedStep &one : all)
+      one.stage = stage;
+    return std::make_unique<PixelPass>(from, result, std::move(all), channelsFirst);
+  }
+  bool movesAtRandom() const override { return isRandom; }
+  bool drawsBySize() const override {
+    return std::ranges::any_of(steps,
+                               [](const PlacedStep &one) { return one.step->drawsBySize(); });
   }
 
   void tell(const Field &before, TensorSteps &out) const override {
@@ -74,8 +90,8 @@ public:
       return out.other();
     PixelPlan plan = {Taps::identity(before.shape[0]), Taps::identity(before.shape[1]), 0, {}};
     Random random(0, 0, 0, 0);
-    for (const auto &step : steps)
-      if (!step->plan(plan, random).ok())
+    for (const PlacedStep &one : steps)
+      if (!one.step->plan(plan, random).ok())
         return out.other();
     bool scales = plan.scale != PixelScale();
     bool computes = scales || !plan.rows.isSelection() || !plan.columns.isSelection();
@@ -107,9 +123,11 @@ private:
   Status makePlan(Work &work, const PixelView &view, Random &random) const {
     work.height = work.width = 0;
     work.plan = {Taps::identity(view.height), Taps::identity(view.width), 0, {}};
-    for (const auto &step : steps)
-      if (Status status = step->plan(work.plan, random); !status.ok())
+    for (const PlacedStep &one : steps) {
+      Random own = random.ofStage(one.stage);
+      if (Status status = one.step->plan(work.plan, one.stage ? own : random); !status.ok())
         return status;
+    }
     work.height = view.height;
     work.width = view.width;
     return {};
@@ -131,7 +149,7 @@ Result<PictureField> pictureField(const Field &field, std::string_view step) {
                                 "with 1 to ",
                                 maxChannels, " channels, found ", findDataType(field.dtype)->name,
                                 ' ', shapeText(field.shape)));
-  return PictureField{field.dtype, field.shape[0], field.shape[1], field.shape[2]};
+  return PictureField{field.dtype, field.shape[0], field.shape[1], field.shape[2], field.isIndices};
 }
 
 Result<int64_t> pictureSide(Config config, std::string_view step, std::string_view side) {
@@ -145,10 +163,11 @@ Result<std::unique_ptr<const Transform>> makePixelPass(const Field &before,
                                                        const PictureField &after,
                                                        std::shared_ptr<const PixelStep> step,
                                                        bool channelsFirst) {
-  Field result = after.as(before.name);
+  Field result = {before.name, after.dtype, {after.height, after.width, after.channels}};
+  result.isIndices = after.isIndices;
   if (channelsFirst)
     result.shape = {after.channels, after.height, after.width};
-  Steps steps = {std::move(step)};
+  Steps steps = {{std::move(step)}};
   return std::unique_ptr<const Transform>(std::make_unique<PixelPass>(
       before.dtype, std::move(result), std::move(steps), channelsFirst));
 }

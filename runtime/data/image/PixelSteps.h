@@ -26,6 +26,8 @@ public:
   virtual Status plan(PixelPlan &plan, Random &random) const = 0;
   /// Whether the plan depends on more than the picture's size.
   virtual bool isRandom() const { return false; }
+  /// Whether what it draws depends on the picture's size.
+  virtual bool drawsBySize() const { return false; }
   /// Whether new pixels lie between old pixels.
   virtual bool interpolates() const { return false; }
   /// The latest stage of a pass after which the step may come, and the stage afterwards.
@@ -37,8 +39,7 @@ public:
 struct PictureField {
   gradc_dtype dtype = GRADC_U8; ///< u8 or f32
   int64_t height = 0, width = 0, channels = 0;
-
-  Field as(std::string name) const { return {std::move(name), dtype, {height, width, channels}}; }
+  bool isIndices = false; ///< as in Field
 };
 
 /// The field as pictures [height, width, channels], or the reason why it does not hold any. `step`

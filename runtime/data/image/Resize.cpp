@@ -66,7 +66,8 @@ std::optional<Filter> filterNamed(std::string_view name) {
 } // namespace
 
 Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *before) {
-  auto filter = filterNamed(config.string("filter", "BILINEAR"));
+  bool isIndices = before && before->isIndices;
+  auto filter = filterNamed(config.string("filter", isIndices ? "NEAREST" : "BILINEAR"));
   if (!filter)
     return Status::invalid(text("resize { filter } is '", config.string("filter"),
                                 "', expected BILINEAR, NEAREST or AREA"));

@@ -111,8 +111,10 @@ static std::vector<Field> readFields(Config config) {
   bool hasMasks = bool(config.child("masks"));
   if (!hasMasks || config.child("label"))
     fields.push_back({std::string(config.string("label", "label")), GRADC_I64, {}, 0});
-  if (hasMasks)
+  if (hasMasks) {
     fields.push_back({std::string(config.string("mask", "mask")), GRADC_U8, {Field::varying}, 0});
+    fields.back().maskOf = fields.front().name;
+  }
   return fields;
 }
 

@@ -1,80 +1,16 @@
-// Applies a transform to one field of every row.
+// Applies a transform to a field of every row, or alike to several.
 #include "runtime/base/Text.h"
 #include "runtime/data/Meter.h"
+#include "runtime/data/stage/MappedTable.h"
 #include "runtime/data/stage/Stages.h"
-#include "runtime/data/transform/Transform.h"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 namespace gradc::runtime {
 
 namespace {
-
-class Map final : public TableStage {
-public:
-  Map(std::shared_ptr<const Table> input, size_t mapped, std::unique_ptr<const Transform> transform,
-      uint64_t seed, size_t slot)
-      : TableStage(std::move(input)), mapped(mapped), transform(std::move(transform)), seed(seed),
-        slot(slot) {
-    auto before = this->input->fields();
-    fieldList.assign(before.begin(), before.end());
-    fieldList[mapped] = this->transform->result;
-  }
-
-  std::span<const Field> fields() const override { return fieldList; }
-  const std::byte *column(size_t field) const override {
-    return field == mapped ? nullptr : input->column(field);
-  }
-
-  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
-    if (field != mapped)
-      return input->view(field, row, scratch);
-    Output out(fieldList[field], scratch.slot(slot + 1));
-    if (Status status = apply(row, scratch, out); !status.ok())
-      return status;
-    return out.value();
-  }
-
-  Status read(size_t field, RowList rows, Scratch &scratch, std::byte *out) const override {
-    if (field != mapped)
-      return input->read(field, rows, scratch, out);
-    size_t bytes = fieldList[field].bytes(), made = 0;
-    if (const std::byte *column = input->column(field))
-      made = transform->applyAll(column, rows.rows, out);
-    for (; made < rows.rows.size(); ++made) {
-      Output place(fieldList[field], out + made * bytes);
-      if (Status status = apply({rows.epoch, rows.rows[made]}, scratch, place); !status.ok())
-        return status;
-    }
-    return {};
-  }
-
-  /// This stage and the following transform as one stage; null if they stay separate.
-  std::shared_ptr<const Table> followedBy(size_t field, const Transform &next) const {
-    auto both = field == mapped ? transform->followedBy(next) : nullptr;
-    return both ? std::make_shared<Map>(input, mapped, std::move(both), seed, slot) : nullptr;
-  }
-
-private:
-  Status apply(RowRef row, Scratch &scratch, Output &out) const {
-    auto in = input->view(mapped, row, scratch);
-    if (!in)
-      return in.status();
-    Random random(seed, uint32_t(slot + 1), row.epoch, row.row);
-    Status status = transform->apply(*in, random, scratch.slot(slot), out);
-    if (status.ok())
-      return status;
-    return Status(status.code(), text(describeRow(row.row), ": field '", fieldList[mapped].name,
-                                      "' ", status.message()));
-  }
-
-  size_t mapped;
-  std::unique_ptr<const Transform> transform;
-  uint64_t seed;
-  size_t slot; ///< the transform's result; the next transform uses it
-  std::vector<Field> fieldList;
-};
 
 constexpr MapKind kinds[] = {
     {"one_hot", makeOneHot}, {"pad", makePad}, {"transpose", makeTranspose}};
@@ -121,13 +57,9 @@ makeTransform(Config config, size_t index, const DataContext &context, Pipeline 
                                 : std::string());
 }
 
-} // namespace
-
-Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
-  if (config.child("model"))
-    return applyModel ? applyModel(config, context, pipeline)
-                      : Status::invalid("data stage 'model' is unknown to this runtime");
-  std::string_view name = config.string("field");
+/// The transform for the field `name`; none if a description does not know the field.
+Result<MappedField> mapField(Config config, std::string_view name, const DataContext &context,
+                             Pipeline &pipeline) {
   auto fields = pipeline.table->fields();
   std::vector<std::string> names;
   size_t index = noField;
@@ -144,8 +76,10 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
                                       "' comes after pad, expected before it where batches are "
                                       "made by length"));
   auto transform = makeTransform(config, index, context, pipeline);
-  if (!transform || index == noField)
+  if (!transform)
     return transform.status();
+  if (index == noField)
+    return MappedField{index, nullptr};
   if (isByLength(pipeline, fields[index]) &&
       ((*transform)->result.shape.empty() ||
        (*transform)->result.shape.front() != fields[index].shape.front()))
@@ -161,15 +95,118 @@ Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
         !status.ok())
       return status;
   }
+  return MappedField{index, std::move(*transform)};
+}
+
+/// Fails if pictures are moved at random, but not their masks, or the other way around.
+Status expectMasks(std::string_view kind, std::span<const MappedField> mapped,
+                   const DataContext &context, std::span<const Field> fields) {
+  for (const MappedField &one : mapped) {
+    const Field &moved = fields[one.index];
+    for (size_t i = 0; one.transform->movesAtRandom() && i < fields.size(); ++i) {
+      bool isMask = fields[i].maskOf == moved.name, isPicture = fields[i].name == moved.maskOf;
+      if ((!isMask && !isPicture) || std::ranges::count(mapped, i, &MappedField::index) ||
+          (context.problems && !context.problems->mayUse(fields[i].name)))
+        continue;
+      return Status::invalid(text(kind, " of field '", moved.name, "' alone leaves its ",
+                                  isMask ? "mask" : "picture", " '", fields[i].name,
+                                  "' as it is, which would not fit any more: name both, field: \"",
+                                  isMask ? moved.name : moved.maskOf, "\" field: \"",
+                                  isMask ? fields[i].name : moved.name, "\""));
+    }
+  }
+  return {};
+}
+
+/// Whether pictures that are cut at the same random place have one size: true, or unknown before
+/// they are read; an error if they have not.
+Result<bool> haveOneSize(std::string_view kind, std::span<const MappedField> mapped,
+                         std::span<const Field> fields) {
+  const Field &first = fields[mapped.front().index];
+  bool isFixed = true;
+  for (const MappedField &one : mapped) {
+    const Field &field = fields[one.index];
+    isFixed &= field.isFixed();
+    if (isFixed && (field.shape[0] != first.shape[0] || field.shape[1] != first.shape[1]))
+      return Status::invalid(text(kind,
+                                  " cuts pictures of one size at the same place, found field '",
+                                  first.name, "' of shape ", shapeText(first.shape), " and field '",
+                                  field.name, "' of shape ", shapeText(field.shape)));
+  }
+  return isFixed;
+}
+
+} // namespace
+
+std::vector<std::string> mappedFields(Config map) {
+  std::vector<std::string> names;
+  for (Config field : map.children("field"))
+    names.emplace_back(field.string());
+  if (names.empty())
+    names.emplace_back();
+  return names;
+}
+
+Status applyMap(Config config, const DataContext &context, Pipeline &pipeline) {
+  if (config.child("model"))
+    return applyModel ? applyModel(config, context, pipeline)
+                      : Status::invalid("data stage 'model' is unknown to this runtime");
+  // 1. The fields and their transforms.
+  std::vector<std::string> names = mappedFields(config);
+  std::vector<MappedField> mapped;
+  for (const std::string &name : names) {
+    if (std::ranges::count(names, name) > 1)
+      return Status::invalid(text("map names field '", name, "' twice"));
+    auto one = mapField(config, name, context, pipeline);
+    if (!one)
+      return one.status();
+    mapped.push_back(std::move(*one));
+  }
+  if (std::ranges::count(mapped, noField, &MappedField::index))
+    return {}; // only described
+  const MapKind *kind = kindOf(config);
+  std::string_view kindName = kind ? kind->name : "map";
+  auto fields = pipeline.table->fields();
+  if (Status status = expectMasks(kindName, mapped, context, fields); !status.ok())
+    return status;
+
+  // 2. Several fields draw the random numbers of one stage.
+  std::optional<size_t> sizes;
+  if (mapped.size() > 1) {
+    size_t slot = pipeline.newSlots(1);
+    if (mapped.front().transform->drawsBySize()) {
+      auto isOneSize = haveOneSize(kindName, mapped, fields);
+      if (!isOneSize)
+        return isOneSize.status();
+      if (!*isOneSize)
+        sizes = slot;
+    }
+    for (MappedField &one : mapped) {
+      if (auto alike = one.transform->drawingFrom(uint32_t(slot + 1)))
+        one.transform = std::move(alike);
+      else
+        one.stage = uint32_t(slot + 1);
+    }
+  }
+
+  // 3. One stage with the map before it, or one more. Sizes are those of the pictures that a stage
+  // takes.
   auto before = withoutMeter(pipeline.table);
-  if (auto last = dynamic_cast<const Map *>(before.get()))
-    if (auto both = last->followedBy(index, **transform)) {
+  if (auto last = dynamic_cast<const MappedTable *>(before.get()); last && !sizes)
+    if (auto both = last->followedBy(mapped)) {
       pipeline.table = std::move(both);
       pipeline.joined = true;
       return {};
     }
-  pipeline.table = std::make_shared<Map>(pipeline.table, index, std::move(*transform), context.seed,
-                                         pipeline.newSlots(2));
+  for (MappedField &one : mapped) {
+    one.slot = pipeline.newSlots(2);
+    if (one.stage == 0)
+      one.stage = uint32_t(one.slot + 1);
+  }
+  // Field by field, the first picture of each row would be made again for its size.
+  pipeline.rowByRow |= sizes.has_value();
+  pipeline.table =
+      std::make_shared<MappedTable>(pipeline.table, std::move(mapped), context.seed, sizes);
   return {};
 }
 

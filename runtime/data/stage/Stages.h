@@ -9,6 +9,8 @@ namespace gradc::runtime {
 
 // Stages on rows.
 Status applyMap(Config config, const DataContext &context, Pipeline &pipeline);
+/// The names of the fields that a map changes alike; of a map that names none, "".
+std::vector<std::string> mappedFields(Config map);
 Status applyShuffle(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyFilter(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyCache(Config config, const DataContext &context, Pipeline &pipeline);

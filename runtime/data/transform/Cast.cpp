@@ -13,7 +13,7 @@ namespace {
 class Cast final : public Transform {
 public:
   Cast(const Field &before, gradc_dtype to, Converter converter, double scale, double offset)
-      : Transform({before.name, to, before.shape}), from(before.dtype), converter(converter),
+      : Transform(resultOf(before, to, scale)), from(before.dtype), converter(converter),
         scale(scale), offset(offset), rowElements(before.isFixed() ? before.elements() : 0) {}
 
   Status apply(const Value &in, Random &, ScratchSlot &, Output &out) const override {
@@ -44,6 +44,12 @@ public:
   }
 
 private:
+  static Field resultOf(const Field &before, gradc_dtype to, double scale) {
+    Field field = {before.name, to, before.shape};
+    field.isIndices = before.isIndices && scale == 1;
+    return field;
+  }
+
   gradc_dtype from;
   Converter converter;
   double scale, offset;
@@ -53,7 +59,7 @@ private:
 } // namespace
 
 Result<std::unique_ptr<const Transform>> makeCast(Config config, const Field *before) {
-  std::string_view name = config.string("field");
+  std::string_view name = before ? before->name : config.string("field");
   std::optional<gradc_dtype> to;
   if (config.child("cast")) {
     to = castType(config.string("cast"));

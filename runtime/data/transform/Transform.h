@@ -33,6 +33,14 @@ public:
     return nullptr;
   }
 
+  /// This transform with the random numbers of the stage `stage`, also where it is joined with
+  /// others: so several fields of a row draw alike. Null if it is never joined.
+  virtual std::unique_ptr<const Transform> drawingFrom(uint32_t stage) const { return nullptr; }
+  /// Whether random numbers decide where a picture's pixels lie.
+  virtual bool movesAtRandom() const { return false; }
+  /// Whether the same random numbers decide otherwise for a picture of another size.
+  virtual bool drawsBySize() const { return false; }
+
   /// Reports the steps on rows of the type and shape `before`.
   virtual void tell(const Field &before, TensorSteps &steps) const { steps.other(); }
 

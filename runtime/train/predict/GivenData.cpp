@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/source/MappedFile.h"
+#include "runtime/data/stage/Stages.h"
 #include "runtime/data/transform/Convert.h"
 #include "runtime/data/transform/MapModel.h"
 
@@ -59,6 +60,7 @@ public:
     for (const Demand &demand : demands)
       sourceFields.push_back(demand.field);
     isKept.resize(stages.size());
+    mapped.resize(stages.size());
   }
 
   Status choose(const Session *models, bool filters) {
@@ -84,13 +86,8 @@ public:
 
   void copyTo(ConfigTree &tree, int64_t batch) const {
     for (size_t i = 0; i < stages.size(); ++i) {
-      if (Config crop = stages[i].child("random_crop"); crop && isKept[i]) {
-        uint32_t map = tree.group("map");
-        tree.string("field", stages[i].string("field"), map);
-        uint32_t block = tree.group("crop", map);
-        for (const char *size : {"height", "width"})
-          if (crop.child(size))
-            tree.copy(crop.child(size), block);
+      if (stages[i].name() == "map" && isKept[i] && !stages[i].child("model")) {
+        copyMap(stages[i], mapped[i], tree);
       } else if (stages[i].name() == "batch") {
         tree.integer("size", batch, tree.group("batch"));
       } else if (stages[i].name() == "window") {
@@ -114,6 +111,22 @@ private:
       sourceFields.emplace_back(field);
   }
 
+  /// A map of these fields, whose random crop becomes that of the center.
+  static void copyMap(Config map, const std::vector<std::string> &fields, ConfigTree &tree) {
+    uint32_t copy = tree.group("map");
+    for (const std::string &field : fields)
+      tree.string("field", field, copy);
+    for (Config child : map.children())
+      if (child.name() == "random_crop") {
+        uint32_t block = tree.group("crop", copy);
+        for (const char *size : {"height", "width"})
+          if (child.child(size))
+            tree.copy(child.child(size), block);
+      } else if (child.name() != "field") {
+        tree.copy(child, copy);
+      }
+  }
+
   Status chooseMap(size_t index, const Session *models) {
     Config map = stages[index];
     if (!map.child("model")) {
@@ -122,8 +135,10 @@ private:
               return field == pad.string("mask") || field == pad.string("length");
             }))
           need(map.string("field"));
-      isKept[index] = contains(sourceFields, map.string("field")) && !map.child("flip") &&
-                      !map.child("color_jitter");
+      for (std::string &field : mappedFields(map))
+        if (contains(sourceFields, field))
+          mapped[index].push_back(std::move(field));
+      isKept[index] = !mapped[index].empty() && !map.child("flip") && !map.child("color_jitter");
       return {};
     }
     auto model = MapModel::find(map, models, /*tail=*/false);
@@ -142,6 +157,7 @@ private:
 
   std::vector<Config> stages;
   std::vector<bool> isKept;
+  std::vector<std::vector<std::string>> mapped; ///< the demanded fields of each map
   std::vector<std::string> sourceFields;
   std::vector<std::string> unused; ///< that windows could make
 };

@@ -8,6 +8,7 @@
 #include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/data/ClassNames.h"
 #include "runtime/data/source/CsvText.h"
+#include "runtime/data/stage/Stages.h"
 #include "runtime/data/transform/Convert.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ static std::string number(gradc_dtype dtype, const std::byte *element) {
 static int64_t labelOffset(Config job, std::string_view field) {
   double offset = 0;
   for (Config map : job.child("data").children("map"))
-    if (map.string("field") == field) {
+    if (std::ranges::count(mappedFields(map), field)) {
       if (map.real("scale", 1) != 1)
         return 0;
       offset += map.real("offset", 0);

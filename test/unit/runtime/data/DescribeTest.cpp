@@ -194,6 +194,23 @@ TEST_F(DescribeTest, TellsWhatMapsDo) {
             Lines{"p u8 [2, 4, 1]: random"});
 }
 
+TEST_F(DescribeTest, TellsWhatMapsOfSeveralFieldsDo) {
+  using Lines = std::vector<std::string>;
+  const std::string both = R"(map { field: "images" field: "labels" cast: F32 } )";
+  Told told = describe(source + both + batch);
+  EXPECT_EQ(told.shape, "images f32 [2, 2], labels f32 []: 60");
+  EXPECT_EQ(told.steps,
+            (Lines{"images u8 [2, 2]: cast f32", "images u8 [2, 2]: scale 1 + -0 along 0",
+                   "labels i64 []: cast f32", "labels i64 []: scale 1 + -0 along 0"}));
+  EXPECT_EQ(told.problems, Lines{});
+  EXPECT_EQ(describe(R"(source { npz { path: "later.npz" } } )" + both + batch).steps,
+            (Lines{"images f32 []: other", "labels f32 []: other"}));
+  EXPECT_EQ(
+      describe(source + R"(map { field: "images" field: "label" cast: F32 } )" + batch).problems,
+      Lines{"map: no field 'label' in 'digits.npz'; it has 'images' and 'labels'; did you "
+            "mean 'labels'?"});
+}
+
 TEST_F(DescribeTest, FollowsFieldsAndRows) {
   Told told = describe(source + R"(map { field: "images" cast: F32 } map { field: "labels" one_hot
       { classes: 10 } } shuffle { } take { rows: 41 } repeat { times: 2 } cache { path: "kept" } )" +
