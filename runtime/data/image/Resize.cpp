@@ -71,6 +71,11 @@ Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *
   if (!filter)
     return Status::invalid(text("resize { filter } is '", config.string("filter"),
                                 "', expected BILINEAR, NEAREST or AREA"));
+  if (isIndices && *filter != Filter::nearest)
+    return Status::invalid(
+        text("resize { filter: ", config.string("filter"), " } of field '", before->name,
+             "' would mix classes: its pixels are indices, and what lies between "
+             "two of them is another class; leave filter out, or write NEAREST"));
   // One side, or both.
   bool hasShorter = bool(config.child("shorter"));
   if (hasShorter && (config.child("height") || config.child("width")))

@@ -116,6 +116,39 @@ TEST_F(MaskTest, ARandomMapOfAPictureWithoutItsMaskIsRefused) {
             "built");
 }
 
+TEST_F(MaskTest, ClassesAreNotMixed) {
+  demand(10, 10);
+  auto classes = firstBatch<int64_t>(data(both("resize { height: 10 width: 10 }")), context, 1);
+  ASSERT_EQ(classes.size(), 400u);
+  for (int64_t number : classes)
+    ASSERT_TRUE(number == 0 || number == 1) << number;
+  EXPECT_EQ(classes,
+            firstBatch<int64_t>(data(image("resize { height: 10 width: 10 }") +
+                                     mask("resize { height: 10 width: 10 filter: NEAREST }")),
+                                context, 1));
+  for (std::string filter : {"BILINEAR", "AREA"}) {
+    std::string resize = "resize { height: 10 width: 10 filter: " + filter + " }",
+                message = "resize { filter: " + filter +
+                          " } of field 'mask' would mix classes: its pixels are indices, and what "
+                          "lies between two of them is another class; leave filter out, or write "
+                          "NEAREST";
+    EXPECT_EQ(buildError(data(both(resize)), context), message);
+    EXPECT_EQ(buildError(data(image("resize { height: 10 width: 10 }") + mask(resize)), context),
+              message);
+    EXPECT_EQ(buildError(
+                  data(image("resize { height: 10 width: 10 }") + mask("cast: F32") + mask(resize)),
+                  context),
+              message);
+  }
+  // Numbers that are no classes any more may lie between two others.
+  context.demands[1].dtype = GRADC_F32;
+  EXPECT_EQ(buildError(R"(source { folder { path: "pictures" masks: "masks" } } )" + decoded +
+                           image("resize { height: 10 width: 10 }") + mask("cast: F32 scale: 0.5") +
+                           mask("resize { height: 10 width: 10 }") + "batch { size: 4 }",
+                       context),
+            "built");
+}
+
 TEST_F(MaskTest, ColorsOfClassesDoNotChange) {
   EXPECT_EQ(buildError(data(both("color_jitter { brightness: 0.5 }")), context),
             "color_jitter of field 'mask' would change its pixels, which are classes: name fields "
