@@ -21,6 +21,8 @@
 
 namespace gradc::runtime {
 
+constexpr size_t noField = SIZE_MAX;
+
 /// Rows by number. Immutable: any thread may read, each with its own scratch.
 class Table {
 public:
@@ -44,9 +46,9 @@ public:
   virtual const std::byte *column(size_t field) const { return nullptr; }
   /// For messages, for example "field 'images' of 'digits.npz'".
   virtual std::string describe(size_t field) const;
-  /// For messages: the origin of a row, for example "row 3 (from 0) of 'digits.npz'" or
-  /// "'cats/7.jpg'".
-  virtual std::string describeRow(int64_t row) const;
+  /// For messages: the origin of a row's field, or at `noField` of the row as a whole; for example
+  /// "row 3 (from 0) of 'digits.npz'" or "'cats/7.jpg'".
+  virtual std::string describeRow(int64_t row, size_t field) const;
   /// For messages: the origin of all rows, for example "'digits.npz'".
   virtual std::string origin() const = 0;
   /// The number of bytes of memory kept for rows.
@@ -77,7 +79,9 @@ public:
   }
   const std::byte *column(size_t field) const override { return input->column(field); }
   std::string describe(size_t field) const override { return input->describe(field); }
-  std::string describeRow(int64_t row) const override { return input->describeRow(row); }
+  std::string describeRow(int64_t row, size_t field) const override {
+    return input->describeRow(row, field);
+  }
   std::string origin() const override { return input->origin(); }
   size_t held() const override { return input->held(); }
   void letGo() const override { input->letGo(); }

@@ -14,7 +14,7 @@ Status Table::read(size_t field, RowList rows, Scratch &scratch, std::byte *out)
     if (!value)
       return value.status();
     if (value->bytes != bytes)
-      return Status::error(text(describeRow(row), ": field '", wanted.name, "' has shape ",
+      return Status::error(text(describeRow(row, field), ": field '", wanted.name, "' has shape ",
                                 shapeText(value->shape), ", expected ", shapeText(wanted.shape)));
     std::memcpy(out, value->data, bytes);
     out += bytes;
@@ -26,7 +26,7 @@ std::string Table::describe(size_t field) const {
   return text("field '", fields()[field].name, "' of ", origin());
 }
 
-std::string Table::describeRow(int64_t row) const {
+std::string Table::describeRow(int64_t row, size_t) const {
   return text("row ", row, " (from 0) of ", origin());
 }
 

@@ -55,7 +55,9 @@ public:
   std::span<const Field> fields() const override { return fieldList; }
   int64_t rows() const override { return int64_t(listing.paths.size()); }
   std::string origin() const override { return text('\'', folder, '\''); }
-  std::string describeRow(int64_t row) const override { return text('\'', path(row), '\''); }
+  std::string describeRow(int64_t row, size_t field) const override {
+    return text('\'', path(row, field), '\'');
+  }
 
   void order(uint64_t, std::vector<int64_t> &rows) const override {
     rows.resize(listing.paths.size());
@@ -69,7 +71,7 @@ public:
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     if (!isPicture(field))
       return Value{column(field) + size_t(row.row) * sizeof(int64_t), {}, sizeof(int64_t)};
-    std::string of = isMask(field) ? masks[size_t(row.row)] : path(row.row);
+    std::string of = path(row.row, field);
     auto file = readFile(of, scratch.slot(slot + isMask(field)));
     if (!file)
       return Status(file.status().code(), text('\'', of, "' ", file.status().message()));
@@ -79,7 +81,9 @@ public:
 private:
   bool isPicture(size_t field) const { return fieldList[field].dtype == GRADC_U8; }
   bool isMask(size_t field) const { return !masks.empty() && field + 1 == fieldList.size(); }
-  std::string path(int64_t row) const { return text(folder, '/', listing.paths[size_t(row)]); }
+  std::string path(int64_t row, size_t field) const {
+    return isMask(field) ? masks[size_t(row)] : text(folder, '/', listing.paths[size_t(row)]);
+  }
 
   std::string folder;
   PictureListing listing;

@@ -31,7 +31,7 @@ public:
   int64_t rows() const override { return int64_t(offsets.size()); }
   std::string origin() const override { return text('\'', file.path, '\''); }
   void letGo() const override { file.file->letGo(); }
-  std::string describeRow(int64_t row) const override {
+  std::string describeRow(int64_t row, size_t) const override {
     return text("record ", row, " of ", origin());
   }
 
@@ -42,7 +42,8 @@ public:
 
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     auto wrong = [&](const Status &status, const auto &...what) {
-      return Status(status.code(), text(describeRow(row.row), what..., ' ', status.message()));
+      return Status(status.code(),
+                    text(describeRow(row.row, field), what..., ' ', status.message()));
     };
     auto record = readTfRecord(file.file->bytes(), offsets[size_t(row.row)]);
     if (!record)
@@ -156,8 +157,8 @@ Status describeTfRecord(Config config, const DataContext &context, Pipeline &pip
   int64_t last = pipeline.table->rows() - 1;
   Status status = checkTfRecords(file->file->bytes());
   return status.ok() ? status
-                     : Status(status.code(),
-                              text(pipeline.table->describeRow(last), ' ', status.message()));
+                     : Status(status.code(), text(pipeline.table->describeRow(last, noField), ' ',
+                                                  status.message()));
 }
 
 Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeline) {

@@ -46,7 +46,7 @@ public:
     }
     return {};
   }
-  std::string describeRow(int64_t row) const override {
+  std::string describeRow(int64_t row, size_t) const override {
     return text("the window at token ", row * stride, " of ", from);
   }
   std::string origin() const override { return from; }

@@ -94,7 +94,7 @@ public:
     if (described.empty() || epoch != describedEpoch)
       (void)orderOf(*table, rule, epoch, described);
     describedEpoch = epoch;
-    return table->describeRow(described[size_t(before) + size_t(batch.firstRow + row)]);
+    return table->describeRow(described[size_t(before) + size_t(batch.firstRow + row)], noField);
   }
 
 private:

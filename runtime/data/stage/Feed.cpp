@@ -21,6 +21,10 @@ public:
   // Later stages only read whole rows, never a single computed field.
   const std::byte *column(size_t field) const override { return input->column(origins[field]); }
   std::string describe(size_t field) const override { return input->describe(origins[field]); }
+  std::string describeRow(int64_t row, size_t field) const override {
+    bool isRead = field < origins.size() && origins[field] != BatchLayout::made;
+    return input->describeRow(row, isRead ? origins[field] : noField);
+  }
 
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     auto value = input->view(origins[field], row, scratch);
@@ -62,9 +66,9 @@ private:
     int64_t row = rows[wrong->element / perRow];
     double number =
         elementAsDouble(demand.dtype, out + wrong->element * fieldList[field].elementBytes());
-    return Status::error(
-        text(wrong->found, inSource(demand.field, row, wrong->element % perRow, perRow, number),
-             " in ", describeRow(row), ", field '", demand.field, "', expected ", wrong->expected));
+    return Status::error(text(
+        wrong->found, inSource(demand.field, row, wrong->element % perRow, perRow, number), " in ",
+        describeRow(row, field), ", field '", demand.field, "', expected ", wrong->expected));
   }
 
   /// If maps have changed a number, its value in the file, for a message: " (11 in the data)"; else

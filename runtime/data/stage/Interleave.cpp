@@ -58,9 +58,9 @@ public:
     for (const auto &table : tables)
       table->letGo();
   }
-  std::string describeRow(int64_t row) const override {
+  std::string describeRow(int64_t row, size_t field) const override {
     size_t table = tableOf(row);
-    return tables[table]->describeRow(row - begins[table]);
+    return tables[table]->describeRow(row - begins[table], field);
   }
   std::string origin() const override {
     return text(tables.size(), " files from ", tables.front()->origin(), " on");

@@ -96,8 +96,8 @@ Status MappedTable::checkSize(const MappedField &one, const Value &in, RowRef ro
 
 /// The error of a row's field.
 Status MappedTable::located(const MappedField &one, RowRef row, const Status &status) const {
-  return Status(status.code(), text(describeRow(row.row), ": field '", fieldList[one.index].name,
-                                    "' ", status.message()));
+  return Status(status.code(), text(describeRow(row.row, one.index), ": field '",
+                                    fieldList[one.index].name, "' ", status.message()));
 }
 
 } // namespace gradc::runtime

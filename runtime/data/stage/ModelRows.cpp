@@ -34,6 +34,10 @@ public:
                              : text("field '", fieldList[field].name, "' of ", model->name);
   }
 
+  std::string describeRow(int64_t row, size_t field) const override {
+    return input->describeRow(row, field < firstMade ? origins[field] : noField);
+  }
+
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     if (field < firstMade)
       return input->view(origins[field], row, scratch);

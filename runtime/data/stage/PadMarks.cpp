@@ -33,6 +33,10 @@ public:
                : text("field '", fieldList[field].name, "' of pad of ", input->describe(padded));
   }
 
+  std::string describeRow(int64_t row, size_t field) const override {
+    return input->describeRow(row, field < firstMade || field == noField ? field : padded);
+  }
+
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
     if (field < firstMade)
       return input->view(field, row, scratch);

@@ -43,7 +43,9 @@ public:
   }
 
   const std::byte *column(size_t) const override { return nullptr; }
-  std::string describeRow(int64_t row) const override { return input->describeRow(row % perPass); }
+  std::string describeRow(int64_t row, size_t field) const override {
+    return input->describeRow(row % perPass, field);
+  }
 
 private:
   RowRef inner(uint64_t epoch, int64_t row) const {

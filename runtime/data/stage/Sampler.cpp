@@ -67,7 +67,9 @@ public:
   }
 
   const std::byte *column(size_t) const override { return nullptr; }
-  std::string describeRow(int64_t row) const override { return input->describeRow(row % all); }
+  std::string describeRow(int64_t row, size_t field) const override {
+    return input->describeRow(row % all, field);
+  }
   size_t held() const override {
     return input->held() + urn.rows.size() * (sizeof(int64_t) + sizeof(double));
   }
@@ -154,7 +156,7 @@ Result<std::vector<double>> readNumbers(const Rule &rule, const Table &table, bo
     rule.toNumber(value->data, reinterpret_cast<std::byte *>(&number), 1, 1, -0.0);
     if (!(number >= 0 && std::isfinite(number)) || (rule.byClass && number >= 0x1p53))
       return Status::error(text(
-          table.describeRow(row), ": sampler finds ", number, " in field '", rule.name,
+          table.describeRow(row, rule.field), ": sampler finds ", number, " in field '", rule.name,
           "', expected ", rule.byClass ? "a class of 0 or more" : "a finite weight of 0 or more"));
     numbers[size_t(row)] = number;
   }

@@ -56,8 +56,9 @@ public:
 
   const std::byte *column(size_t) const override { return nullptr; }
   std::string describe(size_t field) const override { return input->describe(parts[field].field); }
-  std::string describeRow(int64_t row) const override {
-    return text("the window that begins at ", input->describeRow(*rowsFrom(row)));
+  std::string describeRow(int64_t row, size_t field) const override {
+    size_t before = field == noField ? noField : parts[field].field;
+    return text("the window that begins at ", input->describeRow(*rowsFrom(row), before));
   }
   size_t held() const override {
     return input->held() + (inner.rows.size() + inner.begins.size()) * sizeof(int64_t);

@@ -80,7 +80,7 @@ Result<std::vector<double>> fit(const Table &table, size_t field, const Places &
     for (size_t i = 0; i < elements; ++i) {
       if (!std::isfinite(numbers[i]))
         return Status::error(text("standardize of field '", before.name, "' finds ", numbers[i],
-                                  " in ", table.describeRow(int64_t(row)),
+                                  " in ", table.describeRow(int64_t(row), field),
                                   ", expected finite numbers"));
       size_t place = i / places.inner % places.count;
       double &mean = fitted[2 * place], &squares = fitted[2 * place + 1];

@@ -66,7 +66,6 @@ Standardization standardization(std::span<const double> fitted, double epsilon);
 
 /// Considers the whole data set: takes its statistics from `context.state` under `key`, or computes
 /// them in a pass over the rows and stores them there. At `noField`, only the block is checked.
-constexpr size_t noField = SIZE_MAX;
 Result<std::unique_ptr<const Transform>> makeStandardize(Config config, const Table &table,
                                                          size_t field, const DataContext &context,
                                                          std::string key);

@@ -84,7 +84,7 @@ TEST_F(MaskTest, PicturesThatAreCutAlikeHaveOneSize) {
   std::string smaller = mask("resize { shorter: 20 filter: NEAREST }"),
               crop = "random_crop { height: 8 width: 8 }";
   EXPECT_EQ(batchError(data(smaller + both(crop)), context),
-            "'" + folder / "pictures/a.png" +
+            "'" + folder / "masks/a.png" +
                 "': field 'mask' has 26 x 20 pixels, expected those of field 'image', 37 x 29, as "
                 "both are cut at the same random place");
   // What is resized before has one size, which is known without reading.
@@ -92,6 +92,25 @@ TEST_F(MaskTest, PicturesThatAreCutAlikeHaveOneSize) {
       batchError(data(smaller + both("resize { height: 9 width: 9 filter: NEAREST }") + both(crop)),
                  context),
       "");
+}
+
+TEST_F(MaskTest, ErrorsOfAMaskNameItsFile) {
+  demand(29, 37);
+  std::string maps = both("resize { height: 29 width: 37 }"), path = folder / "masks/c.png";
+  writeFile(path, {});
+  for (const char *before : {"", "repeat { times: 2 } "})
+    EXPECT_EQ(batchError(data(maps + before), context), "'" + path + "': field 'mask' is empty");
+  writeFile(path, picture("png-bits"));
+  // A class that the loss does not have.
+  context.demands[1].classes = 1;
+  std::string error = batchError(data(maps), context);
+  EXPECT_NE(error.find(" in '" + folder / "masks/a.png" + "', field 'mask', expected "),
+            std::string::npos)
+      << error;
+  // The other way around, a picture's error does not name the mask.
+  writeFile(folder / "pictures/a.png", {});
+  EXPECT_EQ(batchError(data(maps), context),
+            "'" + folder / "pictures/a.png" + "': field 'image' is empty");
 }
 
 TEST_F(MaskTest, ARandomMapOfAPictureWithoutItsMaskIsRefused) {

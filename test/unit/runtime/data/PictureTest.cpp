@@ -214,16 +214,16 @@ TEST_F(PictureTest, MasksAreOneMoreFieldOfFiles) {
                 "' has two masks for one picture, 'outside.jpg' and 'outside.png'");
   remove((folder / "masks/outside.png").c_str());
   EXPECT_EQ(run(spec(maps, source)).error,
-            "'" + folder / "pictures/outside.jpg" +
+            "'" + folder / "masks/outside.jpg" +
                 "': field 'mask' is a JPEG file, whose pixels are not stored exactly: expected a "
                 "PNG file of indices");
   writeFile(folder / "masks/outside.jpg", picture("png-rgb"));
   EXPECT_EQ(run(spec(maps, source)).error,
-            "'" + folder / "pictures/outside.jpg" +
+            "'" + folder / "masks/outside.jpg" +
                 "': field 'mask' is a PNG file of colors, expected a palette or gray values");
   writeFile(folder / "masks/outside.jpg", deepGray());
   EXPECT_EQ(run(spec(maps, source)).error,
-            "'" + folder / "pictures/outside.jpg" +
+            "'" + folder / "masks/outside.jpg" +
                 "': field 'mask' is a PNG file of 16 bits a pixel, expected 8 or fewer");
   EXPECT_EQ(run(spec("map { field: \"mask\" decode { indices: true channels: 3 } }", source)).error,
             "decode { indices } has 1 channel, found channels: 3");

@@ -27,7 +27,7 @@ public:
   }
   Result<Value> view(size_t, RowRef row, Scratch &scratch) const override {
     if (bad.contains(row.row))
-      return Status::error(text(describeRow(row.row), " is bad"));
+      return Status::error(text(describeRow(row.row, noField), " is bad"));
     ScratchSlot &slot = scratch.slot(0);
     std::byte *data = slot.reserve(sizeof row.row);
     std::memcpy(data, &row.row, sizeof row.row);
