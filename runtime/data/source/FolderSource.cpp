@@ -107,9 +107,33 @@ PictureListing listOne(std::string &path) {
 
 } // namespace
 
+/// What a field holds, and the setting that names it.
+static std::pair<std::string_view, std::string_view> roleOf(const Field &field) {
+  if (field.dtype == GRADC_I64)
+    return {"labels", "label"};
+  return field.maskOf.empty() ? std::pair("pictures", "image") : std::pair("masks", "mask");
+}
+
+static Status expectTwoNames(Config config, std::span<const Field> fields,
+                             const DataContext &context) {
+  for (size_t i = 0; i < fields.size(); ++i)
+    for (size_t k = i + 1; k < fields.size(); ++k) {
+      if (fields[i].name != fields[k].name)
+        continue;
+      auto [first, firstKey] = roleOf(fields[i]);
+      auto [second, secondKey] = roleOf(fields[k]);
+      Config named = config.child(secondKey);
+      return context.wrong(named ? named : config.child(firstKey),
+                           text("folder gives the name '", fields[i].name, "' to its ", first,
+                                " and its ", second, ": write ", firstKey, " or ", secondKey,
+                                " with another one"));
+    }
+  return {};
+}
+
 /// The fields: a picture file's bytes, its label, and if there are masks, the bytes of its mask.
 /// Pictures with masks have labels only if the block names them, as their folders need no classes.
-static std::vector<Field> readFields(Config config) {
+static Result<std::vector<Field>> readFields(Config config, const DataContext &context) {
   std::vector<Field> fields = {
       {std::string(config.string("image", "image")), GRADC_U8, {Field::varying}, 0}};
   bool hasMasks = bool(config.child("masks"));
@@ -118,7 +142,13 @@ static std::vector<Field> readFields(Config config) {
   if (hasMasks) {
     fields.push_back({std::string(config.string("mask", "mask")), GRADC_U8, {Field::varying}, 0});
     fields.back().maskOf = fields.front().name;
+  } else if (Config mask = config.child("mask")) {
+    return context.wrong(mask, text("folder { mask } names a field '", mask.string(),
+                                    "' of masks, but there is no folder of masks: add masks: "
+                                    "\"masks\""));
   }
+  if (Status status = expectTwoNames(config, fields, context); !status.ok())
+    return status;
   return fields;
 }
 
@@ -143,12 +173,18 @@ static Result<std::vector<std::string>> findMasks(Config config, std::span<const
 Status describeFolder(Config config, const DataContext &context, Pipeline &pipeline) {
   if (context.hasFiles)
     return applyFolder(config, context, pipeline);
-  pipeline.table = makeDescribed(readFields(config), 1, text('\'', config.string("path"), '\''));
+  auto fields = readFields(config, context);
+  if (!fields)
+    return fields.status();
+  pipeline.table = makeDescribed(std::move(*fields), 1, text('\'', config.string("path"), '\''));
   return {};
 }
 
 Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline) {
-  std::vector<Field> fields = readFields(config);
+  auto given = readFields(config, context);
+  if (!given)
+    return given.status();
+  std::vector<Field> &fields = *given;
   std::vector<std::string> names;
   for (const Field &field : fields)
     names.push_back(field.name);

@@ -94,6 +94,29 @@ TEST_F(MaskTest, PicturesThatAreCutAlikeHaveOneSize) {
       "");
 }
 
+TEST_F(MaskTest, FieldsHaveNamesOfTheirOwn) {
+  auto error = [&](const std::string &names) {
+    return buildError("source { folder { path: \"pictures\" " + names + " } } batch { size: 4 }",
+                      context);
+  };
+  EXPECT_EQ(error(R"(masks: "masks" mask: "image")"),
+            "folder gives the name 'image' to its pictures and its masks: write image or mask with "
+            "another one");
+  EXPECT_EQ(error(R"(masks: "masks" image: "mask")"),
+            "folder gives the name 'mask' to its pictures and its masks: write image or mask with "
+            "another one");
+  EXPECT_EQ(error(R"(masks: "masks" label: "mask")"),
+            "folder gives the name 'mask' to its labels and its masks: write label or mask with "
+            "another one");
+  EXPECT_EQ(error(R"(image: "label")"),
+            "folder gives the name 'label' to its pictures and its labels: write image or label "
+            "with another one");
+  EXPECT_EQ(
+      error(R"(mask: "classes")"),
+      "folder { mask } names a field 'classes' of masks, but there is no folder of masks: add "
+      "masks: \"masks\"");
+}
+
 TEST_F(MaskTest, ErrorsOfAMaskNameItsFile) {
   demand(29, 37);
   std::string maps = both("resize { height: 29 width: 37 }"), path = folder / "masks/c.png";
