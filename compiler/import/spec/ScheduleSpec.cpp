@@ -26,9 +26,15 @@ static Limits rangeOf(StringRef field) {
       .Case("rise", {[](double value) { return value >= 0 && value <= 1; }, "from 0 to 1"})
       .Cases({"minimum", "base_momentum", "max_momentum"},
              {[](double value) { return value >= 0 && value < 1; }, "from 0 to below 1"})
-      .Cases({"start", "end", "threshold", "base"},
-             {[](double value) { return value >= 0 && std::isfinite(value); },
-              "of 0 or more and finite"})
+      .Case("threshold", {[](double value) { return value >= 0 && std::isfinite(value); },
+                          "of 0 or more and finite"})
+      // Shares of the optimizer's rate, which is the highest one.
+      .Cases({"start", "end"}, {[](double value) { return value >= 0 && value <= 1; },
+                                "from 0 to 1, a share of learning_rate"})
+      .Case("base", {[](double value) { return value >= 0 && value < 1; },
+                     "from 0 to below 1, a share of learning_rate"})
+      .Case("initial_divisor", {[](double value) { return value >= 1 && std::isfinite(value); },
+                                "of 1 or more and finite"})
       .Default(
           {[](double value) { return value > 0 && std::isfinite(value); }, "above 0 and finite"});
 }
@@ -48,14 +54,27 @@ static void checkRanges(Checker &c, ArrayRef<SpecFile::Step> place,
   });
 }
 
-/// Checks the momenta between which a cycle moves.
+/// Checks that the rate is never above the optimizer's and ends where it should, and the momenta
+/// between which it moves.
 static void checkOneCycle(Checker &c, const SpecPlace &place, const spec::OneCycleRate &cycle) {
+  double divisor = cycle.has_initial_divisor() ? cycle.initial_divisor() : 25;
+  c.expect(!(divisor * cycle.final_divisor() < 1) || !cycle.has_final_divisor(),
+           place + "final_divisor", "final_divisor",
+           "of 1 / initial_divisor or more, as the rate would end above learning_rate",
+           cycle.final_divisor());
+  c.expect(!cycle.three_phases() || !(cycle.rise() > 0.5), place + "rise", "rise",
+           "of at most 0.5, as three_phases rises and falls back over as many steps", cycle.rise());
   for (auto [name, given] : {std::pair("base_momentum", cycle.has_base_momentum()),
                              std::pair("max_momentum", cycle.has_max_momentum())})
     if (given && !cycle.cycle_momentum())
       c.error(place + name)
           << name
           << " is that of a momentum that changes: add cycle_momentum: true, or leave it out";
+  double low = cycle.has_base_momentum() ? cycle.base_momentum() : 0.85,
+         high = cycle.has_max_momentum() ? cycle.max_momentum() : 0.95;
+  c.expect(!cycle.cycle_momentum() || !(low > high),
+           place + (cycle.has_base_momentum() ? "base_momentum" : "max_momentum"), "base_momentum",
+           "of at most max_momentum, " + numberText(high), low);
 }
 
 /// Checks that each rule that trains something has a momentum to change.
@@ -85,6 +104,8 @@ static void checkCyclic(Checker &c, const SpecPlace &place, const spec::CyclicRa
   if (rule.has_factor() && !isExponential)
     c.error(place + "factor")
         << "factor is that of EXP_RANGE: add mode: EXP_RANGE, or leave it out";
+  c.expect(!isExponential || !(rule.factor() > 1), place + "factor", "factor",
+           "of at most 1, as cycles would rise above learning_rate", rule.factor());
 }
 
 static void checkPiecewise(Checker &c, const SpecPlace &place, const spec::PiecewiseRate &rule) {

@@ -103,20 +103,57 @@ TEST_F(RunSpecTest, RefusesSequencesThatHaveNoOrder) {
 TEST_F(RunSpecTest, RefusesNumbersOutOfRange) {
   expectRefused("schedule { warm_up { steps: 0 factor: -1 } step { size: -2 factor: 0 } }",
                 {"expected steps above 0, found 0",
-                 "expected factor of 0 or more and finite, found -1",
+                 "expected factor from 0 to 1, a share of learning_rate, found -1",
                  "expected size above 0, found -2", "expected factor above 0 and finite, found 0"});
   expectRefused("schedule { piecewise { milestone: [5, 5] factor: [1, 1, 1] } }",
                 {"expected milestone above the one before, 5, found 5",
                  "expected factors to be one, or one for each of 2 milestones, found 3"});
   expectRefused("schedule { one_cycle { rise: 1.5 initial_divisor: 0 length: 0 } }",
                 {"expected length above 0, found 0", "expected rise from 0 to 1, found 1.5",
-                 "expected initial_divisor above 0 and finite, found 0"});
+                 "expected initial_divisor of 1 or more and finite, found 0"});
   expectRefused("schedule { cyclic { base: -1 up: 0 down: -2 } }",
-                {"expected base of 0 or more and finite, found -1", "expected up above 0, found 0",
-                 "expected down above 0, found -2"});
+                {"expected base from 0 to below 1, a share of learning_rate, found -1",
+                 "expected up above 0, found 0", "expected down above 0, found -2"});
   expectRefused("schedule { polynomial { power: nan end: -0.5 } }",
                 {"expected power above 0 and finite, found nan",
-                 "expected end of 0 or more and finite, found -0.5"});
+                 "expected end from 0 to 1, a share of learning_rate, found -0.5"});
+}
+
+/// torch.optim.lr_scheduler takes most of these, and trains with rates above the highest one.
+TEST_F(RunSpecTest, RefusesRatesAboveTheHighestOne) {
+  for (const char *schedule : {"cyclic { base: 2 }", "cyclic { base: 1 }"})
+    expectRefused(std::string("schedule { ") + schedule + " }",
+                  {"expected base from 0 to below 1, a share of learning_rate, found "});
+  expectRefused("schedule { cyclic { mode: EXP_RANGE factor: 1.01 } }",
+                {"expected factor of at most 1, as cycles would rise above learning_rate, found "
+                 "1.01"});
+  expectRefused("schedule { cosine { end: 2 } }",
+                {"expected end from 0 to 1, a share of learning_rate, found 2"});
+  expectRefused("schedule { polynomial { end: 1.5 } }",
+                {"expected end from 0 to 1, a share of learning_rate, found 1.5"});
+  expectRefused("schedule { warm_up { steps: 5 factor: 1.5 } }",
+                {"expected factor from 0 to 1, a share of learning_rate, found 1.5"});
+  expectRefused("schedule { one_cycle { initial_divisor: 0.5 } }",
+                {"expected initial_divisor of 1 or more and finite, found 0.5"});
+  expectRefused("schedule { one_cycle { final_divisor: 0.03 } }",
+                {"expected final_divisor of 1 / initial_divisor or more, as the rate would end "
+                 "above learning_rate, found 0.03"});
+  expectRefused("schedule { one_cycle { three_phases: true rise: 0.6 } }",
+                {"expected rise of at most 0.5, as three_phases rises and falls back over as many "
+                 "steps, found 0.6"});
+  for (const char *schedule :
+       {"cyclic { base: 0.999 mode: EXP_RANGE factor: 1 }", "cosine { end: 1 }",
+        "warm_up { steps: 5 factor: 1 }", "one_cycle { final_divisor: 0.04 rise: 0.5 }",
+        "exponential { factor: 1.01 }", "step { size: 3 factor: 2 }"})
+    EXPECT_TRUE(succeeded(trainingWith(std::string("schedule { ") + schedule + " }")))
+        << schedule << everything();
+}
+
+TEST_F(RunSpecTest, RefusesAMomentumThatRisesWithTheRate) {
+  expectRefused("schedule { one_cycle { cycle_momentum: true base_momentum: 0.97 } }",
+                {"expected base_momentum of at most max_momentum, 0.95, found 0.97"});
+  expectRefused("schedule { one_cycle { cycle_momentum: true max_momentum: 0.8 } }",
+                {"expected base_momentum of at most max_momentum, 0.8, found 0.85"});
 }
 
 TEST_F(RunSpecTest, RefusesToCycleAMomentumThatIsNotThere) {
