@@ -75,6 +75,7 @@ def without():
     with open(path("text.parquet"), "w") as file:
         file.write("age,income\n1,2\n")
     refused(3, "is not a Parquet file", program("gradc"), "check", write_spec("text", "text.parquet"))
+    refused(3, "expected text.parquet to be a Parquet table, found a text file", program("gradc"), "inspect", "text.parquet")
     refused(1, "this program does not read Parquet files such as", trainer, "predict", "--data", "people.parquet")
     return trainer
 

@@ -45,6 +45,8 @@ Result<CsvFile> openCsv(std::string_view path, const DataContext &context,
   if (!opened)
     return opened.status();
   CsvFile csv = {std::move(opened->path), std::move(opened->file), {}};
+  if (Status status = expectParquetByName(csv.path, csv.file->bytes()); !status.ok())
+    return status;
   if (isParquet(csv.file->bytes())) {
     if (Status status =
             readParquet(csv.path, options.delimiter, fields, options.maxBytes, csv.inflated);
@@ -52,8 +54,6 @@ Result<CsvFile> openCsv(std::string_view path, const DataContext &context,
       return status;
     return csv;
   }
-  if (csv.path.ends_with(".parquet"))
-    return Status::error(text('\'', csv.path, "' is not a Parquet file"));
   if (!isGzip(csv.file->bytes()))
     return csv;
   csv.inflated = inflateAll(csv.file->bytes(), options.maxBytes, Deflated::gzip);

@@ -13,6 +13,13 @@ inline bool isParquet(std::span<const std::byte> bytes) {
   return bytes.size() > 8 && std::memcmp(bytes.data(), "PAR1", 4) == 0;
 }
 
+/// An error if a file is not Parquet, though its name says so.
+inline Status expectParquetByName(const std::string &path, std::span<const std::byte> bytes) {
+  return !path.ends_with(".parquet") || isParquet(bytes)
+             ? Status()
+             : Status::error('\'' + path + "' is not a Parquet file");
+}
+
 /// The table as CSV, read by the Parquet plug-in: a header, and one line per row. Columns that no
 /// field names are empty; without fields, so are columns that are neither numbers nor text. Only in
 /// programs with gradc_full.

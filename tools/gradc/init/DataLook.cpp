@@ -145,6 +145,8 @@ Result<LookedData> lookAtTable(const std::string &path) {
   if (!file)
     return file.status();
   std::span<const std::byte> bytes = (*file)->bytes();
+  if (Status status = expectParquetByName(path, bytes); !status.ok())
+    return status;
   Inflated inflated;
   if (isGzip(bytes)) {
     inflated = inflateAll(bytes, mostText, Deflated::gzip);

@@ -4,18 +4,13 @@
 #include "compiler/import/onnx/OnnxModel.h"
 #include "compiler/import/spec/TrainingSpec.h"
 #include "compiler/import/support/Safetensors.h"
-#include "runtime/base/DataType.h"
-#include "runtime/data/source/CsvReader.h"
-#include "runtime/data/source/IdxHeader.h"
-#include "runtime/data/source/Inflate.h"
-#include "runtime/data/source/NpyHeader.h"
 #include "runtime/data/source/ParquetText.h"
-#include "runtime/data/source/ZipArchive.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
 
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <fmt/core.h>
@@ -78,75 +73,16 @@ int inspectSpec(const std::string &path) {
   return exitCode(Code::ok);
 }
 
-InspectedTensor inspected(std::string name, const runtime::NpyHeader &header) {
-  return {std::move(name), runtime::findDataType(header.dtype)->name, header.shape,
-          int64_t(header.dataBytes)};
-}
-
-int inspectNpy(const std::string &path, std::span<const std::byte> bytes) {
-  auto header = runtime::parseNpy(bytes, path);
-  if (!header)
-    return fail(header.status());
-  fmt::print(".npy array\n");
-  printTensors("arrays", inspected("array", *header));
-  return exitCode(Code::ok);
-}
-
-int inspectNpz(const std::string &path, std::span<const std::byte> bytes) {
-  auto members = runtime::listZip(bytes, path);
-  if (!members)
-    return fail(members.status());
-  std::vector<InspectedTensor> tensors;
-  for (const runtime::ZipMember &member : *members) {
-    auto start = runtime::startZip(bytes, member, path);
-    if (!start)
-      return fail(start.status());
-    auto header = runtime::parseNpy(start->bytes, path + ": " + member.name, member.size);
-    if (!header)
-      return fail(header.status());
-    llvm::StringRef name = member.name;
-    name.consume_back(".npy");
-    tensors.push_back(inspected(name.str(), *header));
-  }
-  llvm::sort(tensors, [](const auto &a, const auto &b) { return a.name < b.name; });
-  fmt::print(".npz archive\n");
-  printTensors("arrays", tensors);
-  return exitCode(Code::ok);
-}
-
-int inspectIdx(const std::string &path, std::span<const std::byte> bytes) {
-  auto header = runtime::readIdxHeader(bytes, path);
-  if (!header)
-    return fail(header.status());
-  InspectedTensor array = {"array", runtime::findDataType(header->dtype)->name, header->shape,
-                           int64_t(header->dataBytes)};
-  fmt::print(".idx array\n");
-  printTensors("arrays", array);
-  return exitCode(Code::ok);
-}
-
-int inspectTable(const std::string &path, std::span<const std::byte> bytes) {
-  constexpr size_t mostText = size_t(1) << 36;
-  runtime::Inflated inflated;
-  bool isParquet = runtime::isParquet(bytes);
-  if (isParquet) {
-    if (runtime::Status status = runtime::readParquet(path, ',', {}, mostText, inflated);
-        !status.ok())
-      return fail(status);
-  } else if (runtime::isGzip(bytes)) {
-    inflated = runtime::inflateAll(bytes, mostText, runtime::Deflated::gzip);
-    if (!inflated.bytes)
-      return fail(Code::error, path + " is a damaged gzip file");
-  }
-  if (inflated.bytes)
-    bytes = {inflated.bytes.get(), inflated.size};
-  auto table = runtime::outlineCsv(bytes, path, {});
-  if (!table)
-    return fail(table.status());
-  fmt::print("{} of {} rows; columns{}:\n  {}\n", isParquet ? ".parquet table" : ".csv table",
-             table->rows, isParquet ? "" : ", where they are separated by commas",
-             fmt::join(table->columns, "\n  "));
-  return exitCode(Code::ok);
+/// The kind of file that a name's end stands for; "" if it stands for none, or for one that reports
+/// other content itself.
+llvm::StringRef kindByName(llvm::StringRef name) {
+  return llvm::StringSwitch<llvm::StringRef>(name)
+      .EndsWith(".parquet", "a Parquet table")
+      .EndsWith(".npz", "an .npz archive")
+      .EndsWith(".npy", "a .npy array")
+      .EndsWith(".ckpt", "a checkpoint")
+      .EndsWith("-ubyte", "an .idx array")
+      .Default("");
 }
 
 int inspectSafetensors(llvm::StringRef bytes, const std::string &path) {
@@ -190,12 +126,16 @@ int inspect(const std::string &path) {
     return inspectNpy(path, raw);
   if (bytes.starts_with("PK"))
     return inspectNpz(path, raw);
-  if (name.ends_with(".csv") || name.ends_with(".csv.gz") || runtime::isParquet(raw))
-    return inspectTable(path, raw);
+  bool isTable = llvm::any_of(llvm::ArrayRef<llvm::StringRef>{".csv", ".csv.gz", ".tsv", ".tsv.gz"},
+                              [&](llvm::StringRef ending) { return name.ends_with(ending); });
+  if (isTable || runtime::isParquet(raw))
+    return inspectTable(path, bytes);
   // MNIST's file names: train-images-idx3-ubyte, possibly followed by .gz.
   if (name.contains("idx") &&
       (bytes.starts_with(llvm::StringRef("\0\0", 2)) || name.ends_with(".gz")))
     return inspectIdx(path, raw);
+  if (llvm::StringRef kind = kindByName(name); !kind.empty())
+    return failForKind(path, kind, bytes);
   if (name.ends_with(".safetensors"))
     return inspectSafetensors(bytes, path);
   if (name.ends_with(".onnx"))
@@ -203,7 +143,7 @@ int inspect(const std::string &path) {
   if (bytes.contains('\0'))
     return fail(Code::invalid,
                 path + " is neither an artifact, a checkpoint, an ONNX model (.onnx), "
-                       "a training spec, .npy, .npz, .csv, .parquet, .idx nor safetensors");
+                       "a training spec, .npy, .npz, .csv, .tsv, .parquet, .idx nor safetensors");
   return inspectSpec(path);
 }
 
@@ -232,7 +172,7 @@ void addInspect(CLI::App &app, Runner &run) {
       ->add_option(
           "file", *file,
           "an artifact, checkpoint or folder of checkpoints, ONNX model, training spec, .npy, "
-          ".npz, .csv, .parquet, .idx or safetensors")
+          ".npz, .csv, .tsv, .parquet, .idx or safetensors")
       ->required();
   command->callback([=, &run] { run = [=] { return inspect(*file); }; });
 }
