@@ -1,7 +1,7 @@
 // Pads the steps of stacks: a padded step is a list of its elements followed by zeros, or such a
 // list for each row of the batch.
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"

@@ -2,7 +2,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Backward.h"
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/entry/Functions.h"
 #include "passes/training/StepAttributes.h"
 

@@ -1,7 +1,7 @@
 // Decides which entries run on any number of rows, and turns their counts into run-time values.
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Control.h"
-#include "dialects/grad/Count.h"
+#include "dialects/grad/control/Control.h"
+#include "dialects/grad/math/Count.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"

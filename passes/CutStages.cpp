@@ -2,7 +2,7 @@
 #include "passes/Passes.h"
 
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Transfer.h"
+#include "dialects/grad/training/Transfer.h"
 #include "passes/distribution/StageGraph.h"
 #include "passes/entry/Functions.h"
 #include "passes/training/StepAttributes.h"

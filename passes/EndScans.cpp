@@ -1,7 +1,7 @@
 // A loop that a condition ends is imported as a scan over its bound whose step is an if on a
 // carried flag: the gradient needs a fixed number of steps. Once the flag is false, the steps
 // change nothing, so where no gradient has asked for stacks, the scan itself ends at the flag.
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/Passes.h"
 
 using namespace mlir;

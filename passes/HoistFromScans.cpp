@@ -1,8 +1,8 @@
 // Moves ops out of loops if the recurrence does not need them: products over all steps before and
 // after the loop, and sums over steps that no step reads.
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Control.h"
-#include "dialects/grad/OverSteps.h"
+#include "dialects/grad/control/Control.h"
+#include "dialects/grad/control/OverSteps.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
 #include "passes/graph/ScanEdit.h"

@@ -1,8 +1,8 @@
 // Multiplies quantized tensors as bytes, with sums of 32 bits, and floats by quantized weights.
 #include "passes/Passes.h"
 
-#include "dialects/grad/Control.h"
 #include "dialects/grad/TensorTypes.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/entry/Functions.h"
 #include "passes/raise/BlockProducts.h"
 

@@ -1,9 +1,9 @@
 // Merges neighbouring dims that a product walks alike.
 #include "dialects/exec/Exec.h"
-#include "dialects/grad/Contraction.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/Grad.h"
 #include "dialects/grad/TensorTypes.h"
+#include "dialects/grad/math/Contraction.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"

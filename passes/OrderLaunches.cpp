@@ -1,7 +1,7 @@
 // Runs a launch as soon as that frees memory, or behind the node that needs most of it, instead of
 // at the position of its node.
 #include "dialects/exec/Exec.h"
-#include "dialects/grad/Transfer.h"
+#include "dialects/grad/training/Transfer.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
 #include "passes/memory/DelayedLaunches.h"

@@ -1,7 +1,7 @@
 // Allocates every tensor: functions of launches become entries over one arena.
 #include "dialects/exec/Exec.h"
-#include "dialects/grad/Control.h"
-#include "dialects/grad/Transfer.h"
+#include "dialects/grad/control/Control.h"
+#include "dialects/grad/training/Transfer.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
 #include "passes/entry/PlannedEntry.h"

@@ -1,5 +1,5 @@
 // Estimates for each entry with a bucket for one row whether its rows are faster one by one.
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/Passes.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"

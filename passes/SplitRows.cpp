@@ -1,8 +1,8 @@
 // Gives products the row dims of their readers, or readers the rows of sums of products, so that
 // these become epilogues.
-#include "dialects/grad/Contraction.h"
 #include "dialects/grad/Grad.h"
 #include "dialects/grad/TensorTypes.h"
+#include "dialects/grad/math/Contraction.h"
 #include "passes/Passes.h"
 #include "passes/kernel/BatchReductions.h"
 #include "passes/kernel/Clusters.h"

@@ -3,7 +3,7 @@
 #include "compiler/verify/Bounds.h"
 
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Sampling.h"
+#include "dialects/grad/math/Sampling.h"
 
 #include <cmath>
 #include <random>

@@ -3,7 +3,6 @@
 
 #include "dialects/grad/Build.h"
 #include "dialects/grad/Movement.h"
-#include "dialects/grad/OverSteps.h"
 #include "dialects/grad/Permute.h"
 #include "dialects/grad/Pointwise.h"
 

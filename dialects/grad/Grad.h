@@ -109,6 +109,10 @@ public:
 template <typename Op> class Pointwise : public OpTrait::TraitBase<Op, Pointwise> {};
 template <typename Op> class OwnKernel : public OpTrait::TraitBase<Op, OwnKernel> {};
 
+/// Gives the ops of the dialect their implementations of OverStepsOpInterface, which are in
+/// control/.
+void attachOverSteps(MLIRContext *context);
+
 class Expr;
 class Scalar;
 

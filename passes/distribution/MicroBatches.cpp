@@ -2,7 +2,7 @@
 #include "passes/distribution/MicroBatches.h"
 
 #include "dialects/grad/Build.h"
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/distribution/DataParallel.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Ports.h"

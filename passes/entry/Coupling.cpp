@@ -2,7 +2,7 @@
 // over them, does not couple rows.
 #include "passes/entry/Coupling.h"
 
-#include "dialects/grad/Count.h"
+#include "dialects/grad/math/Count.h"
 #include "passes/entry/Extents.h"
 
 using namespace mlir;

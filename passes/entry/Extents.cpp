@@ -2,9 +2,9 @@
 // unless inner rows are followed, outermost.
 #include "passes/entry/Extents.h"
 
-#include "dialects/grad/Index.h"
 #include "dialects/grad/RepeatedDims.h"
-#include "dialects/grad/Transfer.h"
+#include "dialects/grad/indexing/Index.h"
+#include "dialects/grad/training/Transfer.h"
 #include "passes/entry/Ports.h"
 
 #include "llvm/Support/SaveAndRestore.h"

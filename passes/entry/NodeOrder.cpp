@@ -1,7 +1,7 @@
 // Follows operands through views, and buffers from their loads to their stores.
 #include "passes/entry/NodeOrder.h"
 
-#include "dialects/grad/Transfer.h"
+#include "dialects/grad/training/Transfer.h"
 
 using namespace mlir;
 

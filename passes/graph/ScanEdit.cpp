@@ -1,8 +1,8 @@
 // A scan's operands and results come in groups, so a new one is inserted at the end of its group.
 #include "passes/graph/ScanEdit.h"
 
-#include "dialects/grad/Control.h"
-#include "dialects/grad/OverSteps.h"
+#include "dialects/grad/control/Control.h"
+#include "dialects/grad/control/OverSteps.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -2,7 +2,7 @@
 // a cluster. An op joins its users' cluster if that causes no repeated work and no cycle.
 #include "passes/kernel/Clusters.h"
 
-#include "dialects/grad/Count.h"
+#include "dialects/grad/math/Count.h"
 #include "passes/kernel/BatchReductions.h"
 #include "passes/kernel/GroupGraph.h"
 #include "passes/kernel/PadSums.h"

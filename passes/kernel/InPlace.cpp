@@ -4,6 +4,7 @@
 #include "passes/kernel/InPlace.h"
 
 #include "dialects/grad/TensorTypes.h"
+#include "dialects/grad/indexing/Index.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/kernel/Scatters.h"
 

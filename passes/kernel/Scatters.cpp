@@ -1,7 +1,7 @@
 // Once a scatter is lowered, its loops tell by an attribute what they are.
 #include "passes/kernel/Scatters.h"
 
-#include "dialects/grad/Index.h"
+#include "dialects/grad/indexing/Index.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -1,7 +1,7 @@
 // Each turn's receives read one value, made of all values that earlier turns send.
 #include "passes/kernel/TurnEdges.h"
 
-#include "dialects/grad/Transfer.h"
+#include "dialects/grad/training/Transfer.h"
 
 #include <map>
 

@@ -2,7 +2,7 @@
 #include "passes/layout/Winograd.h"
 
 #include "dialects/grad/TensorTypes.h"
-#include "dialects/grad/Window.h"
+#include "dialects/grad/math/Window.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -3,7 +3,7 @@
 // overwrites an operand that dies, or gets its own region.
 #include "passes/memory/Placement.h"
 
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/entry/NodeOrder.h"
 
 using namespace mlir;

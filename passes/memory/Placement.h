@@ -4,7 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/grad/Grad.h"
-#include "dialects/grad/Transfer.h"
+#include "dialects/grad/training/Transfer.h"
 #include "passes/memory/Arena.h"
 
 namespace gradc {

@@ -1,8 +1,8 @@
 // Greedy: at the node with peak memory, recomputes the result that is cheapest per byte.
 #include "passes/memory/Recomputation.h"
 
-#include "dialects/grad/Control.h"
 #include "dialects/grad/Grad.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/entry/NodeOrder.h"
 
 using namespace mlir;

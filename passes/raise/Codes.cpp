@@ -2,8 +2,8 @@
 // or move elements do so with codes. Names the ops of which the two consist.
 #include "passes/raise/Codes.h"
 
-#include "dialects/grad/Control.h"
-#include "dialects/grad/Window.h"
+#include "dialects/grad/control/Control.h"
+#include "dialects/grad/math/Window.h"
 #include "passes/raise/Dequantized.h"
 #include "passes/raise/Match.h"
 

@@ -1,8 +1,8 @@
 // Goes from the tensor to its codes: moved, scaled, widened, and relative to a zero point.
 #include "passes/raise/Dequantized.h"
 
-#include "dialects/grad/Control.h"
 #include "dialects/grad/TensorTypes.h"
+#include "dialects/grad/control/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -1,7 +1,7 @@
 // Numbers, means and polynomials among the ops of a graph.
 #include "passes/raise/Match.h"
 
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;

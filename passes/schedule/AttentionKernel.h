@@ -4,7 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/exec/Level.h"
-#include "dialects/grad/Attention.h"
+#include "dialects/grad/math/Attention.h"
 
 namespace gradc {
 

@@ -1,7 +1,7 @@
 // Schedule, scratch and time of kernels that compute a Fourier transform.
 #include "passes/schedule/FourierKernel.h"
 
-#include "dialects/grad/Fourier.h"
+#include "dialects/grad/math/Fourier.h"
 #include "passes/kernel/CostModel.h"
 #include "passes/schedule/OneOpKernel.h"
 

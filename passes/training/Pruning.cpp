@@ -2,7 +2,7 @@
 // takes any number of elements on every target.
 #include "passes/training/Pruning.h"
 
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 

@@ -3,7 +3,7 @@
 // of threads can change either.
 #include "passes/training/RowUpdates.h"
 
-#include "dialects/grad/Optimizer.h"
+#include "dialects/grad/training/Optimizer.h"
 #include "passes/training/StepAttributes.h"
 #include "passes/training/TrainedStates.h"
 

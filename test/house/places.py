@@ -8,7 +8,7 @@ import re
 import sys
 
 TOPS = ("dialects", "passes", "compiler", "runtime", "tools")
-RULES = re.compile(r"dialects/grad/Optimizer\w*\.(td|cpp)$")
+RULES = re.compile(r"dialects/grad/training/Optimizer\w*\.(td|cpp)$")
 IMPORTER = "compiler/import/onnx/"
 # Other files, or folders, that name an optimizer or an operator, and the reason.
 OPTIMIZERS = {
@@ -40,7 +40,7 @@ def lines_with(pattern, path, text):
 
 def main(root):
     texts = dict(sources(root))
-    rules = re.findall(r"^def Grad_(\w+)Op : Grad_(?:Fixed|Variable)UpdateOp", texts["dialects/grad/Optimizer.td"], re.M)
+    rules = re.findall(r"^def Grad_(\w+)Op : Grad_(?:Fixed|Variable)UpdateOp", texts["dialects/grad/training/Optimizer.td"], re.M)
     operators = set()
     for path, text in texts.items():
         if path.startswith(IMPORTER):

@@ -3,8 +3,8 @@
 
 #include "compiler/codegen/cpu/OneOp.h"
 #include "dialects/grad/HostTensor.h"
-#include "dialects/grad/Philox.h"
-#include "dialects/grad/Random.h"
+#include "dialects/grad/math/Philox.h"
+#include "dialects/grad/math/Random.h"
 
 using namespace mlir;
 using namespace gradc::cpu;

@@ -1,7 +1,7 @@
 // Even lengths are halved; odd ones pair numbers from both ends, whose waves are conjugates.
 #include "compiler/codegen/cpu/Butterfly.h"
 
-#include "dialects/grad/Fourier.h"
+#include "dialects/grad/math/Fourier.h"
 
 using namespace mlir;
 using namespace gradc::cpu;

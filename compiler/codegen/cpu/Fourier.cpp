@@ -1,6 +1,6 @@
 // Each unit is a vector of rows: its lanes are the rows, turned in registers on their way to
 // scratch memory and back.
-#include "dialects/grad/Fourier.h"
+#include "dialects/grad/math/Fourier.h"
 #include "compiler/codegen/cpu/Butterfly.h"
 #include "compiler/codegen/cpu/OneOp.h"
 #include "compiler/codegen/cpu/RowWalk.h"

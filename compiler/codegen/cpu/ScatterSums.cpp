@@ -2,7 +2,7 @@
 #include "compiler/codegen/cpu/ScatterSums.h"
 
 #include "compiler/codegen/cpu/PanelCopies.h"
-#include "dialects/grad/Index.h"
+#include "dialects/grad/indexing/Index.h"
 #include "passes/layout/ScatterSums.h"
 
 using namespace mlir;

@@ -2,8 +2,8 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
-#include "dialects/grad/Control.h"
 #include "dialects/grad/EntryAttributes.h"
+#include "dialects/grad/control/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -4,8 +4,8 @@
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
-#include "dialects/grad/Count.h"
 #include "dialects/grad/EntryAttributes.h"
+#include "dialects/grad/math/Count.h"
 #include "passes/entry/Coupling.h"
 
 using namespace mlir;

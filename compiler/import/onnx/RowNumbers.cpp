@@ -3,8 +3,8 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
-#include "dialects/grad/Count.h"
 #include "dialects/grad/EntryAttributes.h"
+#include "dialects/grad/math/Count.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 #include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Uses only +, *, /, and sqrt, which round the same way everywhere; library logarithms do not.
 #include "compiler/import/transfer/Draws.h"
 
-#include "dialects/grad/Philox.h"
+#include "dialects/grad/math/Philox.h"
 #include "runtime/include/gradc/hash.h"
 
 #include <cmath>

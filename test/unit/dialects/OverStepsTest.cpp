@@ -1,8 +1,8 @@
 // Ops over all steps of a loop at once compute the same as step by step.
 #include "Instances.h"
 
-#include "dialects/grad/Control.h"
-#include "dialects/grad/OverSteps.h"
+#include "dialects/grad/control/Control.h"
+#include "dialects/grad/control/OverSteps.h"
 
 #include "mlir/IR/Verifier.h"
 #include <set>

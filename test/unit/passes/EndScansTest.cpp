@@ -1,5 +1,5 @@
 // Loops that conditions end as numbers: the same results whether steps are passed over or not.
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 #include "passes/Passes.h"
 #include "test/unit/passes/PassTesting.h"
 

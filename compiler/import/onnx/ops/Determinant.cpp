@@ -2,7 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/Node.h"
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_ONNX_OPS_FOURIERTRANSFORM_H
 #define COMPILER_IMPORT_ONNX_OPS_FOURIERTRANSFORM_H
 
-#include "dialects/grad/Fourier.h"
+#include "dialects/grad/math/Fourier.h"
 
 namespace gradc {
 

@@ -4,7 +4,7 @@
 
 #include "compiler/import/onnx/ops/LinearAttention.h"
 
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -6,7 +6,7 @@
 #include "compiler/import/onnx/ops/EmbeddingBag.h"
 #include "compiler/import/onnx/ops/UpperBound.h"
 #include "compiler/import/support/ErrorNote.h"
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;

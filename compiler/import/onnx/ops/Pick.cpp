@@ -2,7 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/Pick.h"
-#include "dialects/grad/Index.h"
+#include "dialects/grad/indexing/Index.h"
 
 using namespace mlir;
 using namespace mlir::grad;

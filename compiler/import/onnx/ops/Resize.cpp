@@ -5,7 +5,7 @@
 #include "compiler/import/onnx/ops/Indices.h"
 #include "compiler/import/onnx/ops/Pick.h"
 #include "compiler/import/onnx/ops/ResizeTaps.h"
-#include "dialects/grad/Index.h"
+#include "dialects/grad/indexing/Index.h"
 
 using namespace mlir;
 using namespace mlir::grad;

@@ -3,7 +3,7 @@
 
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Subgraph.h"
-#include "dialects/grad/Control.h"
+#include "dialects/grad/control/Control.h"
 
 using namespace mlir;
 using namespace mlir::grad;
