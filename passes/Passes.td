@@ -1,8 +1,9 @@
-// All passes, a file per phase, in the order in which the pipeline first runs them. The phases are in compiler/Pipeline.cpp.
+// All passes, a file or two per phase, in the order in which the pipeline first runs them. The phases are in compiler/Pipeline.cpp.
 #ifndef GRADC_PASSES
 #define GRADC_PASSES
 
 include "passes/GraphPasses.td"
+include "passes/StepPasses.td"
 include "passes/KernelPasses.td"
 include "passes/LevelPasses.td"
 

@@ -7,7 +7,8 @@ import os
 import re
 import sys
 
-PHASES = {"Graph": "buildGraphPhase", "Kernel": "buildKernelPhase", "Level": "buildLevelPhase"}
+# The files that declare what each phase first runs, in this order.
+PHASES = {"buildGraphPhase": ("Graph", "Step"), "buildKernelPhase": ("Kernel",), "buildLevelPhase": ("Level",)}
 DEFINITION = re.compile(r"^def (\w+) : Pass<", re.M)
 FUNCTION = re.compile(r"^(?:static )?void (?:gradc::)?(\w+)\(OpPassManager &pm[^{]*\{(.*?)^\}", re.M | re.S)
 # A pass that is added, or a function that adds some.
@@ -30,21 +31,23 @@ def passes_of(function, bodies):
 
 def faults(root):
     bodies = dict(FUNCTION.findall(re.sub(r"//[^\n]*", "", read(root, "compiler/Pipeline.cpp"))))
-    declared = {phase: DEFINITION.findall(read(root, f"passes/{phase}Passes.td")) for phase in PHASES}
-    ours, seen = {name for names in declared.values() for name in names}, set()
-    for phase, function in PHASES.items():
-        path = f"passes/{phase}Passes.td"
+    files = {function: [f"passes/{part}Passes.td" for part in parts] for function, parts in PHASES.items()}
+    # The pairs of a file and a pass, in order.
+    declared = {function: [(path, name) for path in paths for name in DEFINITION.findall(read(root, path))]
+                for function, paths in files.items()}
+    ours, seen = {name for pairs in declared.values() for _, name in pairs}, set()
+    for function, pairs in declared.items():
         run = [name for name in dict.fromkeys(passes_of(function, bodies)) if name in ours and name not in seen]
         seen.update(run)
-        for name, expected in zip(declared[phase], run):
+        for (path, name), expected in zip(pairs, run):
             if name != expected:
                 yield f"{path}: declares {name} where {function} first runs {expected}"
                 break
         else:
-            for name in declared[phase][len(run):]:
+            for path, name in pairs[len(run):]:
                 yield f"{path}: declares {name}, which {function} does not run first"
-            for name in run[len(declared[phase]):]:
-                yield f"{path}: lacks {name}, which {function} runs first"
+            for name in run[len(pairs):]:
+                yield f"{files[function][-1]}: lacks {name}, which {function} runs first"
     for name in sorted(ours | set(DEFINITION.findall(read(root, "passes/Passes.td")))):
         if not os.path.exists(os.path.join(root, f"passes/{name}.cpp")):
             yield f"passes/{name}.cpp: expected the pass {name}"
