@@ -1,5 +1,5 @@
 // Losses, regularizers, and metrics of a training spec: their results, and the messages about wrong
-// ones. test/e2e/objectives.test checks their numbers.
+// ones. test/e2e/objectives/objectives.test checks their numbers.
 #include "dialects/Pch.h"
 
 #include "dialects/grad/Grad.h"

@@ -1,4 +1,5 @@
-// Metrics from sums and samples, at edge cases. test/e2e/objectives.test checks their numbers.
+// Metrics from sums and samples, at edge cases. test/e2e/objectives/objectives.test checks their
+// numbers.
 #include "runtime/train/entry/MetricRule.h"
 #include "runtime/train/report/Log.h"
 #include "test/unit/runtime/JobText.h"
