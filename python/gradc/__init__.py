@@ -7,7 +7,8 @@
         scores = session.predict(images)
 """
 from gradc._compile import CompileError, compile
-from gradc._model import Error, Model, Session, Step, empty
+from gradc._interface import Error, empty
+from gradc._model import Model, Session, Step
 from gradc._torch import from_torch
 from gradc._train import Report, Trained, train
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gradc._model import Error, Model, Path
+from gradc._interface import Error, Path
+from gradc._model import Model
 
 _PATHS = re.compile(r"""(\b(?:model|path|file|list|onnx|directory)\s*:\s*)(\[[^\]]*\]|"[^"]*"|'[^']*')""")
 _QUOTED = re.compile(r"""(["'])([^"'/][^"']*)\1""")

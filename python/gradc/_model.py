@@ -1,26 +1,18 @@
 """Models and sessions over the C interface. Arrays are numpy's, and are read and written in place."""
 from __future__ import annotations
 
-import itertools
-import math
-import operator
 import os
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from gradc._entry import Entry
+from gradc._interface import DTYPES, Arrays, Error, Path, buffer_of, check, contiguous, described, keep_text, path_bytes, text
 from gradc._native import ffi, lib
 
 from_buffer, train_step_with = ffi.from_buffer, lib.gradc_train_step_with  # saves lookups in each step
-Arrays = Mapping[str, np.ndarray]
-Path = str | os.PathLike
-
-_DTYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
-           11: "float64", 12: "uint32", 13: "uint64", 16: "uint16",  # bf16 as its bits
-           17: "uint8", 18: "uint8", 19: "uint8", 20: "uint8", 21: "uint8", 22: "int8", 23: "uint8", 24: "uint8", 25: "uint8", 26: "int8"}  # narrow types
 _MAX_F32 = float(np.finfo(np.float32).max)
 _forks = 0
 
@@ -33,42 +25,6 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
-# The arguments of this package that stand for options of the command line in the messages of compiler and runtime.
-_ARGUMENTS = {"checkpoint": "checkpoint", "data-dir": "data_folder", "export": "export", "log": "log", "resume": "resume", "shape": "shapes",
-              "string-bytes": "string_bytes", "target": "target"}
-_OPTION = re.compile(rf"--({'|'.join(_ARGUMENTS)})\b(?: (\w+)=(\d+(?:x\d+)*))?=?")
-
-
-def _argument(option: re.Match) -> str:
-    shape = f"{{'{option[2]}': [{option[3].replace('x', ', ')}]}}" if option[2] else ""
-    return f"{_ARGUMENTS[option[1]]}={shape}"
-
-
-class Error(RuntimeError):
-    """A failed call. `status`: 1 data, files, a loss that is not finite; 2 a wrong argument; 3 a damaged artifact; 5 too little memory."""
-
-    def __init__(self, message: str, status: int = 2):
-        super().__init__(_OPTION.sub(_argument, message))
-        self.status = status
-
-
-def check(status: int) -> None:
-    if status:
-        raise Error(text(lib.gradc_last_error()), status)
-
-
-def described(kind: str, call, *arguments):
-    """The struct filled in by a gradc_..._describe function."""
-    info = ffi.new(f"{kind} *")
-    info.size = ffi.sizeof(kind)
-    check(call(*arguments, info))
-    return info
-
-
-def text(value) -> str:
-    return ffi.string(value).decode(errors="backslashreplace")
-
-
 class Step(NamedTuple):
     """One optimizer step. `loss`: mean over the batch. `gradient_norm`: before clipping; nan if the job does not ask for it. `updated`: False
     if loss or gradients were not finite, so nothing changed."""
@@ -77,150 +33,6 @@ class Step(NamedTuple):
     gradient_norm: float
     updated: bool
     loss_scale: float
-
-
-class Port:
-    """An input or output of an entry. If it is batched, the first dim above 1 counts rows: each has `per` of its elements."""
-
-    def __init__(self, info):
-        self.name, self.field, self.role, self.classes = text(info.name), text(info.field), info.role, info.classes
-        self.dtype = np.dtype(_DTYPES[info.dtype])
-        self.shape = tuple(info.shape[i] for i in range(info.rank))
-        self.batched, self.axis, self.per = bool(info.batched), 0, 1
-        self.is_text = bool(info.text)
-
-    def divide(self, batch: int) -> None:
-        """Finds the rows of a batched port, of which a whole batch has `batch`."""
-        if self.batched:
-            self.axis = 0 if batch == 1 else next((i for i, size in enumerate(self.shape) if size > 1), 0)
-            self.per = max(1, self.shape[self.axis] // batch)
-
-    def shape_of(self, rows) -> tuple:
-        return (*self.shape[:self.axis], rows, *self.shape[self.axis + 1:]) if self.batched else self.shape
-
-    def part(self, array: np.ndarray, begin: int, rows: int) -> np.ndarray:
-        """Some rows of an array; all of one that is not batched."""
-        return array[(slice(None),) * self.axis + (slice(begin * self.per, (begin + rows) * self.per),)] if self.batched else array
-
-    def bytes_of(self, strings) -> np.ndarray:
-        """Converts strings, of numpy's types U or S or Python's own, to the port's form: UTF-8 bytes followed by zeros."""
-        array, most = np.asarray(strings), self.shape[-1]
-        if array.dtype == np.uint8:
-            return array
-        if array.dtype.kind not in "SUT" and not (array.dtype.kind == "O" and all(isinstance(one, str) for one in array.flat)):
-            raise Error(f"'{self.name}' takes strings, found {array.dtype}")
-        if array.dtype.kind != "S":
-            try:
-                array = np.char.encode(array.astype(str), "utf-8")
-            except UnicodeEncodeError as error:
-                raise Error(f"'{self.name}' has a string that UTF-8 has no bytes for: {error}") from None
-        if (longest := int(np.char.str_len(array).max(initial=0))) > most:
-            raise Error(f"'{self.name}' has a string of {longest} bytes, expected at most {most}: compile with string_bytes={longest}")
-        return np.ascontiguousarray(array.astype(f"S{most}")).view(np.uint8).reshape(*array.shape, most)
-
-    def strings_of(self, array: np.ndarray) -> np.ndarray:
-        strings = np.ascontiguousarray(array).view(f"S{self.shape[-1]}")[..., 0]
-        try:
-            return np.char.decode(strings, "utf-8")
-        except UnicodeDecodeError as error:
-            raise Error(f"'{self.name}' has a string that is not UTF-8: {error}") from None
-
-    def rows_of(self, array: np.ndarray) -> int:
-        """Checks an array; returns its number of rows, or -1 if the port is not batched."""
-        if not isinstance(array, (np.ndarray, np.generic)):
-            raise Error(f"'{self.field or self.name}' is a {type(array).__name__}, expected a numpy array")
-        count = array.shape[self.axis] if self.batched and len(array.shape) > self.axis else 0
-        if array.dtype != self.dtype or array.shape != self.shape_of(count) or count % self.per:
-            expected = self.shape_of("rows" if self.per == 1 else f"{self.per} * rows")
-            raise Error(f"'{self.field or self.name}' has type {array.dtype} and shape {list(array.shape)}, expected {self.dtype} "
-                        f"[{', '.join(map(str, expected))}]")
-        return count // self.per if self.batched else -1
-
-
-class Entry:
-    def __init__(self, session, number: int):
-        info = described("gradc_entry_info", lib.gradc_entry_describe, session, number)
-        self.number, self.name, self.batch = number, text(info.name), info.batch
-        self.any_rows, self.least_rows, self.coupled = bool(info.any_rows), info.least_rows, text(info.coupling_node)
-        port = lambda call, i: Port(described("gradc_port_info", call, session, number, i))
-        self.inputs = [port(lib.gradc_input_describe, i) for i in range(info.inputs)]
-        self.outputs = [port(lib.gradc_output_describe, i) for i in range(info.outputs)]
-        self.extents = [port for port in self.outputs if port.role == lib.GRADC_ROLE_EXTENT]
-        self.texts = [port for port in self.outputs if port.is_text]
-        self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
-        self.others = [port for port in self.inputs if port.role not in (lib.GRADC_ROLE_DATA, lib.GRADC_ROLE_ROWS, lib.GRADC_ROLE_RANK_ROWS)]
-        self.sums = [i for i, port in enumerate(self.outputs) if port.role == lib.GRADC_ROLE_GRADIENT and not port.batched]
-        if not self.any_rows and not self.coupled and not self.others and not self.sums and self.batch > 1:  # no port is marked
-            for port in (*self.data, *self.outputs):
-                port.batched = port.shape[:1] == (self.batch,)
-        for port in (*self.inputs, *self.outputs):
-            port.divide(self.batch)
-        self.keys = [port.field or port.name for port in self.data]
-        self.pick = operator.itemgetter(*self.keys) if len(self.keys) > 1 else lambda given: [given[key] for key in self.keys]
-        # The checks of a step on each array: its type and the shape of a row. None: `rows_of` checks it.
-        self.batches = [(port, port.dtype, port.shape[1:] if port.batched and port.axis == 0 and port.per == 1 else None) for port in self.data]
-
-    def arrange(self, given) -> Sequence[np.ndarray]:
-        """Arrays in the order of the entry's data inputs. Names are those of inputs or of the fields that feed them."""
-        if type(given) is dict:
-            try:
-                return self.pick(given)
-            except KeyError:
-                pass  # look up the inputs' names, or raise an error
-        if isinstance(given, (np.ndarray, np.generic)):
-            given = [given]
-        if isinstance(given, Mapping):
-            try:
-                return [given[port.field] if port.field in given else given[port.name] for port in self.data]
-            except KeyError:
-                raise Error(f"'{self.name}' takes {self.keys}, found {sorted(given)}") from None
-        if len(given) != len(self.data):
-            takes = f"{len(self.data)} array{'s' * (len(self.data) != 1)}"
-            if all(isinstance(one, np.ndarray) for one in given):
-                raise Error(f"'{self.name}' takes {takes}, found {len(given)}")
-            raise Error(f"'{self.name}' takes {takes}, found a {type(given).__name__} of {type(given[0]).__name__}: make it an array with "
-                        "numpy.array")
-        return list(given)
-
-
-    def places(self, out: Arrays, total: int) -> list[np.ndarray]:
-        """An array for each output of `total` rows: one of `out`, or a new one."""
-        computed = {name for port in self.extents for name in (port.name, port.field)}  # the run finds how long they are
-        names = [port.name for port in self.outputs if not port.is_text and port.name not in computed]
-        if not isinstance(out, Mapping):
-            raise Error(f"out is a {type(out).__name__}, expected a dict of arrays for some of {names}")
-        if unknown := sorted(set(out) - set(names)):
-            raise Error(f"'{self.name}' returns {names}, found {unknown}")
-        for port in self.outputs:
-            array = out.get(port.name)
-            if array is None:
-                continue
-            if port.rows_of(array) not in (-1, total):
-                raise Error(f"'{port.name}' has {port.rows_of(array)} rows, the inputs {total}")
-            if not array.flags.c_contiguous or not array.flags.writeable:
-                raise Error(f"'{port.name}' is read-only or not contiguous, expected an array as gradc.empty returns it")
-        for one, other in itertools.combinations([name for name in names if out.get(name) is not None], 2):
-            if np.may_share_memory(out[one], out[other]):  # exact, as both are contiguous
-                raise Error(f"'{one}' and '{other}' share memory, expected an array for each")
-        return [empty(port.shape_of(total * port.per), port.dtype) if out.get(port.name) is None else out[port.name] for port in self.outputs]
-
-
-def contiguous(array: np.ndarray) -> np.ndarray:
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
-
-
-def empty(shape: tuple, dtype: np.dtype) -> np.ndarray:
-    """An array at a multiple of 64, which the runtime writes in place, and reads in place as an input of a later run."""
-    dtype = np.dtype(dtype)
-    size, align = math.prod(shape) * dtype.itemsize, 64
-    memory = np.empty(size + align, np.uint8)
-    begin = -memory.ctypes.data % align
-    return memory[begin:begin + size].view(dtype).reshape(shape)
-
-
-def buffer_of(array: np.ndarray):
-    """The buffer of an array, or of a contiguous copy of it."""
-    return from_buffer(contiguous(array))
 
 
 def _checked_rate(rate: float) -> float:
@@ -440,7 +252,7 @@ class Session:
         with self._own():
             for i, info, name in self._states():
                 if all_states or info.kind == lib.GRADC_STATE_PARAMETER:
-                    found[name] = np.empty([info.shape[d] for d in range(info.rank)], _DTYPES[info.dtype])
+                    found[name] = np.empty([info.shape[d] for d in range(info.rank)], DTYPES[info.dtype])
                     check(lib.gradc_state_get(self.handle, i, ffi.from_buffer(found[name], require_writable=True), info.bytes))
         return found
 
@@ -454,7 +266,7 @@ class Session:
                 _, info = known[name]
                 if not isinstance(value, (np.ndarray, np.generic)):
                     raise Error(f"'{name}' is a {type(value).__name__}, expected a numpy array")
-                shape, dtype = [info.shape[d] for d in range(info.rank)], np.dtype(_DTYPES[info.dtype])
+                shape, dtype = [info.shape[d] for d in range(info.rank)], np.dtype(DTYPES[info.dtype])
                 if list(value.shape) != shape or value.dtype != dtype:
                     raise Error(f"'{name}' is {value.dtype} {list(value.shape)}, expected {dtype} {shape}")
             for name, value in values.items():
@@ -486,21 +298,6 @@ class Session:
     def seed(self, seed: int) -> None:
         """Sets the seed of random ops; default: the job's."""
         check(lib.gradc_session_set_seed(self.handle, seed))
-
-
-def path_bytes(path: Path) -> bytes:
-    """A path for C, where a zero byte would end it."""
-    encoded = os.fsencode(path)
-    if b"\0" in encoded:
-        raise Error(f"expected a path without zero bytes, found {path!r}")
-    return encoded
-
-
-def keep_text(keep: list, value: str | bytes | None):
-    if value is None:
-        return ffi.NULL
-    keep.append(ffi.new("char[]", value.encode() if isinstance(value, str) else value))
-    return keep[-1]
 
 
 class Model:

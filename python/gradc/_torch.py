@@ -4,7 +4,8 @@ from __future__ import annotations
 import io
 
 from gradc._compile import compile
-from gradc._model import Error, Model
+from gradc._interface import Error
+from gradc._model import Model
 
 
 def from_torch(module, example_inputs, spec=None, *, input_names=None, output_names=None, **options) -> Model:

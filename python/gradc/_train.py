@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc._model import _DTYPES, Error, Model, Path, Session, check, contiguous, keep_text, path_bytes, text
+from gradc._interface import DTYPES, Error, Path, check, contiguous, keep_text, path_bytes, text
+from gradc._model import Model, Session
 from gradc._native import ffi, lib
 
-_NUMBERS = {np.dtype(name): number for number, name in _DTYPES.items() if number < 16}
+_NUMBERS = {np.dtype(name): number for number, name in DTYPES.items() if number < 16}
 
 
 class Report(NamedTuple):
