@@ -1,6 +1,6 @@
 // Opening artifacts from memory, for tests of their forms and of their checks.
-#ifndef TEST_UNIT_RUNTIME_CORE_ARTIFACTTESTING_H
-#define TEST_UNIT_RUNTIME_CORE_ARTIFACTTESTING_H
+#ifndef TEST_UNIT_RUNTIME_CORE_ARTIFACT_ARTIFACTTESTING_H
+#define TEST_UNIT_RUNTIME_CORE_ARTIFACT_ARTIFACTTESTING_H
 
 #include "runtime/core/artifact/Artifact.h"
 #include "test/unit/runtime/TestModel.h"
