@@ -236,9 +236,10 @@ TEST_F(RunExtentTest, UpdatesMayHaveTheExtentOfTheData) {
   expectElements(rows + node("ScatterND", "rows i row", "y"), 1, 4, {1, 2, 4, 5, 1, 2, 4, 5});
   expectElements(rows + node("ScatterND", "rows i row", "y", adding), 1, 4,
                  {1, 2, 4, 5, 0, 0, 0, 0});
-  expectRefused(rows + tensor("input", "t", "2x6") + node("ScatterND", "t i row", "y"),
-                "ScatterND expected indices and updates with the same extent that only a run "
-                "knows, found operand 1 (\"i\", i64 [1, 1]) and operand 2 (\"row\", f32 [1, 6])");
+  expectRefused(
+      rows + tensor("input", "t", "2x6") + node("ScatterND", "t i row", "y"),
+      "ScatterND expected indices and updates with the same extent that only a run "
+      "knows, found operand 1 (initializer \"i\", i64 [1, 1]) and operand 2 (\"row\", f32 [1, 6])");
 }
 
 // Where Expand repeats the index of a row for its elements, the row has one index, so that kernels
