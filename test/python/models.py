@@ -249,6 +249,29 @@ class Models(unittest.TestCase):
                 wanted = expected(x[keep]).sum(0) if any(keep) else np.zeros(4)
                 np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
+    def test_gradients_leave_out_updates_that_a_run_lacks(self):
+        numbers = np.random.default_rng(6)
+        x, t, c = (numbers.normal(size=6).astype(np.float32) for _ in range(3))
+        share = {"add": lambda u, t: 1, "mul": lambda u, t: t, "max": lambda u, t: u > t, "min": lambda u, t: u < t, "none": lambda u, t: 1}
+        for op in "ScatterElements", "ScatterND":
+            for reduction, slope in share.items():
+                model = Model("kept", opset=18)
+                zero, one = (model.initializer(name, INT64, [1], [axis]) for name, axis in (("zero", 0), ("one", 1)))
+                found = model.node("NonZero", [model.input("keep", BOOL, [6])], ["found"], "nonzero")
+                places = model.node("Squeeze", [found, zero], ["places"], "places")
+                tuples = model.node("Unsqueeze", [places, one], ["tuples"], "tuples")
+                kept = model.node("Gather", [model.input("x", FLOAT, [6]), places], ["kept"], "pick")
+                updates = model.node("Add", [kept, model.input("b", FLOAT, [1])], ["updates"], "shift")
+                scattered = model.node(op, [model.input("t", FLOAT, [6]), tuples if op == "ScatterND" else places, updates], ["scattered"], "scatter",
+                                       reduction=reduction)
+                scaled = model.node("Mul", [scattered, model.input("c", FLOAT, [6])], ["scaled"], "scale")
+                model.output(model.node("ReduceSum", [scaled], ["y"], "sum", keepdims=0), FLOAT, [])
+                session = gradc.compile(model.bytes(), 'gradients { of: "y" with_respect_to: "b" }', target="cpu").session()
+                for keep in [True, False, True, True, False, False], [True] * 6, [False] * 6:
+                    gradient = session.run("gradients", {"keep": np.array(keep), "x": x, "b": np.ones(1, np.float32), "t": t, "c": c})["dy/db"]
+                    wanted = (c * slope(x + 1, t))[keep].sum()
+                    np.testing.assert_allclose(gradient, [wanted], rtol=1e-5, atol=1e-5)
+
     def test_gradients_are_added_over_batches(self):
         with tempfile.TemporaryDirectory() as folder:
             model = Model("line")

@@ -40,6 +40,8 @@ def Grad_ScatterOp : Grad_Op<"scatter", [AllTypesMatch<["init", "result"]>], ["g
   let description = [{
     For every element updates[d], in row-major order: result[c] becomes `updates[d]` or result[c] + (*, max, min) updates[d],
     with the coordinates c of gather. Updates out of range have no effect. Sums and products of 16-bit floats accumulate in f32.
+    Gradients of updates are gathers, which read the nearest element if out of range: except for `replace`, who builds the op with such
+    indices makes these updates constants.
 
     C1 to C3 as in gather, with `init` as the data and `updates` as the result. C4: only `replace` accepts bools.
 

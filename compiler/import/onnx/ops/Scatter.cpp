@@ -49,6 +49,14 @@ static LogicalResult expectSameExtent(Node &n) {
                    << n.describeOperand(1) << " and " << n.describeOperand(2);
 }
 
+/// The updates, constant behind their extent. Their indices there are out of range, where the
+/// gradient would read that of the nearest element.
+static Expr updatesOfRun(Node &n, ScatterReduction how) {
+  bool getsGradient = n.mayDifferentiate() && isa<FloatType>(n.element(2)) &&
+                      how != ScatterReduction::replace; // which gives it to the last update alone
+  return getsGradient ? n.neutralBehindExtent(2, n.expr(2u), allDims(n.rank(2)), 0) : n.expr(2u);
+}
+
 /// Sets the result to operand 0 with updates, of the same extent.
 static LogicalResult setScattered(Node &n, Value result) {
   auto extent = n.extent(0);
@@ -66,7 +74,7 @@ static LogicalResult importScatterElements(Node &n) {
     return failure();
   // If another dim of the data is longer, updates are padded to it. The padding has an index out of
   // range and therefore no effect.
-  Value updates = n.operand(2);
+  Value updates = updatesOfRun(n, *how);
   SmallVector<int64_t> high, zeros(n.rank(0), 0);
   for (auto [d, from, to] : llvm::enumerate(n.shape(0), n.shape(1)))
     high.push_back(int64_t(d) == *dim ? 0 : from - to);
@@ -105,8 +113,9 @@ static LogicalResult importScatterND(Node &n) {
   if (own) // where a run has no update, the index is out of range, which has no effect
     tuples->indices.back() = n.neutralBehindExtent(1, n.expr(tuples->indices.back()), {own->dim},
                                                    double(n.shape(0)[n.shape(1).back() - 1]));
+  Value updates = updatesOfRun(n, *how);
   return setScattered(n, n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), n.operand(0),
-                                                             tuples->indices, n.operand(2), *how,
+                                                             tuples->indices, updates, *how,
                                                              tuples->dims, allDims(n.rank(1) - 1)));
 }
 
