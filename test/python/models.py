@@ -272,6 +272,24 @@ class Models(unittest.TestCase):
                     wanted = (c * slope(x + 1, t))[keep].sum()
                     np.testing.assert_allclose(gradient, [wanted], rtol=1e-5, atol=1e-5)
 
+    def test_the_row_of_padding_gets_no_gradient(self):
+        rows, c = np.array([[1, 3, 1], [0, 1, 2]]), np.array([2, -1], np.float32)
+        reads = np.array([1, 3, 1, 1], np.float32)
+        for arguments, padding in ("%p_table, %rows, 1", 1), ("%p_table, %rows, 0, False, True", 0), ("%p_table, %rows, -1", None), ("%p_table, %rows", None):
+            model = Model("embedding")
+            read = model.node("Gather", [model.input("table", FLOAT, [4, 2]), model.input("rows", INT64, [2, 3])], ["read"], "embedding")
+            model.record(f"%embedding : call_function[target=torch.ops.aten.embedding.default](args = ({arguments}), kwargs = {{}})")
+            scaled = model.node("Mul", [read, model.input("c", FLOAT, [2])], ["scaled"], "scale")
+            model.output(model.node("ReduceSum", [scaled], ["y"], "sum", keepdims=0), FLOAT, [])
+            session = gradc.compile(model.bytes(), 'gradients { of: "y" with_respect_to: "table" }', target="cpu").session()
+            table = np.arange(8, dtype=np.float32).reshape(4, 2)
+            found = session.run("gradients", {"table": table, "rows": rows, "c": c})
+            wanted = reads[:, None] * c
+            if padding is not None:
+                wanted[padding] = 0
+            np.testing.assert_array_equal(found["dy/dtable"], wanted)
+            np.testing.assert_allclose(found["y"], (table[rows] * c).sum())
+
     def test_gradients_are_added_over_batches(self):
         with tempfile.TemporaryDirectory() as folder:
             model = Model("line")

@@ -31,6 +31,25 @@ bool gradc::isDetach(const onnx::NodeProto &node) {
   return node.op_type() == "Identity" && isFrom(node, fxNode, "[target=torch.ops.aten.detach.");
 }
 
+// The call is "...embedding.default](args = (%p_table, %rows, 0), kwargs = {})"; without a
+// padding_idx, the third argument is -1 or left out.
+std::optional<int64_t> gradc::findPaddingRow(const onnx::NodeProto &node) {
+  static constexpr StringRef call = "[target=torch.ops.aten.embedding.default](args = (";
+  if (node.op_type() != "Gather" || !isFrom(node, fxNode, call))
+    return std::nullopt;
+  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
+    if (entry.key() != fxNode)
+      continue;
+    StringRef arguments = StringRef(entry.value()).split(call).second.split(')').first;
+    int64_t row = -1;
+    if (!arguments.split(',').second.split(',').second.split(',').first.trim().getAsInteger(10,
+                                                                                            row) &&
+        row >= 0)
+      return row;
+  }
+  return std::nullopt;
+}
+
 static bool isInName(char c) { return c == '_' || llvm::isAlnum(c); }
 
 /// Whether the call that a node comes from has an argument of this name, "%p_norm_weight".

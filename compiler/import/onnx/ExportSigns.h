@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/onnx.pb.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@ namespace gradc {
 
 /// Whether a node is `detach`, which PyTorch's newer exporter writes as an Identity.
 bool isDetach(const onnx::NodeProto &node);
+
+/// The row of an embedding's table that PyTorch does not train, its `padding_idx`, which PyTorch's
+/// newer exporter has recorded.
+std::optional<int64_t> findPaddingRow(const onnx::NodeProto &node);
 
 /// Whether PyTorch's newer exporter has recorded that the module itself gives an initializer to all
 /// of these nodes, so that it is no merger of several parameters.

@@ -155,6 +155,8 @@ public:
   mlir::grad::Expr detached(mlir::grad::Expr x);
   /// Whether PyTorch's exporter has written the node for `detach`.
   bool isDetach() const;
+  /// Of an embedding of PyTorch, the row of operand 0 that gets no gradient.
+  std::optional<int64_t> paddingRow() const;
   /// `operand 1 ("fc1.weight", f32 [64, 128])`.
   std::string describeOperand(unsigned i) const;
 

@@ -73,6 +73,18 @@ static SmallVector<int64_t> placesOf(Node &n, int64_t dim, int64_t indexDims) {
   return places;
 }
 
+/// The rows of a table at indices; the row of padding, which they may read as any other, gets no
+/// gradient.
+static Expr withoutGradientOfPadding(Node &n, Expr rows) {
+  std::optional<int64_t> padding = n.paddingRow();
+  if (!padding || !n.mayDifferentiate() || !isa<FloatType>(n.element(0)))
+    return rows;
+  Expr indices = n.expr(1u);
+  Expr isPadding = indices.compare(ComparePredicate::eq, indices.splat(double(*padding)))
+                       .broadcast(rows.type().clone(n.builder().getI1Type()), allDims(n.rank(1)));
+  return isPadding.select(rows.splat(0), rows).apply<StraightThroughOp>(rows);
+}
+
 static LogicalResult importGather(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(n.expect(1, Kind::Int)))
@@ -108,7 +120,8 @@ static LogicalResult importGather(Node &n) {
     else
       for (int64_t d : kept)
         places.push_back(*dim + d);
-  return setGathered(n, n.expr(gathered).broadcast(n.type(0).clone(shape), places), *dim);
+  Expr rows = n.expr(gathered).broadcast(n.type(0).clone(shape), places);
+  return setGathered(n, *dim == 0 ? withoutGradientOfPadding(n, rows) : rows, *dim);
 }
 
 static LogicalResult importGatherElements(Node &n) {
