@@ -80,7 +80,8 @@ class Entry:
         self.extents = [port for port in self.outputs if port.role == lib.GRADC_ROLE_EXTENT]
         self.texts = [port for port in self.outputs if port.is_text]
         self.data = [port for port in self.inputs if port.role == lib.GRADC_ROLE_DATA]
-        self.others = [port for port in self.inputs if port.role not in (lib.GRADC_ROLE_DATA, lib.GRADC_ROLE_ROWS, lib.GRADC_ROLE_RANK_ROWS)]
+        own = (lib.GRADC_ROLE_DATA, lib.GRADC_ROLE_ROWS, lib.GRADC_ROLE_RANK_ROWS, lib.GRADC_ROLE_SEED, lib.GRADC_ROLE_COUNTER)
+        self.others = [port for port in self.inputs if port.role not in own]
         self.sums = [i for i, port in enumerate(self.outputs) if port.role == lib.GRADC_ROLE_GRADIENT and not port.batched]
         if not self.any_rows and not self.coupled and not self.others and not self.sums and self.batch > 1:  # no port is marked
             for port in (*self.data, *self.outputs):

@@ -173,7 +173,8 @@ class Session:
         return options
 
     def run(self, entry: str, data: Arrays | Sequence[np.ndarray] | np.ndarray, out: Arrays | None = None) -> dict[str, np.ndarray]:
-        """The outputs of an entry, "forward" or another of `entries`, by name, for any number of rows.
+        """The outputs of an entry, "forward" or another of `entries`, by name, for any number of rows. Random ops of the model draw the same
+        numbers in each call, until `seed` chooses others.
 
         `out`: arrays for outputs, by name, in place of new ones. An array may be an input as well. Where the output is that input with
         some rows replaced, as a cache of keys and values is, only these rows are written if the array comes from `gradc.empty` or a run."""
@@ -212,8 +213,9 @@ class Session:
         fits = rows == entry.batch or (entry.any_rows and rows >= entry.least_rows)
         if entry.coupled and (begin or rows < total):
             raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected at most {entry.batch}, found {total}")
+        part = begin // (entry.batch or 1)  # random ops draw other numbers for each
         if fits:
-            return self._call(entry, rows, inputs, outputs)
+            return self._call(entry, rows, inputs, outputs, part)
         if entry.coupled:
             raise Error(f"node '{entry.coupled}' mixes the rows of a call: expected {entry.batch}, found {rows}")
         if entry.sums:  # with the rows that would be added
@@ -221,13 +223,14 @@ class Session:
         padded = [np.concatenate([array, np.zeros(port.shape_of((entry.batch - rows) * port.per), port.dtype)], port.axis) if port.batched
                   else array for port, array in zip(entry.data, inputs)]
         whole = [np.empty(port.shape, port.dtype) for port in entry.outputs]
-        self._call(entry, entry.batch, padded, whole)
+        self._call(entry, entry.batch, padded, whole, part)
         for port, found, place in zip(entry.outputs, whole, outputs):
             place[...] = port.part(found, 0, rows)
 
-    def _call(self, entry: Entry, rows: int, inputs, outputs) -> None:
-        given = iter([buffer_of(array) for array in inputs])
-        keep = [next(given) if port.role == lib.GRADC_ROLE_DATA else ffi.NULL for port in entry.inputs]  # the runtime counts rows
+    def _call(self, entry: Entry, rows: int, inputs, outputs, part: int = 0) -> None:
+        given, counter = iter([buffer_of(array) for array in inputs]), ffi.new("int32_t *", part)
+        keep = [next(given) if port.role == lib.GRADC_ROLE_DATA else counter if port.role == lib.GRADC_ROLE_COUNTER else ffi.NULL
+                for port in entry.inputs]  # the runtime counts rows, and has the seed
         places = [ffi.from_buffer(array, require_writable=True) for array in outputs]
         pointers, results = ffi.new("void *[]", keep or [ffi.NULL]), ffi.new("void *[]", places or [ffi.NULL])
         if entry.any_rows:

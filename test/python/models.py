@@ -272,6 +272,19 @@ class Models(unittest.TestCase):
                     wanted = (c * slope(x + 1, t))[keep].sum()
                     np.testing.assert_allclose(gradient, [wanted], rtol=1e-5, atol=1e-5)
 
+    def test_random_ops_of_a_model_draw_by_the_seed(self):
+        model = Model("noise")
+        noise = model.node("RandomNormalLike", [model.input("x", FLOAT, ["N", 3])], ["noise"], "noise")
+        model.output(model.node("Add", ["x", noise], ["y"], "add"), FLOAT, ["N", 3])
+        session = gradc.compile(model.bytes(), shapes={"x": (4, 3)}, target="cpu").session()
+        x = np.zeros((6, 3), np.float32)
+        first = session.predict(x)
+        self.assertEqual(len(np.unique(first)), 18, "the second part has numbers of its own")
+        np.testing.assert_array_equal(session.predict(x), first)
+        np.testing.assert_array_equal(session.predict(x[:4]), first[:4])
+        session.seed(7)
+        self.assertFalse((session.predict(x) == first).any())
+
     def test_the_row_of_padding_gets_no_gradient(self):
         rows, c = np.array([[1, 3, 1], [0, 1, 2]]), np.array([2, -1], np.float32)
         reads = np.array([1, 3, 1, 1], np.float32)

@@ -55,6 +55,12 @@ model.output(value, FLOAT, [8, 3])
 model.save(os.path.join(folder, "reshape.onnx"))
 write("shape.npy", array.array("q", [8, 3]), (2,))
 
+# A model with a random op.
+model = Model("noise")
+drawn = model.node("RandomNormalLike", [model.input("x", FLOAT, ["N", 6])], ["drawn"], "draw")
+model.output(model.node("Add", ["x", drawn], ["y"], "add"), FLOAT, ["N", 6])
+model.save(os.path.join(folder, "noise.onnx"))
+
 # An input that nothing reads, as an exporter keeps that of a cross attention whose keys are in a cache.
 model = Model("aside")
 model.input("aside", FLOAT, [4, 5])

@@ -124,6 +124,14 @@ template <typename Tensor> static Status fitBits(Tensor &value, const Port &port
   return {};
 }
 
+static void addZeros(std::vector<HostTensor> &to, mlir::RankedTensorType type) {
+  to.emplace_back(type);
+}
+static void addZeros(std::vector<TensorView> &to, mlir::RankedTensorType type) {
+  to.push_back(viewOf(HostTensor(type)));
+}
+
+/// The values of the ports in order. A seed or counter of random ops that is not given is 0.
 template <typename Tensor>
 static Result<std::vector<Tensor>> arrangeAll(const std::map<std::string, Tensor> &given,
                                               llvm::ArrayRef<Port> ports,
@@ -139,6 +147,10 @@ static Result<std::vector<Tensor>> arrangeAll(const std::map<std::string, Tensor
     auto it = given.find(port.name);
     if (it == given.end() && defaults) {
       ordered.push_back((*defaults)[ordered.size()]);
+      continue;
+    }
+    if (it == given.end() && gradc_role_draws(port.role)) {
+      addZeros(ordered, port.type);
       continue;
     }
     if (it == given.end())

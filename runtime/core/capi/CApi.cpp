@@ -4,6 +4,7 @@
 #include "runtime/base/OwnFile.h"
 #include "runtime/base/Targets.h"
 #include "runtime/core/Fitted.h"
+#include "runtime/core/RandomSeed.h"
 #include "runtime/core/artifact/Config.h"
 #include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
@@ -39,6 +40,22 @@ Status gradc::runtime::checkInputs(const Artifact &artifact, const gradc_artifac
                                 wrong->element, ", expected ", wrong->expected));
   }
   return {};
+}
+
+std::span<const void *const> gradc::runtime::withDraws(gradc_session &session,
+                                                       const gradc_artifact_entry &entry,
+                                                       std::span<const void *const> given,
+                                                       std::vector<const void *> &all) {
+  auto ports = session.artifact->elements<gradc_artifact_port>(entry.inputs);
+  for (size_t i = 0; i < std::min(ports.size(), given.size()); ++i) {
+    if (given[i] || !gradc_role_draws(ports[i].role))
+      continue;
+    if (all.empty())
+      all.assign(given.begin(), given.end());
+    session.drawSeed = randomSeed(session.seed);
+    all[i] = ports[i].role == GRADC_ROLE_SEED ? &session.drawSeed : &session.drawCounter;
+  }
+  return all.empty() ? given : all;
 }
 
 static Result<const gradc_artifact_state *> stateOf(const gradc_session &session, uint32_t state) {

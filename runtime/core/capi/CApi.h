@@ -12,6 +12,8 @@
 #include <exception>
 #include <initializer_list>
 #include <optional>
+#include <span>
+#include <vector>
 
 struct gradc_model {
   std::shared_ptr<const gradc::runtime::Artifact> artifact;
@@ -25,8 +27,9 @@ struct gradc_session {
   gradc::runtime::NonFinite nonFinite;         // owns strings returned by gradc_find_non_finite
   int64_t step = 0;
   uint64_t seed = 0;
-  std::shared_ptr<void> steps; // training's state between single steps
-  bool isFitted = false;       // known to have the numbers that stages find in training rows
+  int32_t drawSeed = 0, drawCounter = 0; // of random ops in a call that gives none
+  std::shared_ptr<void> steps;           // training's state between single steps
+  bool isFitted = false; // known to have the numbers that stages find in training rows
 };
 
 namespace gradc::runtime {
@@ -110,15 +113,22 @@ Status with(const Result<const Found *> &found, Body &&body) {
   return found ? body(**found) : found.status();
 }
 
+/// The inputs of a call, in `all` if it gives no seed or counter of random ops: these are then the
+/// session's seed and 0, which the session has until the next call.
+std::span<const void *const> withDraws(gradc_session &session, const gradc_artifact_entry &entry,
+                                       std::span<const void *const> given,
+                                       std::vector<const void *> &all);
+
 /// Checks the inputs for `rows` rows (none: the largest batch), then calls the body with the entry
 /// or its bucket for that number of rows, and the inputs.
 template <typename Body>
-Status withInputs(const gradc_session &session, uint32_t entry, std::optional<int64_t> rows,
+Status withInputs(gradc_session &session, uint32_t entry, std::optional<int64_t> rows,
                   const void *const *inputs, uint32_t count, Body &&body) {
   return with(entryOf(session, entry), [&](const gradc_artifact_entry &found) {
     if (count && !inputs)
       return usage("inputs is null");
-    std::span<const void *const> given(inputs, count);
+    std::vector<const void *> all;
+    std::span<const void *const> given = withDraws(session, found, {inputs, count}, all);
     int64_t number = rows.value_or(found.batch);
     Status checked = checkRows(*session.artifact, found, number);
     if (checked.ok())

@@ -163,17 +163,17 @@ GRADC_API gradc_status gradc_output_describe(const gradc_session *session, uint3
  * written in place if they overlap no other buffer of the call and hold the whole batch; a run that fails may have written a part of
  * them. If an output has the buffer of an input and is that input with some rows replaced (a cache), only these are written. Labels out of
  * range are refused. "train" also updates the states. An entry that prepares its inputs by what a training finds in its rows
- * (`standardize`) is refused until a checkpoint is loaded. */
+ * (`standardize`) is refused until a checkpoint is loaded. NULL for GRADC_ROLE_SEED is the session's seed, for GRADC_ROLE_COUNTER 0. */
 GRADC_API gradc_status gradc_run(gradc_session *session, uint32_t entry,
                                  const void *const *inputs, uint32_t input_count,
                                  void *const *outputs, uint32_t output_count);
 
 /* gradc_run on `rows` samples, from least_rows (0 unless the entry says otherwise) to batch. Buffers of batched inputs and
- * outputs hold that many rows. Results and states are those of an entry compiled for this number. More rows are refused, and
- * so are fewer if the entry has no `any_rows`. An input of GRADC_ROLE_ROWS or GRADC_ROLE_RANK_ROWS may be NULL. If the entry
- * has buckets (gradc compile --buckets), the smallest that holds the rows runs in its place, "forward.rows.1" for one row.
- * The choice depends only on `rows`; a profile then lists the launches of that entry. Where the values of a batch do not stay in
- * the cache, "forward.rows.1" runs for each row of a batch, threads share the rows, and a profile lists those of the first thread. */
+ * outputs hold that many rows. Results and states are those of an entry compiled for this number. More rows are refused, and so are
+ * fewer if the entry has no `any_rows`. An input of GRADC_ROLE_ROWS or GRADC_ROLE_RANK_ROWS may be NULL. If the entry has buckets
+ * (gradc compile --buckets), the smallest that holds the rows runs in its place, "forward.rows.1" for one row. The choice depends only on
+ * `rows`; a profile then lists the launches of that entry. Where the values of a batch do not stay in the cache, "forward.rows.1" runs
+ * for each row of a batch, threads share the rows, and a profile lists those of the first thread. */
 GRADC_API gradc_status gradc_run_rows(gradc_session *session, uint32_t entry, int64_t rows,
                                       const void *const *inputs, uint32_t input_count,
                                       void *const *outputs, uint32_t output_count);

@@ -49,4 +49,9 @@ static inline int gradc_role_counts_rows(unsigned role) {
   return role == GRADC_ROLE_ROWS || role == GRADC_ROLE_RANK_ROWS;
 }
 
+/* Whether an input of that role chooses the numbers of random ops. */
+static inline int gradc_role_draws(unsigned role) {
+  return role == GRADC_ROLE_SEED || role == GRADC_ROLE_COUNTER;
+}
+
 #endif

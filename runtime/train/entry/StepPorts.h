@@ -2,6 +2,7 @@
 #ifndef RUNTIME_TRAIN_ENTRY_STEPPORTS_H
 #define RUNTIME_TRAIN_ENTRY_STEPPORTS_H
 
+#include "runtime/core/RandomSeed.h"
 #include "runtime/include/gradc/roles.h"
 
 #include <cmath>
@@ -22,15 +23,6 @@ struct StepScalars {
   int64_t skipped = 0; ///< number of earlier steps that optimizers do not count
   float lossScale = 1;
 };
-
-/// The 32 bits that random ops use as their seed. Seeds 2^32 apart give different values, and seeds
-/// below 2^32 give themselves: the upper half is mixed in, 0 as 0 (the last step of MurmurHash3).
-constexpr int32_t randomSeed(uint64_t seed) {
-  uint32_t upper = uint32_t(seed >> 32);
-  upper = (upper ^ upper >> 16) * 0x85ebca6b;
-  upper = (upper ^ upper >> 13) * 0xc2b2ae35;
-  return int32_t(uint32_t(seed) ^ upper ^ upper >> 16);
-}
 
 /// The addresses that ports with the step's roles are bound to.
 class StepPorts {

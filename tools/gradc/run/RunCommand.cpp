@@ -230,11 +230,18 @@ int runReference(const Settings &settings, Imported &imported, const NamedTensor
     return exitCode(Code::invalid);
   auto function = imported.module->lookupSymbol<mlir::func::FuncOp>(GRADC_FORWARD_ENTRY);
   auto nameOf = [](mlir::StringAttr name) { return name ? name.getValue().str() : ""; };
+  auto roleOf = [&](unsigned i) {
+    auto role = function.getArgAttrOfType<mlir::StringAttr>(i, mlir::grad::roleName);
+    for (gradc_role draws : {GRADC_ROLE_SEED, GRADC_ROLE_COUNTER})
+      if (nameOf(role) == gradc_role_name(draws))
+        return draws;
+    return GRADC_ROLE_DATA;
+  };
   std::vector<Port> ports;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     ports.push_back({nameOf(function.getArgAttrOfType<mlir::StringAttr>(i, mlir::grad::portName)),
                      mlir::cast<mlir::RankedTensorType>(function.getArgument(i).getType()),
-                     GRADC_ROLE_DATA, 0, /*batched=*/false, /*field=*/"",
+                     roleOf(i), 0, /*batched=*/false, /*field=*/"",
                      function.getArgAttr(i, "grad.text") != nullptr});
   auto elementOf = [](mlir::RankedTensorType type, mlir::Attribute element) {
     auto own = mlir::dyn_cast_or_null<mlir::TypeAttr>(element);
