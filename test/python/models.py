@@ -272,6 +272,38 @@ class Models(unittest.TestCase):
                     wanted = (c * slope(x + 1, t))[keep].sum()
                     np.testing.assert_allclose(gradient, [wanted], rtol=1e-5, atol=1e-5)
 
+    def test_a_loss_of_the_rows_that_a_run_has_is_that_of_these_rows(self):
+        numbers = np.random.default_rng(8)
+        x, w, y = numbers.normal(size=(6, 4)).astype(np.float32), numbers.normal(size=(4, 3)).astype(np.float32), np.array([0, 2, 1, 1, 2, 0])
+        scale, bias = numbers.normal(size=(2, 4)).astype(np.float32)
+
+        def derivatives(rows, selects, norm, reduction):
+            model = Model("kept", opset=23)
+            names = ["x", "y"]
+            model.input("x", FLOAT, [rows, 4]), model.input("y", INT64, [rows])
+            if selects:
+                model.input("keep", BOOL, [rows])
+                names = [model.node("Compress", [name, "keep"], ["kept_" + name], "keep_" + name, axis=0) for name in names]
+            weights = [model.input("scale", FLOAT, [4]), model.input("bias", FLOAT, [4])]
+            normed = model.node(norm, [names[0], *weights[:1 if norm == "RMSNormalization" else 2]], ["normed"], "norm", axis=-1)
+            logits = model.node("MatMul", [model.node("Add", [normed, "bias"], ["shifted"], "shift"), model.input("w", FLOAT, [4, 3])], ["logits"], "fc")
+            model.output(model.node("SoftmaxCrossEntropyLoss", [logits, names[1]], ["loss"], "loss", reduction=reduction, ignore_index=1), FLOAT, [])
+            targets = ("x", "scale", "bias", "w")
+            spec = "".join(f'gradients {{ of: "loss" with_respect_to: "{target}" }}\n' for target in targets)
+            return gradc.compile(model.bytes(), spec, target="cpu").session()
+
+        for norm in "LayerNormalization", "RMSNormalization":
+            for reduction in "mean", "sum":
+                session = derivatives(6, True, norm, reduction)
+                shared = {"scale": scale, "bias": bias, "w": w}
+                for keep in np.array([True, False, True, True, False, False]), np.array([True] * 6):
+                    found = session.run("gradients", {"x": x, "y": y, "keep": keep, **shared})
+                    wanted = derivatives(int(keep.sum()), False, norm, reduction).run("gradients", {"x": x[keep], "y": y[keep], **shared})
+                    self.assertFalse(found["dloss/dx"][~keep].any())
+                    found["dloss/dx"] = found["dloss/dx"][keep]
+                    for name, value in wanted.items():
+                        np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
+
     def test_random_ops_of_a_model_draw_by_the_seed(self):
         model = Model("noise")
         noise = model.node("RandomNormalLike", [model.input("x", FLOAT, ["N", 3])], ["noise"], "noise")

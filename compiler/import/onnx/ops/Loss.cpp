@@ -72,8 +72,24 @@ static Expr labelScores(Node &n, Expr scores, Expr labels) {
       .reshape(labels.shape());
 }
 
-/// Labels to ignore become 0 and have weight 0. Other labels have weight 1, or the weight of their
-/// class.
+/// The rows that a run does not have; none: it has all.
+static FailureOr<std::optional<Expr>> rowsBehindExtent(Node &n, Expr labels) {
+  auto scores = n.extent(0), own = n.extent(1);
+  if (!scores && !own)
+    return std::optional<Expr>();
+  if (scores && (scores->dim != 0 || n.rank(0) != 2))
+    return n.refuseExtent(0);
+  if (!scores || !own || scores->count != own->count)
+    return n.error() << "expected scores and labels with the same extent that only a run knows, "
+                        "found "
+                     << n.describeOperand(0) << " and " << n.describeOperand(1);
+  Expr all = labels.compare(ComparePredicate::eq, labels);
+  Expr none = labels.compare(ComparePredicate::ne, labels);
+  return std::optional(n.neutralBehindExtent(1, all, 0, 0).select(none, all));
+}
+
+/// Labels to ignore, and those that a run does not have, become 0 and have weight 0. Other labels
+/// have weight 1, or the weight of their class.
 static FailureOr<Rows> readRows(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Int)))
     return failure();
@@ -84,11 +100,17 @@ static FailureOr<Rows> readRows(Node &n) {
   if (n.shape(0)[1] == 0)
     return n.error() << "expected at least one class, found " << n.describeOperand(0);
   Expr scores = classesLast(n.expr(0u)), labels = n.expr(1u).reshape({scores.shape()[0]});
-  Rows rows{scores, labels, std::nullopt, std::nullopt};
+  FailureOr<std::optional<Expr>> behind = rowsBehindExtent(n, labels);
+  if (failed(behind))
+    return failure();
+  Rows rows{scores, labels, *behind, std::nullopt};
   if (n.has("ignore_index")) {
     double index = double(n.integer("ignore_index", 0));
+    Expr isIgnored = labels.compare(ComparePredicate::eq, labels.splat(index));
+    rows.ignored = rows.ignored ? rows.ignored->apply<OrOp>(isIgnored) : isIgnored;
+  }
+  if (rows.ignored) {
     Expr zero = labels.splat(0);
-    rows.ignored = labels.compare(ComparePredicate::eq, labels.splat(index));
     rows.labels = rows.ignored->select(zero, labels);
     auto ones = RankedTensorType::get(labels.shape(), n.element(0));
     rows.weights = labels.with(splat(n.builder(), n.loc(), ones, 1));
@@ -121,11 +143,14 @@ template <bool normalizes> static LogicalResult crossEntropy(Node &n) {
     loss = loss * *rows->weights;
   if (rows->ignored) // an infinite loss is ignored, too
     loss = rows->ignored->select(loss.splat(0), loss);
-  if (n.wants(1) &&
-      failed(n.set(1, b.createOrFold<LogSoftmaxOp>(n.loc(), n.operand(0), b.getI64IntegerAttr(1)))))
-    return failure();
+  auto extent = n.extent(0);
+  if (n.wants(1)) {
+    Value logs = b.createOrFold<LogSoftmaxOp>(n.loc(), n.operand(0), b.getI64IntegerAttr(1));
+    if (failed(extent ? n.set(1, logs, *extent) : n.set(1, logs)))
+      return failure();
+  }
   if (reduction == "none")
-    return n.set(loss.reshape(n.shape(1)));
+    return n.setLike(1, loss.reshape(n.shape(1)), 0);
   if (reduction == "sum")
     return n.set(loss.sum({0}));
   if (reduction != "mean")
@@ -140,4 +165,5 @@ template <bool normalizes> static LogicalResult crossEntropy(Node &n) {
 void gradc::addLossOps(OpTable &ops) {
   ops["SoftmaxCrossEntropyLoss"] = {crossEntropy<true>, 2, 3};
   ops["NegativeLogLikelihoodLoss"] = {crossEntropy<false>, 2, 3};
+  takeExtents(ops, TakesExtents::itself, {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"});
 }

@@ -62,6 +62,8 @@ static LogicalResult importLayerNormalization(Node &n) {
   FailureOr<int64_t> axis = n.axis(n.integer("axis", -1), n.rank(0));
   if (failed(n.expect(0, Kind::Float)) || failed(axis))
     return failure();
+  if (*axis == 0 && n.extent(0)) // the rows of a run would be normalized over
+    return n.refuseExtent(0);
   Type compute = elementType(*n.builder().getContext(), int32_t(stash));
   if (!compute || !isa<FloatType>(compute))
     return n.error() << "expected a float type as stash_type, found "
@@ -101,6 +103,8 @@ static LogicalResult importRmsNormalization(Node &n) {
   FailureOr<int64_t> axis = n.axis(n.integer("axis", -1), n.rank(0));
   if (failed(n.expect(0, Kind::Float)) || failed(n.expect(1, Kind::Float)) || failed(axis))
     return failure();
+  if (*axis == 0 && n.extent(0))
+    return n.refuseExtent(0);
   Type compute = elementType(*n.builder().getContext(), stash);
   if (!compute || !isa<FloatType>(compute) || !(epsilon >= 0))
     return n.error() << "expected a float type as stash_type and an epsilon of at least 0, found "
@@ -242,5 +246,7 @@ void gradc::addNormalizationOps(OpTable &ops) {
   ops["LpNormalization"] = {importLpNormalization, 1, 1};
   ops["LRN"] = {importLrn, 1, 1};
   takeExtents(ops, TakesExtents::itself, {"Softmax", "LogSoftmax"});
-  takeExtents(ops, TakesExtents::rows, {"InstanceNormalization", "GroupNormalization", "LRN"});
+  takeExtents(ops, TakesExtents::rows,
+              {"InstanceNormalization", "GroupNormalization", "LRN", "LayerNormalization",
+               "RMSNormalization", "SimplifiedLayerNormalization"});
 }

@@ -187,6 +187,42 @@ TEST_F(RunExtentTest, SoftmaxIsOverTheElementsOfARun) {
   expectElements(vectors + node("Softmax", "c", "y", integer("axis", 1)), 0, 4, {1, 1, 1, 1});
 }
 
+TEST_F(RunExtentTest, NormalizationsOfRows) {
+  const std::string rows = vectors + number("unit", "f32", "1") + node("Mul", "c three", "d") +
+                           node("Concat", "c d", "s", integer("axis", 1));
+  const Floats expected{-1, 1, -1, 1, -1, 1, -1, 1};
+  expectElements(rows + node("LayerNormalization", "s unit", "y"), 0, 4, expected);
+  expectRefused(node("LayerNormalization", "v three", "y", integer("axis", 0)),
+                "LayerNormalization cannot take operand 0 (\"v\", f32 [6]): only a run knows the "
+                "extent of dim 0");
+  expectRefused(node("SimplifiedLayerNormalization", "v three", "y", integer("axis", 0)),
+                "SimplifiedLayerNormalization cannot take operand 0 (\"v\", f32 [6]): only a run "
+                "knows the extent of dim 0");
+}
+
+TEST_F(RunExtentTest, LossesOfRows) {
+  const std::string scores =
+      vectors + node("Concat", "c c", "s", integer("axis", 1)) + node("Sub", "k k", "labels");
+  auto reduction = [](const std::string &how) {
+    return "attribute { name: 'reduction' type: 3 s: '" + how + "' } ";
+  };
+  const float each = 0.6931472f; // log 2
+  expectElements(scores + node("SoftmaxCrossEntropyLoss", "s labels", "y", reduction("none")), 0, 4,
+                 {each, each, each, each});
+  expectWhole(scores + node("SoftmaxCrossEntropyLoss", "s labels", "y", reduction("sum")), {},
+              {4 * each});
+  expectWhole(scores + node("SoftmaxCrossEntropyLoss", "s labels", "y", reduction("mean")), {},
+              {each});
+  expectRefused(
+      scores + tensor("input", "all", "6", 7) + node("SoftmaxCrossEntropyLoss", "s all", "y"),
+      "SoftmaxCrossEntropyLoss expected scores and labels with the same extent that only "
+      "a run knows, found operand 0 (\"s\", f32 [6, 2]) and operand 1 (\"all\", i64 [6])");
+  expectRefused(vectors + tensor("input", "all", "1", 7) +
+                    node("SoftmaxCrossEntropyLoss", "r all", "y"),
+                "SoftmaxCrossEntropyLoss cannot take operand 0 (\"r\", f32 [1, 6]): only a run "
+                "knows the extent of dim 1");
+}
+
 TEST_F(RunExtentTest, PicturesAreRows) {
   const std::string pictures = tensor("input", "t", "6x1x2x2") + node("Gather", "t k", "g"),
                     two = "attribute { name: 'kernel_shape' type: 7 ints: 2 ints: 2 } ";
