@@ -85,7 +85,7 @@ static FailureOr<std::optional<Expr>> rowsBehindExtent(Node &n, Expr labels) {
                      << n.describeOperand(0) << " and " << n.describeOperand(1);
   Expr all = labels.compare(ComparePredicate::eq, labels);
   Expr none = labels.compare(ComparePredicate::ne, labels);
-  return std::optional(n.neutralBehindExtent(1, all, 0, 0).select(none, all));
+  return std::optional(n.neutralBehindExtent(1, all, {0}, 0).select(none, all));
 }
 
 /// Labels to ignore, and those that a run does not have, become 0 and have weight 0. Other labels
