@@ -219,13 +219,7 @@ Value Tiles::maximum(Value x, Value y) {
 Value Tiles::exponential(Value x) { return math::ExpOp::create(nest.builder, nest.location, x); }
 
 Value Tiles::sumOfLanes(Value vector) {
-  for (int64_t half = nest.lanes / 2; half >= 1; half /= 2) {
-    auto order =
-        llvm::map_to_vector(llvm::seq<int64_t>(0, nest.lanes), [&](int64_t l) { return l ^ half; });
-    vector =
-        add(vector, vector::ShuffleOp::create(nest.builder, nest.location, vector, vector, order));
-  }
-  return vector::ExtractOp::create(nest.builder, nest.location, vector, 0);
+  return nest.combineLanes(vector, [&](Value x, Value y) { return add(x, y); });
 }
 
 Value Tiles::maskTerm(Value mask) {

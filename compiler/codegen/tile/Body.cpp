@@ -68,13 +68,15 @@ void TileEmitter::emitBodyOp(Operation *op, IRMapping &map) {
       (op->getNumOperands() != 0 && !OpTrait::hasElementwiseMappableTraits(op)))
     return fail(op, "expected an elementwise op in the body");
   auto operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return lookUp(v, map); });
-  bool anyVector = llvm::any_of(operands, [](Value v) { return isa<VectorType>(v.getType()); });
+  auto *vector = llvm::find_if(operands, [](Value v) { return isa<VectorType>(v.getType()); });
+  int64_t lanes =
+      vector == operands.end() ? 0 : cast<VectorType>(vector->getType()).getNumElements();
   Operation *clone = nest.builder.clone(*op, map);
   for (auto [i, v] : llvm::enumerate(operands))
-    clone->setOperand(i, anyVector ? nest.splat(v) : v);
+    clone->setOperand(i, lanes ? nest.splat(v, lanes) : v);
   for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults())) {
-    if (anyVector)
-      to.setType(nest.vectorOf(to.getType()));
+    if (lanes)
+      to.setType(VectorType::get({lanes}, to.getType()));
     map.map(from, to);
   }
 }

@@ -180,16 +180,35 @@ Value LoopNest::extent(int64_t size, int64_t perRow) {
 
 VectorType LoopNest::vectorOf(Type element) const { return VectorType::get({lanes}, element); }
 
-Value LoopNest::splat(Value scalar) {
+Value LoopNest::splat(Value scalar) { return splat(scalar, lanes); }
+
+Value LoopNest::splat(Value scalar, int64_t width) {
   if (isa<VectorType>(scalar.getType()))
     return scalar;
-  Value &vector = splats[scalar];
+  Value &vector = splats[{scalar, width}];
   if (!vector) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfterValue(scalar);
-    vector = vector::BroadcastOp::create(builder, location, vectorOf(scalar.getType()), scalar);
+    auto type = VectorType::get({width}, scalar.getType());
+    vector = vector::BroadcastOp::create(builder, location, type, scalar);
   }
   return vector;
+}
+
+Value LoopNest::combineLanes(Value vector, function_ref<Value(Value, Value)> combine) {
+  auto part = [&](int64_t first, int64_t size) -> Value {
+    auto order = llvm::to_vector(llvm::seq<int64_t>(first, first + size));
+    return vector::ShuffleOp::create(builder, location, vector, vector, order);
+  };
+  auto lane = [&](int64_t l) -> Value {
+    return vector::ExtractOp::create(builder, location, vector, l);
+  };
+  for (int64_t half = lanes / 2; half > 1; half /= 2) {
+    Value low = part(0, half), high = part(half, half);
+    vector = combine(low, high);
+  }
+  Value first = lane(0);
+  return lanes > 1 ? combine(first, lane(1)) : first;
 }
 
 Value LoopNest::select(Value condition, Value value, Value otherwise) {

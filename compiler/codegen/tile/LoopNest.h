@@ -69,6 +69,14 @@ public:
   mlir::VectorType vectorOf(mlir::Type element) const;
   /// The scalar in every lane; vectors stay.
   mlir::Value splat(mlir::Value scalar);
+  /// The same with so many lanes.
+  mlir::Value splat(mlir::Value scalar, int64_t width);
+  /// Combines the halves of a vector, then those of the result, until one lane is left: a fixed
+  /// order. Each result has half as many lanes: whole vectors that add themselves with their lanes
+  /// swapped are merged with a broadcast of the result, which LLVM 22 miscompiles for 8 lanes of
+  /// 64 bits (lane 0 is added to itself).
+  mlir::Value combineLanes(mlir::Value vector,
+                           llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
   /// `value`, a scalar or a vector, where the condition holds; by masking, without a branch.
   mlir::Value select(mlir::Value condition, mlir::Value value, mlir::Value otherwise);
   /// True in the first `count` lanes.
@@ -90,7 +98,7 @@ private:
   llvm::SmallVector<std::shared_ptr<Scope>> scopes;
   unsigned floor = 0; // nothing is hoisted above
   std::vector<Variable> variables;
-  llvm::DenseMap<mlir::Value, mlir::Value> splats;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> splats; // by number of lanes
 };
 
 } // namespace gradc::tile

@@ -2,6 +2,8 @@
 
 #include "dialects/grad/TensorTypes.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace gradc::tile;
 
@@ -42,14 +44,30 @@ Value RowLanes::shuffle(Value a, Value b, ArrayRef<int64_t> order) {
   return vector::ShuffleOp::create(nest.builder, nest.location, a, b, order);
 }
 
+/// Each result has half as many lanes, as those of a single row: see LoopNest::combineLanes.
+void RowLanes::fold(Rows &rows) {
+  for (int64_t lanes = lanesOf(rows); lanes > 1; lanes /= 2) {
+    SmallVector<int64_t> lower, upper;
+    for (int64_t &first : rows.first) {
+      int64_t lane = std::exchange(first, int64_t(lower.size()));
+      for (int64_t l = lane; l < lane + lanes / 2; ++l) {
+        lower.push_back(l);
+        upper.push_back(l + lanes / 2);
+      }
+    }
+    rows.vector =
+        combine(shuffle(rows.vector, rows.vector, lower), shuffle(rows.vector, rows.vector, upper));
+  }
+}
+
 SmallVector<Value> RowLanes::results() {
   SmallVector<Value> results;
   for (Rows &rows : parts) {
-    for (int64_t half = lanesOf(rows) / 2; half >= 1; half /= 2) {
-      auto order = llvm::map_to_vector(llvm::seq<int64_t>(0, nest.lanes),
-                                       [&](int64_t lane) { return lane ^ half; });
-      rows.vector = combine(rows.vector, shuffle(rows.vector, rows.vector, order));
+    if (rows.first.size() == 1) {
+      results.push_back(nest.combineLanes(rows.vector, combine));
+      continue;
     }
+    fold(rows);
     for (int64_t lane : rows.first)
       results.push_back(vector::ExtractOp::create(nest.builder, nest.location, rows.vector, lane));
   }

@@ -30,6 +30,8 @@ private:
   /// The lanes that each of the rows has in their vector.
   int64_t lanesOf(const Rows &rows) const { return nest.lanes / int64_t(rows.first.size()); }
   Rows merge(const Rows &a, const Rows &b);
+  /// Leaves one lane to each row, and no other lanes.
+  void fold(Rows &rows);
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> order);
 
   LoopNest &nest;

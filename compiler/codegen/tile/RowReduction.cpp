@@ -198,13 +198,6 @@ Value TileEmitter::combineTree(linalg::GenericOp op, Value combined, SmallVector
   return parts[0];
 }
 
-/// Combines the halves of a vector repeatedly until one lane is left.
 Value TileEmitter::combineLanes(linalg::GenericOp op, Value combined, Value vector) {
-  for (int64_t half = nest.lanes / 2; half >= 1; half /= 2) {
-    auto order =
-        llvm::map_to_vector(llvm::seq<int64_t>(0, nest.lanes), [&](int64_t l) { return l ^ half; });
-    Value other = vector::ShuffleOp::create(nest.builder, nest.location, vector, vector, order);
-    vector = combine(op, combined, vector, other);
-  }
-  return vector::ExtractOp::create(nest.builder, nest.location, vector, 0);
+  return nest.combineLanes(vector, [&](Value x, Value y) { return combine(op, combined, x, y); });
 }

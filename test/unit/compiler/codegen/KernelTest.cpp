@@ -1,5 +1,6 @@
 // Generated kernels against their regions: every kind, at sizes that are and are not multiples of
 // the tile.
+#include "dialects/exec/Level.h"
 #include "test/unit/compiler/codegen/KernelRunner.h"
 #include "test/unit/compiler/codegen/KernelText.h"
 
@@ -98,6 +99,32 @@ TEST(Reduction, Everything) {
       exec.yield %s : tensor<f32> })",
                         tensor({3, n}), schedule(8, "", "")),
                 1e-4);
+}
+
+// LLVM merges a sum of lanes with its broadcast if both have whole vectors, and makes wrong code
+// for 8 lanes of 64 bits.
+TEST(Reduction, OneSumWithTwoUses) {
+  const mlir::exec::Level *wide = mlir::exec::findLevel("x86-64-v4");
+  auto check = [](const char *element, int64_t n, int lanes, const mlir::exec::Level *native) {
+    bool isFloat = element[0] == 'f';
+    expectRight(formatv(R"(exec.kernel @k(%a: {0}) attributes {{{1}} {{
+      %c = grad.constant dense<{3}> : {2}
+      %d = grad.constant dense<{4}> : {2}
+      %s = grad.reduce_sum %a dims [1] : {0}
+      %p = grad.mul %s, %c : {2}
+      %q = grad.mul %s, %d : {2}
+      %t = grad.add %p, %q : {2}
+      exec.yield %t : {2} })",
+                        tensor({1, n}, element), schedule(lanes, std::to_string(lanes), "0"),
+                        tensor({1}, element), isFloat ? "2.5e-01" : "3", isFloat ? "4.0" : "5"),
+                1e-4, native);
+  };
+  for (const char *element : {"f64", "i64", "f32", "i32"})
+    for (int64_t n : {2, 8, 9, 16, 68}) {
+      check(element, n, 8, nullptr);
+      if (mlir::exec::runsHere(*wide))
+        check(element, n, element[1] == '6' ? 8 : 16, wide);
+    }
 }
 
 TEST(Reduction, MiddleOfThree) {
