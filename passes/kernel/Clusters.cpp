@@ -231,8 +231,11 @@ private:
   }
 
   /// Whether `op` may be computed inside `group`, which reads it as `how`. Pads would gather what
-  /// is moved under their slices element by element, each of them again.
+  /// is moved under their slices element by element, each of them again. Tensors that are joined
+  /// may be slices of others, as in a roll.
   bool mayJoin(Operation *op, Group *group, Access how) const {
+    if (group->joins)
+      return PadSums::isPlainSlice(op);
     if (group->closed || walksBlocks(op, limits))
       return false;
     if (pads.isPadded(op, group))
@@ -331,6 +334,7 @@ private:
     Group *group = graph.create();
     group->root = typeOf(op);
     group->closed = loopKind(op) == LoopKind::assembly || walksBlocks(op, limits);
+    group->joins = isa<ConcatenateOp>(op);
     add(op, group, {group->root.getRank(), false, false, false});
   }
 

@@ -15,6 +15,7 @@ struct Group {
   bool hasReduction = false;
   bool hasPads = false;
   bool closed = false;          ///< accepts no further ops
+  bool joins = false;           ///< ... but slices of what is concatenated
   std::optional<int64_t> count; ///< of the tensors that it reads or writes, if known
 
 private:

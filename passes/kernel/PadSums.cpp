@@ -37,8 +37,8 @@ bool PadSums::isPadded(Operation *op, const Group *group) const {
 
 bool PadSums::isPlainSlice(Operation *op) {
   auto slice = dyn_cast<SliceOp>(op);
-  return slice && slice->hasOneUse() &&
-         llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; });
+  return slice && slice->hasOneUse() && !slice.getStrides().empty() &&
+         slice.getStrides().back() == 1;
 }
 
 bool PadSums::isPad(Operation *op) { return isa<PadOp>(op); }

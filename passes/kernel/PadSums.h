@@ -20,7 +20,7 @@ public:
   /// Whether a pad in `group` reads the result of `op`.
   bool isPadded(mlir::Operation *op, const Group *group) const;
   /// Whether a pad that reads the result of `op` in its kernel takes no longer than a pad that
-  /// reads the result from memory: a slice of elements side by side, which nothing else reads.
+  /// reads the result from memory: a slice of vectors side by side, which nothing else reads.
   static bool isPlainSlice(mlir::Operation *op);
   static bool isPad(mlir::Operation *op);
 
