@@ -83,7 +83,7 @@ TEST_F(RunSpecTest, RefusesSequencesThatHaveNoOrder) {
                 {":7:12): missing parts: add part { until: 500 linear {} } part { cosine {} }"});
   expectRefused("schedule { sequence { part { until: 5 linear { start: -1 } } part { constant { "
                 "factor: 0 } } part { until: 4 } } }",
-                {"expected start of 0 or more and finite, found -1",
+                {"expected start from 0 to 1, a share of learning_rate, found -1",
                  ":7:62): missing until: add until: 500",
                  "expected factor above 0 and finite, found 0",
                  "the last part lasts to the end of the run: leave until out, or add a part behind "
