@@ -172,8 +172,9 @@ SmallVector<Value> WindowMaxOp::lowerToLoops(OpBuilder &b, ValueRange operands) 
           Scalar on = take.with(isOnOperand(nested, loc, window, shape, windows.size()));
           take = take | (index < index.integer(0)).apply<arith::AndIOp>(Value(on));
         }
-        return {take.select(candidate, take.with(args[1])),
-                take.select(tapNumber(nested, loc, window, windows.size()), index)};
+        // Apart from the number, which is seldom read without a gradient.
+        Value greater = extremeOf(nested, loc, candidate, args[1], true, isUnsigned);
+        return {greater, take.select(tapNumber(nested, loc, window, windows.size()), index)};
       });
   if (accumulator != signless)
     best[0] = mapLoops(b, getLoc(), best[0], signless,

@@ -169,10 +169,8 @@ bool grad::isBeyond(const HostTensor &x, int64_t candidate, int64_t best) {
   return x.getElementType().isUnsignedInteger() ? uint64_t(a) > uint64_t(b) : a > b;
 }
 
-/// max and min. A NaN wins, and stays. Which of two zeros wins is not said, for which an exact
-/// maximum takes several instructions more.
-static Value extremeOf(OpBuilder &b, Location loc, Value x, Value best, bool maximum,
-                       bool isUnsigned) {
+Value grad::extremeOf(OpBuilder &b, Location loc, Value x, Value best, bool maximum,
+                      bool isUnsigned) {
   auto anyZero = arith::FastMathFlags::nsz;
   if (!x.getType().isF32() && !x.getType().isF64())
     return arith::SelectOp::create(b, loc, isBeyond(b, loc, x, best, maximum, isUnsigned), x, best);

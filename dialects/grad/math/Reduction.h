@@ -18,7 +18,11 @@ TypedAttr extreme(OpBuilder &builder, Type type, bool greatest, bool isUnsigned)
 /// Whether `x` exceeds `best` strictly. A float NaN does, unless `best` is already NaN.
 Value isBeyond(OpBuilder &builder, Location location, Value x, Value best, bool maximum,
                bool isUnsigned);
-/// The same of two elements of `x` and a maximum.
+/// The greater one (else: the less). A float NaN wins, and of two zeros either may, for which an
+/// exact maximum takes several instructions more.
+Value extremeOf(OpBuilder &builder, Location location, Value x, Value best, bool maximum,
+                bool isUnsigned);
+/// Whether an element of `x` exceeds another.
 bool isBeyond(const HostTensor &x, int64_t candidate, int64_t best);
 
 } // namespace mlir::grad

@@ -9,7 +9,7 @@ using namespace gradc::runtime::test;
 
 namespace {
 
-Bytes picture(const std::string &name) {
+Bytes pictureFile(const std::string &name) {
   auto bytes = References::get().bytes("file-" + name);
   return {bytes.begin(), bytes.end()};
 }
@@ -22,7 +22,7 @@ protected:
     for (const char *name : {"pictures", "masks"}) {
       mkdir((folder / name).c_str(), 0777);
       for (const char *file : {"a", "b", "c", "d"})
-        writeFile(folder / (std::string(name) + "/" + file + ".png"), picture("png-bits"));
+        writeFile(folder / (std::string(name) + "/" + file + ".png"), pictureFile("png-bits"));
     }
     demand(29, 37);
   }
@@ -123,7 +123,7 @@ TEST_F(MaskTest, ErrorsOfAMaskNameItsFile) {
   writeFile(path, {});
   for (const char *before : {"", "repeat { times: 2 } "})
     EXPECT_EQ(batchError(data(maps + before), context), "'" + path + "': field 'mask' is empty");
-  writeFile(path, picture("png-bits"));
+  writeFile(path, pictureFile("png-bits"));
   // A class that the loss does not have.
   context.demands[1].classes = 1;
   std::string error = batchError(data(maps), context);
