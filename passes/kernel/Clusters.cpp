@@ -230,16 +230,13 @@ private:
            (!isSmall(group) || typeOf(op).getNumElements() > limits.maxSmallElements);
   }
 
-  /// Whether `op` may be computed inside `group`, which reads it as `how`. Pads would gather what
-  /// is moved under their slices element by element, each of them again. Tensors that are joined
-  /// may be slices of others, as in a roll.
+  /// Whether `op` may be computed inside `group`, which reads it as `how`. What is joined may be
+  /// slices, as in a roll. Pads would gather what is moved under their slices element by element.
   bool mayJoin(Operation *op, Group *group, Access how) const {
-    if (group->joins)
-      return PadSums::isPlainSlice(op);
+    if (group->joins || pads.isPadded(op, group))
+      return PadSums::isPlainSlice(op) && (group->joins || !group->closed);
     if (group->closed || walksBlocks(op, limits))
       return false;
-    if (pads.isPadded(op, group))
-      return PadSums::isPlainSlice(op);
     RankedTensorType type = typeOf(op);
     bool once = how.once(type);
     switch (loopKind(op)) {

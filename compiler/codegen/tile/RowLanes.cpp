@@ -7,9 +7,12 @@
 using namespace mlir;
 using namespace gradc::tile;
 
+/// Rows of 64-bit elements stay alone: LLVM 22 miscompiles some permutations of 8 lanes of them, as
+/// in LoopNest::combineLanes, so that all rows get the first one's sum.
 void RowLanes::add(Value vector) {
   parts.push_back({vector, {0}});
-  while (parts.size() > 1 && parts.back().first.size() == parts.end()[-2].first.size() &&
+  bool isWide = grad::elementBytes(getElementTypeOrSelf(vector)) == 8;
+  while (!isWide && parts.size() > 1 && parts.back().first.size() == parts.end()[-2].first.size() &&
          lanesOf(parts.back()) > 1) {
     Rows last = parts.pop_back_val();
     parts.back() = merge(parts.back(), last);
