@@ -149,6 +149,31 @@ TEST(Rows, Contraction) {
         {1, 5, 6, 7, 12, 15, 16});
 }
 
+/// Products of a batch whose matrices, or their rows, are those of the run: each is turned for its
+/// rows, or summed along the lanes.
+TEST(Rows, OfABatch) {
+  for (const char *walk : {"tile = [1, 6, 16], order = [0, 2, 1], grain = 1, turned = <operand = "
+                           "1, dim = 1, tiles = 1>",
+                           "tile = [1, 6, 16], order = [2, 0, 1], grain = 1, turned = <operand = "
+                           "1, dim = 1, tiles = 1>",
+                           "tile = [1, 4, 6], order = [2, 0, 1], grain = 1, lane_sums"}) {
+    expectRows(std::string("exec.kernel @k(%a: tensor<@1@x4x37xf32>, %b: tensor<@1@x21x37xf32>) "
+                           "attributes {") +
+                   schedule + walk + R"(> @rows@} {
+      %y = grad.matmul %a, %b transpose_rhs : tensor<@1@x4x37xf32>, tensor<@1@x21x37xf32>
+      exec.yield %y : tensor<@1@x4x21xf32> })",
+               ", extents = [array<i64: 1, 0, 0>, array<i64: 1, 0, 0>], rows = array<i64: 1, 0, 0>",
+               11, {1, 2, 10, 11});
+    expectRows(std::string("exec.kernel @k(%a: tensor<3x@2@x37xf32>, %b: tensor<3x21x37xf32>) "
+                           "attributes {") +
+                   schedule + walk + R"(> @rows@} {
+      %y = grad.matmul %a, %b transpose_rhs : tensor<3x@2@x37xf32>, tensor<3x21x37xf32>
+      exec.yield %y : tensor<3x@2@x21xf32> })",
+               ", extents = [array<i64: 0, 2, 0>, array<i64: 0, 0, 0>], rows = array<i64: 0, 2, 0>",
+               8, {1, 2, 3, 7, 8});
+  }
+}
+
 /// Vectors run along the rows.
 TEST(Rows, OfFewColumns) {
   for (const char *columns : {"1", "3"})

@@ -61,6 +61,16 @@ TEST(Turned, RowsOfABatch) {
       %s = grad.tanh %c : tensor<2x3x{0}x{1}xf32>
       exec.yield %s : tensor<2x3x{0}x{1}xf32> })",
           m, n, k, order));
+  // Heads inside the positions, as projections write them, and columns before the batch's dims.
+  for (auto [dims, y, dim] : {std::tuple("aqhd,akhd->ahqk", "2x21x3x20", 1),
+                              {"aqhd,kahd->ahqk", "21x2x3x20", 0},
+                              {"aqhd,hakd->ahqk", "3x2x21x20", 2}})
+    expectRight(formatv(
+        R"(exec.kernel @k(%x: tensor<2x13x3x20xf32>, %y: tensor<{1}xf32>) attributes {{
+      schedule = #exec.schedule<lanes = 8, tile = [1, 1, 6, 16], order = [1, 3, 0, 2], grain = 1, turned = <operand = 1, dim = {2}, tiles = 1>> } {{
+      %c = grad.convolution %x, %y dims "{0}" window <[]> : tensor<2x13x3x20xf32>, tensor<{1}xf32>
+      exec.yield %c : tensor<2x3x13x21xf32> })",
+        dims, y, dim));
   expectRight(
       R"(exec.kernel @k(%x: tensor<5x24x13xf64>, %y: tensor<5x21x24xf64>) attributes {
       schedule = #exec.schedule<lanes = 8, tile = [1, 4, 16], order = [0, 2, 1], grain = 1, turned = <operand = 1, dim = 1, tiles = 1>> } {

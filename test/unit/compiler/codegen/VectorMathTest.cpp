@@ -1,9 +1,11 @@
 // The documented errors of the math functions, over millions of points and at every special value.
+#include "dialects/exec/Level.h"
 #include "test/unit/compiler/codegen/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -18,13 +20,17 @@ namespace {
 class Function {
 public:
   static constexpr int64_t size = 1 << 16;
-  Function(const std::string &op, bool isF64, bool isBinary = false)
+  /// `native`: with all instructions of this level; otherwise, with those of x86-64-v3.
+  Function(const std::string &op, bool isF64, bool isBinary = false,
+           const mlir::exec::Level *native = nullptr)
       : runner(formatv(R"(exec.kernel @k(%x: {0}, %y: {0}) attributes {{
           schedule = #exec.schedule<lanes = {1}, tile = [{1}], order = [0], grain = 1>} {{
         %r = grad.{2} %x{3} : {0}
         exec.yield %r : {0} })",
-                       formatv("tensor<{0}x{1}>", size, isF64 ? "f64" : "f32"), isF64 ? 4 : 8, op,
-                       isBinary ? ", %y" : "")) {}
+                       formatv("tensor<{0}x{1}>", size, isF64 ? "f64" : "f32"),
+                       (native ? native->vectorBytes : 32) / (isF64 ? 8 : 4), op,
+                       isBinary ? ", %y" : ""),
+               native) {}
   bool isReady() const { return runner.isReady(); }
 
   template <typename T> std::vector<T> operator()(std::vector<T> x, std::vector<T> y = {}) {
@@ -158,6 +164,31 @@ TEST(VectorMath, SpecialValues) {
       continue;
     expectSpecial<float>(c.op, c.exact);
     expectSpecial<double>(c.op, c.exact);
+  }
+}
+
+/// Instructions that scale by powers of two change no bits, of any sign and exponent.
+TEST(VectorMath, HasTheSameBitsWithScales) {
+  const mlir::exec::Level &wide = *mlir::exec::findLevel("x86-64-v4");
+  if (!mlir::exec::runsHere(wide))
+    GTEST_SKIP() << "this machine lacks level x86-64-v4";
+  constexpr int64_t batches = 64;
+  constexpr uint32_t apart = uint32_t((int64_t(1) << 32) / (batches * Function::size));
+  for (const char *op : {"exp", "expm1", "tanh", "erf", "sigmoid"}) {
+    Function narrow(op, false), scaled(op, false, false, &wide);
+    ASSERT_TRUE(narrow.isReady() && scaled.isReady());
+    uint32_t next = 0;
+    for (int64_t batch = 0; batch < batches; ++batch) {
+      std::vector<float> x(Function::size);
+      for (float &value : x)
+        value = std::bit_cast<float>(next += apart);
+      llvm::copy(std::array{0.0f, -0.0f, INFINITY, -INFINITY, NAN}, x.begin());
+      std::vector<float> y = narrow(x), z = scaled(x);
+      for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_TRUE(std::bit_cast<uint32_t>(y[i]) == std::bit_cast<uint32_t>(z[i]) ||
+                    (std::isnan(y[i]) && std::isnan(z[i])))
+            << op << "(" << x[i] << ") = " << y[i] << ", scaled " << z[i];
+    }
   }
 }
 
