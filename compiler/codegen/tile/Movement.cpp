@@ -112,7 +112,7 @@ static bool isUndivided(const Piece &piece, const LinearExpr &at, int64_t lanes)
           isMultiple(piece.offset) && isMultiple(piece.size));
 }
 
-/// Whether an undivided vector at `domain` of the pieces is inside them.
+/// Whether an undivided vector at `domain` of the pieces is inside them. Null if all are whole.
 Value TileEmitter::isInside(ArrayRef<Piece> pieces, ArrayRef<LinearExpr> domain) {
   OpBuilder &b = nest.builder;
   Value inside;
@@ -182,12 +182,12 @@ Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
       llvm::any_of(pieces, [](const Piece &p) { return p.stride != 1; }))
     return {};
   SmallVector<LinearExpr> domain(pieces.size());
-  SmallVector<Piece> whole(pieces), divided(pieces);
+  SmallVector<Piece> undivided(pieces), divided(pieces);
   for (auto [d, piece] : llvm::enumerate(pieces)) {
     const LinearExpr &at = point.coordinates[d];
     domain[piece.dim] = at + LinearExpr(-piece.offset);
     bool isDivided = nest.level.isCuda() || !isUndivided(piece, at, nest.lanes);
-    (isDivided ? whole : divided)[d].isWhole = true;
+    (isDivided ? undivided : divided)[d].isWhole = true;
   }
   auto from = operandPoint(op, op->getOpOperand(0), domain, point.valid);
   auto source = from ? copiedFrom(op->getOperand(0), *from) : std::nullopt;
@@ -202,7 +202,7 @@ Value TileEmitter::assembleVector(linalg::GenericOp op, const Point &point) {
     return isMasked ? memory->loadWhere(nest, at, lanesInside(divided, point), outside)
                     : nest.splat(pull(op->getOperand(0), *from));
   };
-  Value inside = isInside(whole, domain);
+  Value inside = isInside(undivided, domain);
   return inside ? nest.choose(inside, outside, [&] { return SmallVector<Value>{load()}; })[0]
                 : load();
 }

@@ -223,6 +223,7 @@ private:
   /// Partial results, in pairs, until one is left: a fixed order.
   mlir::Value combineTree(mlir::linalg::GenericOp op, mlir::Value combined,
                           llvm::SmallVector<mlir::Value> parts);
+  /// The lanes of a vector of partial results, in a fixed order.
   mlir::Value combineLanes(mlir::linalg::GenericOp op, mlir::Value combined, mlir::Value vector);
   std::optional<unsigned> dimToVectorize(mlir::linalg::GenericOp op, mlir::OpResult result,
                                          const Point &point);
