@@ -18,8 +18,7 @@ TypedAttr extreme(OpBuilder &builder, Type type, bool greatest, bool isUnsigned)
 /// Whether `x` exceeds `best` strictly. A float NaN does, unless `best` is already NaN.
 Value isBeyond(OpBuilder &builder, Location location, Value x, Value best, bool maximum,
                bool isUnsigned);
-/// The greater one (else: the less). A float NaN wins, and of two zeros either may, for which an
-/// exact maximum takes several instructions more.
+/// The greater one (else: the less). A float NaN wins; of two zeros, `best` stays.
 Value extremeOf(OpBuilder &builder, Location location, Value x, Value best, bool maximum,
                 bool isUnsigned);
 /// Whether an element of `x` exceeds another.

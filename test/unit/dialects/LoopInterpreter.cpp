@@ -72,8 +72,6 @@ static const std::map<StringRef, FloatUnary> floatUnaries = {
 static const std::map<StringRef, FloatBinary> floatBinaries = {
     {"arith.addf", [](double a, double b) { return a + b; }},
     {"arith.divf", [](double a, double b) { return a / b; }},
-    {"arith.maximumf", [](double a, double b) { return a > b || std::isnan(a) ? a : b; }},
-    {"arith.minimumf", [](double a, double b) { return a < b || std::isnan(a) ? a : b; }},
     {"arith.mulf", [](double a, double b) { return a * b; }},
     {"arith.remf", std::fmod},
     {"arith.subf", [](double a, double b) { return a - b; }},

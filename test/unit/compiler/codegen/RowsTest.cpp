@@ -6,6 +6,10 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
+#include <cstring>
+#include <random>
+
 using namespace gradc::test;
 using namespace mlir;
 
@@ -215,6 +219,37 @@ TEST(Rows, OfProductsHaveTheSameBits) {
                 0)
           << rows << " rows";
   }
+}
+
+/// Nor which of two zeros is the largest element of a row.
+TEST(Rows, OfExtremesHaveTheSameBits) {
+  constexpr int64_t most = 17;
+  for (const char *op : {"reduce_max", "reduce_min"})
+    for (const char *lanes : {"8", "16"})
+      for (int64_t width : {3, 16, 21, 300}) {
+        std::string shape = "tensor<@1@x" + std::to_string(width) + "xf32>";
+        SCOPED_TRACE(op + (" of " + shape) + " by " + lanes);
+        KernelRunner kernel(
+            sized(std::string("exec.kernel @k(%a: ") + shape +
+                      ") attributes {schedule = #exec.schedule<lanes = " + lanes + ", tile = [" +
+                      lanes + "], order = [0], grain = 1> @rows@} {\n%y = grad." + op +
+                      " %a dims [1] : " + shape + "\nexec.yield %y : tensor<@1@xf32> }",
+                  most, ", extents = [array<i64: 1, 0>], rows = array<i64: 1>"));
+        ASSERT_TRUE(kernel.isReady());
+        std::vector<HostTensor> operands = kernel.randomOperands(1);
+        std::mt19937 random(2);
+        for (int64_t i = 0; i < operands[0].size(); ++i)
+          operands[0].setFloat(i, i < 2 * width ? NAN : random() % 2 ? 0.0 : -0.0);
+        auto runs = [&](int64_t rows) {
+          return kernel.run(operands, {{0, kernel.units(rows)}}, rows)[0];
+        };
+        HostTensor all = runs(most);
+        for (int64_t rows = 1; rows < most; ++rows)
+          ASSERT_EQ(std::memcmp(runs(rows).bytes().data(), all.bytes().data(),
+                                size_t(rows) * sizeof(float)),
+                    0)
+              << rows << " rows";
+      }
 }
 
 TEST(Rows, WeightGradientSumsOverRows) {
