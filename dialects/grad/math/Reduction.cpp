@@ -169,22 +169,18 @@ bool grad::isBeyond(const HostTensor &x, int64_t candidate, int64_t best) {
   return x.getElementType().isUnsignedInteger() ? uint64_t(a) > uint64_t(b) : a > b;
 }
 
-/// max and min. A NaN wins, and stays; of two zeros, the earlier one stays. An arith.maximumf that
-/// may return either zero takes as few instructions, but LLVM computes it otherwise in a vector
-/// than where one lane is used, so that bits would depend on the number of rows. The NaN is a
-/// constant, because LLVM merges selections of the same value, of which no maximum instruction is
-/// left.
+/// For an arith.maximumf of either zero, LLVM takes other instructions in vectors than in one lane,
+/// so that bits would depend on the number of rows. NaN is a constant, since LLVM merges selections
+/// of one value.
 Value grad::extremeOf(OpBuilder &b, Location loc, Value x, Value best, bool maximum,
                       bool isUnsigned) {
   if (!x.getType().isF32() && !x.getType().isF64())
     return arith::SelectOp::create(b, loc, isBeyond(b, loc, x, best, maximum, isUnsigned), x, best);
-  auto type = cast<FloatType>(x.getType());
   auto order = maximum ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
   Value beyond = arith::CmpFOp::create(b, loc, order, x, best);
   Value number = arith::SelectOp::create(b, loc, beyond, x, best);
   Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
-  Value nan = arith::ConstantOp::create(
-      b, loc, b.getFloatAttr(type, APFloat::getQNaN(type.getFloatSemantics())));
+  Value nan = arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), NAN));
   return arith::SelectOp::create(b, loc, isNan, nan, number);
 }
 
