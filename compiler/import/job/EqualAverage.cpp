@@ -22,10 +22,13 @@ LogicalResult gradc::countAveragedSteps(SpecFile &spec, int64_t rows) {
     swa.set_every(llvm::SaturatingMultiply(uint64_t(swa.every()), uint64_t(*run.perEpoch)));
     swa.set_unit(spec::STEPS);
   }
-  // As constants of a step, they are doubles.
-  constexpr uint64_t most = uint64_t(1) << 53;
-  if (uint64_t(swa.begin()) > most || uint64_t(swa.every()) > most)
-    return emitError(spec.at({"swa"})) << "expected begin and every of at most 2^53 steps";
+  if (std::max(uint64_t(swa.begin()), uint64_t(swa.every())) > uint64_t(mostCountedSteps))
+    return emitError(spec.at({"swa"}))
+           << "expected begin and every of at most " << mostCountedSteps << " steps";
+  if (run.steps && *run.steps > mostCountedSteps)
+    emitWarning(spec.at({"swa"})) << "swa: the run has " << *run.steps
+                                  << " steps, of which f32 counts the first " << mostCountedSteps
+                                  << ": later averages take some weights twice and others never";
   if (run.steps && *run.steps < swa.begin())
     emitWarning(spec.at({"swa", "begin"}))
         << "swa: averages begin at step " << swa.begin() << ", but the run ends at step "

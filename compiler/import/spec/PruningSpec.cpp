@@ -1,13 +1,11 @@
 // Checks the blocks `prune` of a training spec.
 #include "dialects/Pch.h"
 
+#include "compiler/import/spec/RunLength.h"
 #include "compiler/import/spec/SpecChecker.h"
 
 using namespace mlir;
 using namespace gradc;
-
-/// Steps reach a training function as f32, which has all whole numbers up to this one.
-static constexpr int64_t mostSteps = 1 << 24;
 
 /// N:M sparsity replaces `sparsity`.
 static void checkGroups(Checker &c, SpecFile::Step place, const spec::Prune &block) {
@@ -48,9 +46,9 @@ void gradc::checkPruning(Checker &c, const spec::Training &training) {
     int64_t end = block.has_end_step() ? block.end_step() : block.begin_step();
     c.expect(end >= block.begin_step(), {place, "end_step"}, "end_step",
              "from begin_step, " + std::to_string(block.begin_step()) + ", on", end);
-    c.expect(end <= mostSteps, {place, block.has_end_step() ? "end_step" : "begin_step"},
-             block.has_end_step() ? "end_step" : "begin_step", "up to " + std::to_string(mostSteps),
-             end);
+    c.expect(end <= mostCountedSteps, {place, block.has_end_step() ? "end_step" : "begin_step"},
+             block.has_end_step() ? "end_step" : "begin_step",
+             "up to " + std::to_string(mostCountedSteps), end);
     c.expect(block.every() > 0, {place, "every"}, "every", "above 0", block.every());
   }
   auto strategy = training.distribution().strategy();

@@ -8,6 +8,9 @@
 
 namespace gradc {
 
+/// Steps reach a training function as f32, which has all whole numbers up to this one.
+inline constexpr int64_t mostCountedSteps = 1 << 24;
+
 struct RunLength {
   int64_t epochs = 0;              ///< 0: any number, because the spec limits steps alone
   std::optional<int64_t> perEpoch; ///< steps; unknown for batches by length, or unknown data

@@ -244,7 +244,7 @@ const Refused refused[] = {
     {"swa-long",
      adam,
      "swa { unit: EPOCHS begin: 9223372036854775807 }",
-     {"expected begin and every of at most 2^53 steps"}},
+     {"expected begin and every of at most 16777216 steps"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Groups, RefusedTest, testing::ValuesIn(refused), [](const auto &info) {
