@@ -18,7 +18,7 @@ namespace gradc::runtime {
 struct StepScalars {
   float learningRate = 0;
   float momentum = 0;
-  int64_t step = 0; ///< from 1
+  int64_t step = 0; ///< from 1; without updates, what chooses the numbers of random ops
   uint64_t seed = 0;
   int64_t skipped = 0; ///< number of earlier steps that optimizers do not count
   float lossScale = 1;

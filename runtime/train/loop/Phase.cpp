@@ -207,7 +207,7 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communic
   MetricTotals totals;
   double losses = 0;
   PhaseWalk walk(phase);
-  int64_t rows = 0;
+  int64_t rows = 0, counter = 0; // random ops draw other numbers for each batch
   do {
     if (interrupt && interrupt->load())
       return std::vector<Metric>();
@@ -215,7 +215,8 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communic
       return status;
     if (walk.batch().rows == 0)
       continue; // fewer rows than ranks
-    if (Status status = walk.run({.seed = seed}, !walk.batch().endsEpoch); !status.ok())
+    if (Status status = walk.run({.step = counter++, .seed = seed}, !walk.batch().endsEpoch);
+        !status.ok())
       return status;
     EntryCall &call = walk.call();
     if (!std::isfinite(call.loss()))

@@ -42,6 +42,7 @@ std::string findNonFiniteData(const Dataset &dataset, const Batch &batch);
 std::string rowsLeftOut(const Dataset &dataset, Config data);
 
 /// Evaluates all rows of a data set: the loss first, then the metrics. Fails for non-finite data.
+/// Random ops draw other numbers for each batch, and the same in each evaluation.
 /// `ranks`: those that share the batches; null if this process has all of them. `interrupt` may be
 /// null; if it becomes a signal's number, the evaluation stops between batches, without metrics.
 Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communicator *ranks,

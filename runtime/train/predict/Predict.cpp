@@ -112,6 +112,7 @@ public:
 private:
   Status runBatch(const Dataset &dataset, Batch &batch) {
     int64_t rows = batch.rows;
+    scalars.set({.step = counter++});
     if (!entry.any_rows && entry.batch > rows) {
       pad(dataset, batch);
       rows = entry.batch;
@@ -147,7 +148,7 @@ private:
   bool namesFiles;
   std::span<const gradc_artifact_port> ports;
   StepPorts scalars;
-  int64_t done = 0;
+  int64_t done = 0, counter = 0; ///< random ops draw other numbers for each batch
 };
 
 std::vector<Demand> demandsOfUser(const Artifact &artifact, const gradc_artifact_entry &entry) {

@@ -404,6 +404,35 @@ def padded():
         assert [[round(float(row[f"value_{i}"]), 4) for i in range(4)] for row in rows] == wanted, (data, rows)
 
 
+def noise():
+    """A model that samples draws numbers of its own for each batch, and the same again in the next run, by whichever command."""
+    model = Model("noise", opset=17)
+    x, weight = model.input("x", FLOAT, ["N", 3]), model.initializer("w", FLOAT, [3], [1.0] * 3)
+    drawn = model.node("RandomNormalLike", [x], ["drawn"], "draw")
+    model.node("Add", [x, model.node("Mul", [drawn, weight], ["scaled"], "scale")], ["y"], "add")
+    model.output("y", FLOAT, ["N", 3])
+    model.save(path("noise.onnx"))
+    write_npy(path("zeros.npy"), array.array("f", [0] * 33), (11, 3))
+    with open(path("noise.textproto"), "w") as file:
+        source = 'source { npy { field { name: "x" path: "zeros.npy" } field { name: "t" path: "zeros.npy" } } } stage { batch { size: 4 } }'
+        file.write('model: "noise.onnx"  loss { mean_squared_error { predictions: "y" targets: "t" } }  optimizer { sgd { learning_rate: 0.1 } }\n'
+                   f"data {{ {source} }}  evaluation {{ data {{ {source} }} }}\n")
+    trainer = compile_spec(path("noise.textproto"), folder)
+    rows = predictions(trainer, "zeros.npy")
+    numbers = [float(row[f"value_{i}"]) for row in rows for i in range(3)]
+    assert len(set(numbers)) == 33 and predictions(trainer, "zeros.npy") == rows, rows
+    loss = sum(number**2 for number in numbers) / 33
+    for _ in range(2):
+        said = run(trainer, "evaluate", cwd=folder)
+        assert abs(float(said.rsplit("loss ", 1)[1]) - loss) < 1e-4, (said, loss)
+
+    gradc("compile", path("noise.onnx"), "--shape", "x=4x3", "-o", path("noisy"))
+    assert predictions(path("noisy"), "zeros.npy") == rows
+    gradc("run", path("noisy"), "--input", f"x={path('zeros.npy')}", "--output-dir", folder)
+    with open(path("y.npy"), "rb") as file:
+        assert max(abs(a - b) for a, b in zip(read_npy(file.read())[1], numbers)) < 1e-6
+
+
 accuracy = classes()
 elsewhere()
 values()
@@ -415,4 +444,5 @@ share = pictures()
 model_alone()
 integers()
 padded()
+noise()
 print(f"predict: digits {accuracy:.3f}, pictures {share:.3f}")

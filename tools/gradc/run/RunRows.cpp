@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <cstring>
+
 using mlir::grad::bytesOf;
 using mlir::grad::HostTensor;
 
@@ -14,6 +16,14 @@ namespace {
 
 std::span<const std::byte> asBytes(llvm::ArrayRef<char> bytes) {
   return std::as_bytes(std::span(bytes.data(), bytes.size()));
+}
+
+/// The number that an entry's random ops draw by in one of several runs, counted from the given
+/// one.
+int32_t counterOf(const TensorView &given, int64_t run) {
+  int32_t first;
+  std::memcpy(&first, given.bytes.data(), sizeof first);
+  return int32_t(first + run);
 }
 
 /// An output, collected from all runs for its file.
@@ -78,6 +88,7 @@ Status runRows(mlir::MLIRContext &context, CompiledSession &session, uint32_t en
   for (auto [i, whole] : llvm::enumerate(portsOfRows(single, batch, rows)))
     outputs.push_back(std::make_unique<OutputRows>(single[i], whole.type, paths[i]));
   int64_t seen = 0;
+  int32_t counter = 0;
   for (int64_t begin = 0; begin < rows; begin += batch) {
     int64_t count = std::min(batch, rows - begin);
     llvm::SmallVector<const void *> from;
@@ -85,6 +96,10 @@ Status runRows(mlir::MLIRContext &context, CompiledSession &session, uint32_t en
     for (auto [port, input] : llvm::zip_equal(ports, inputs)) {
       int64_t row = port.batched ? bytesOf(port.type) / batch : 0;
       from.push_back(addressOf(input.bytes.drop_front(begin * row)));
+      if (port.role == GRADC_ROLE_COUNTER) {
+        counter = counterOf(input, begin / batch);
+        from.back() = &counter;
+      }
       seen += count * row;
     }
     for (auto &output : outputs)

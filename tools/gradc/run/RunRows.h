@@ -10,8 +10,8 @@ namespace gradc {
 
 /// Runs an entry batch by batch, and writes one .npy per output. Rows are concatenated; gradients
 /// of shared values are summed in the order of the rows (in f64, rounded once); values that are
-/// equal for all rows are taken from the first run. `inputs` are in the entry's order; `paths`
-/// contains the files.
+/// equal for all rows are taken from the first run; random ops draw other numbers in each. `inputs`
+/// are in the entry's order; `paths` contains the files.
 Status runRows(mlir::MLIRContext &context, CompiledSession &session, uint32_t entry, int64_t rows,
                llvm::ArrayRef<TensorView> inputs, llvm::ArrayRef<std::string> paths);
 
