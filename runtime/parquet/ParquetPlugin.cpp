@@ -52,11 +52,14 @@ arrow::Status read(gradc_parquet_file &file, const int *columns, int count,
   for (int i = 0; i < count; ++i) {
     const parquet::arrow::SchemaField &field =
         file.reader->manifest().schema_fields.at(size_t(columns[i]));
-    if (!field.is_leaf())
+    const parquet::arrow::SchemaField *leaf = &field;
+    while (leaf->children.size() == 1) // of a list
+      leaf = &leaf->children.front();
+    if (!leaf->is_leaf())
       return arrow::Status::Invalid("column '", field.field->name(), "' is ",
                                     field.field->type()->ToString(),
-                                    ", expected one number or text a row");
-    leaves.push_back(field.column_index);
+                                    ", expected one number or text a row, or a list of them");
+    leaves.push_back(leaf->column_index);
   }
   ARROW_ASSIGN_OR_RAISE(auto batches, file.reader->GetRecordBatchReader(groups, leaves));
   return arrow::ExportRecordBatchReader(std::move(batches), stream);

@@ -114,6 +114,13 @@ def tables(folder):
     drafts(folder, "one.onnx", "yes.csv", 'delimiter: ";"', "binary_cross_entropy", "if these are amounts, mean_squared_error")
     table(inside("counted.csv"), ["a", "b", "c", "d", "class"], lambda i: [1, 2, i % 3, 0, i % 3 + 1])
     drafts(folder, "three.onnx", "counted.csv", "offset: -1")
+    # Columns "x[0]", "x[1]" and so on are the values of "x".
+    table(inside("vectors.csv"), [*(f"x[{i}]" for i in range(4)), "class"], lambda i: [0.5, i % 2, 0.25, 1, i % 3])
+    drafts(folder, "three.onnx", "vectors.csv", 'field { column: "x" }')
+    table(inside("lists.csv"), ["class", "age", *(f"v[{i}]" for i in range(3))], lambda i: [i % 3, 0.5, i % 2, 0.25, 1])
+    drafts(folder, "three.onnx", "lists.csv", 'field { name: "x"  column: "age"  column: "v" }')
+    table(inside("narrow.csv"), ["x[0]", "x[1]", "v[0]", "v[1]", "class"], lambda i: [0.5, i % 2, 0.25, 1, i % 3])
+    refuses(folder, inside("three.onnx"), inside("narrow.csv"), "column 'x' has lists of 2 numbers")
     # A pattern would also match the column without values.
     linear(inside("seven.onnx"), 7, 2)
     table(inside("hollow.csv"), [*(f"f{i}" for i in range(8)), "class"], lambda i: [*([0.5] * 7), "", i % 2])

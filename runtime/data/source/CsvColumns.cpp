@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 
 #include <cctype>
+#include <utility>
 
 namespace gradc::runtime {
 
@@ -31,12 +32,16 @@ bool CsvColumns::claimColumns(const CsvField &field, std::vector<size_t> &indice
   for (const Column &column : columns)
     names.push_back(column.name);
   for (const std::string &pattern : field.columns) {
-    std::vector<size_t> same, like;
+    std::vector<size_t> same, like, values; // of a list
     for (size_t i = 0; i < columns.size(); ++i)
       if (names[i] == pattern)
         same.push_back(i);
       else if (matches(pattern, names[i]))
         like.push_back(i);
+      else if (std::string_view list = listOf(names[i]); !list.empty() && matches(pattern, list))
+        values.push_back(i);
+    if (like.empty())
+      like = std::move(values);
     if (same.size() > 1)
       return fail(start, "two columns have the name '", pattern, '\'');
     if (same.empty() && like.empty()) {

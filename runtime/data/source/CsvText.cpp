@@ -18,6 +18,15 @@ bool matches(std::string_view pattern, std::string_view name) {
   return false;
 }
 
+std::string_view listOf(std::string_view column) {
+  size_t open = column.rfind('[');
+  if (open == column.npos || !column.ends_with(']') || open + 2 >= column.size())
+    return {};
+  std::string_view number = column.substr(open + 1, column.size() - open - 2);
+  bool isNumber = number.find_first_not_of("0123456789") == number.npos;
+  return isNumber || number == "*" ? column.substr(0, open) : std::string_view();
+}
+
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
     text.remove_prefix(1);

@@ -19,6 +19,9 @@ struct CsvCell {
 
 /// Whether a name matches a pattern in which stars stand for any characters.
 bool matches(std::string_view pattern, std::string_view name);
+/// The list that a column is a value of: "x" of "x[3]", and of the pattern "x[*]"; "" if it is
+/// none.
+std::string_view listOf(std::string_view column);
 /// The text without surrounding spaces.
 std::string_view trimmed(std::string_view text);
 /// Whether a cell has no value: it is empty, NA, NaN, or null.

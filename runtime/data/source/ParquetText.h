@@ -20,8 +20,9 @@ inline Status expectParquetByName(const std::string &path, std::span<const std::
              : Status::error('\'' + path + "' is not a Parquet file");
 }
 
-/// The table as CSV, read by the Parquet plug-in: a header, and one line per row. Columns that no
-/// field names are empty; without fields, so are columns that are neither numbers nor text. Only in
+/// The table as CSV, read by the Parquet plug-in: a header, and one line per row. A column "x" of
+/// lists is the columns "x[0]", "x[1]", and so on. Columns that no field names are empty; without
+/// fields, so are columns that are neither numbers nor text nor lists of one length. Only in
 /// programs with gradc_full.
 __attribute__((weak)) Status parquetText(const std::string &path, char delimiter,
                                          std::span<const CsvField> fields, uint64_t maxBytes,

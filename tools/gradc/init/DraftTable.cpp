@@ -1,11 +1,13 @@
 // Matches a table's columns to graph inputs: by name, and all other numeric columns together.
 #include "runtime/base/DataType.h"
 #include "runtime/base/Text.h"
+#include "runtime/data/source/CsvText.h"
 #include "runtime/data/transform/Convert.h"
 #include "tools/gradc/init/DraftFields.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace gradc {
 using namespace runtime;
@@ -32,14 +34,18 @@ public:
 
 private:
   void noteMissingHeader();
+  void noteUnused();
   const LookedField *findTarget();
   bool isUsed(const LookedField &column) const {
     return std::ranges::find(used, &column) != used.end();
   }
+  Columns valuesOf(std::string_view list) const;
+  Status feedList(const DraftPort &port, const Columns &values);
   Status feedByName(const DraftPort &port, const LookedField &column);
   Status feedRest(const DraftPort &port);
   void addField(const std::string &name, const Columns &columns, const std::string &more);
   void addNumbers(const DraftPort &port, const Columns &columns);
+  bool hasAllValues(const Columns &columns, std::string_view list) const;
   std::string columnsText(const Columns &columns) const;
 
   const DraftModel &model;
@@ -61,8 +67,9 @@ const LookedField *TableMatch::findTarget() {
   const LookedField *last = nullptr;
   for (bool byName : {true, false})
     for (const LookedField &column : data.fields) {
-      if (std::ranges::any_of(model.inputs,
-                              [&](const DraftPort &port) { return port.name == column.name; }))
+      if (std::ranges::any_of(model.inputs, [&](const DraftPort &port) {
+            return port.name == column.name || port.name == listOf(column.name);
+          }))
         continue;
       if (column.name == model.output.name || (byName && isTargetName(column.name)))
         return &column;
@@ -74,8 +81,39 @@ const LookedField *TableMatch::findTarget() {
   return last;
 }
 
+/// The columns "x[0]", "x[1]", and so on of list "x".
+Columns TableMatch::valuesOf(std::string_view list) const {
+  Columns values;
+  for (const LookedField &column : data.fields)
+    if (listOf(column.name) == list)
+      values.push_back(&column);
+  return values;
+}
+
+/// Whether "x" in a spec stands for columns "x[0]", "x[1]", and so on, which are all among these.
+bool TableMatch::hasAllValues(const Columns &columns, std::string_view list) const {
+  auto isOf = [&](std::string_view name) { return listOf(name) == list; };
+  auto isNamed = [&](const LookedField &column) { return column.name == list; };
+  auto count =
+      std::ranges::count_if(columns, [&](const LookedField *column) { return isOf(column->name); });
+  auto all = std::ssize(valuesOf(list)) + std::ranges::count_if(data.emptyColumns, isOf);
+  return !list.empty() && count == all && std::ranges::none_of(data.fields, isNamed) &&
+         std::ranges::find(data.emptyColumns, list) == data.emptyColumns.end();
+}
+
 /// Lists the columns by name, or as a pattern if exactly these columns have a common prefix.
 std::string TableMatch::columnsText(const Columns &columns) const {
+  std::vector<std::string_view> names;
+  std::string_view list; // that the last column is a value of
+  bool isWhole = false;
+  for (const LookedField *column : columns) {
+    std::string_view other = listOf(column->name);
+    if (std::exchange(list, other) != other)
+      isWhole = hasAllValues(columns, list);
+    std::string_view name = !list.empty() && isWhole ? list : column->name;
+    if (names.empty() || names.back() != name)
+      names.push_back(name);
+  }
   std::string prefix = columns.front()->name;
   for (const LookedField *column : columns)
     prefix.resize(size_t(std::ranges::mismatch(prefix, column->name).in1 - prefix.begin()));
@@ -83,21 +121,21 @@ std::string TableMatch::columnsText(const Columns &columns) const {
       data.fields, [&](const LookedField &column) { return column.name.starts_with(prefix); });
   matching += std::ranges::count_if(
       data.emptyColumns, [&](const std::string &column) { return column.starts_with(prefix); });
-  if (columns.size() > 6 && !prefix.empty() && size_t(matching) == columns.size())
+  if (names.size() > 6 && !prefix.empty() && size_t(matching) == columns.size())
     return text("column: ", inQuotes(prefix + "*"));
   std::string all;
-  for (size_t i = 0; i < columns.size(); ++i)
-    all += text(i == 0 ? "" : i % 6 ? "  " : "\n        ", "column: ", inQuotes(columns[i]->name));
+  for (size_t i = 0; i < names.size(); ++i)
+    all += text(i == 0 ? "" : i % 6 ? "  " : "\n        ", "column: ", inQuotes(names[i]));
   return all;
 }
 
 void TableMatch::addField(const std::string &name, const Columns &columns,
                           const std::string &more) {
   used.insert(used.end(), columns.begin(), columns.end());
-  std::string own = columns.size() == 1 && columns.front()->name == name
-                        ? ""
-                        : text("name: ", inQuotes(name), "  ");
-  fields += text("\n      field { ", own, columnsText(columns), more, " }");
+  std::string named = columnsText(columns);
+  std::string own =
+      named == text("column: ", inQuotes(name)) ? "" : text("name: ", inQuotes(name), "  ");
+  fields += text("\n      field { ", own, named, more, " }");
 }
 
 void TableMatch::addNumbers(const DraftPort &port, const Columns &columns) {
@@ -128,6 +166,19 @@ void TableMatch::addNumbers(const DraftPort &port, const Columns &columns) {
                               "  standardize {} } }  # values from ", least, " to ", most));
     parts.standardizes = true;
   }
+}
+
+Status TableMatch::feedList(const DraftPort &port, const Columns &values) {
+  bool areTexts =
+      std::ranges::any_of(values, [](const LookedField *value) { return value->isText; });
+  if (areTexts || std::ssize(values) != elements(port))
+    return doesNotFit(port, data,
+                      text("column '", port.name, "' has lists of ", values.size(),
+                           areTexts             ? " texts"
+                           : values.size() == 1 ? " number"
+                                                : " numbers"));
+  addNumbers(port, values);
+  return {};
 }
 
 Status TableMatch::feedByName(const DraftPort &port, const LookedField &column) {
@@ -173,6 +224,19 @@ Status TableMatch::feedRest(const DraftPort &port) {
   return {};
 }
 
+/// One note for each column, and for each list.
+void TableMatch::noteUnused() {
+  std::string_view last;
+  for (const LookedField &column : data.fields) {
+    std::string_view list = listOf(column.name);
+    if (isUsed(column) || (std::exchange(last, list) == list && !list.empty()))
+      continue;
+    parts.notes.push_back(text("Column ", inQuotes(list.empty() ? column.name : list),
+                               column.isText ? ", texts," : "",
+                               " is not used: no graph input takes it."));
+  }
+}
+
 Result<DraftParts> TableMatch::run(const std::string &path) {
   noteMissingHeader();
   parts.rows = data.rows;
@@ -187,6 +251,12 @@ Result<DraftParts> TableMatch::run(const std::string &path) {
                         text("columns of tables are not read as ", findDataType(port.dtype)->name));
     parts.feeds.emplace_back(port.name, port.name);
     auto column = std::ranges::find(data.fields, port.name, &LookedField::name);
+    Columns values = column == data.fields.end() ? valuesOf(port.name) : Columns();
+    if (!values.empty()) {
+      if (Status status = feedList(port, values); !status.ok())
+        return status;
+      continue;
+    }
     if (column == data.fields.end() && rest)
       return doesNotFit(
           port, data,
@@ -199,10 +269,7 @@ Result<DraftParts> TableMatch::run(const std::string &path) {
   if (rest)
     if (Status status = feedRest(*rest); !status.ok())
       return status;
-  for (const LookedField &column : data.fields)
-    if (!isUsed(column))
-      parts.notes.push_back(text("Column ", inQuotes(column.name), column.isText ? ", texts," : "",
-                                 " is not used: no graph input takes it."));
+  noteUnused();
   if (const LookedField &target = parts.target; !target.name.empty())
     fields += text("\n      field { column: ", inQuotes(target.name),
                    target.isText    ? "  categories {}"

@@ -4,6 +4,7 @@
 #include "compiler/import/support/FileKind.h"
 #include "runtime/base/DataType.h"
 #include "runtime/data/source/CsvReader.h"
+#include "runtime/data/source/CsvText.h"
 #include "runtime/data/source/IdxHeader.h"
 #include "runtime/data/source/Inflate.h"
 #include "runtime/data/source/NpyHeader.h"
@@ -69,6 +70,20 @@ int failForKind(llvm::StringRef path, llvm::StringRef expected, llvm::StringRef 
                                  (found.empty() ? "another kind of file" : found));
 }
 
+/// The names of columns; the values of a list, "x[0]" to "x[7]", share a line.
+static std::vector<std::string> linesOf(const std::vector<std::string> &columns) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < columns.size();) {
+    std::string_view list = runtime::listOf(columns[i]);
+    size_t end = i + 1;
+    while (!list.empty() && end < columns.size() && runtime::listOf(columns[end]) == list)
+      ++end;
+    lines.push_back(end == i + 1 ? columns[i] : columns[i] + " to " + columns[end - 1]);
+    i = end;
+  }
+  return lines;
+}
+
 int inspectTable(const std::string &path, llvm::StringRef content) {
   auto bytes = std::as_bytes(std::span(content.data(), content.size()));
   constexpr size_t mostText = size_t(1) << 36;
@@ -99,7 +114,7 @@ int inspectTable(const std::string &path, llvm::StringRef content) {
              isParquet  ? ""
              : isTabbed ? ", where they are separated by tabs"
                         : ", where they are separated by commas",
-             fmt::join(table->columns, "\n  "));
+             fmt::join(linesOf(table->columns), "\n  "));
   return exitCode(Code::ok);
 }
 

@@ -137,6 +137,23 @@ TEST(Csv, FieldsAreColumnsTypedAndShaped) {
   EXPECT_EQ((*arrays)[3].field.shape, std::vector<int64_t>{1});
 }
 
+TEST(Csv, ColumnsWithNumbersInBracketsAreLists) {
+  CsvField fields[] = {{"x", {"v"}, GRADC_F32, {}, {}}, {"y", {"w"}, GRADC_F32, {}, {}}};
+  auto arrays = read("v[0],w[0],w,v[1],v[10],v[a],v[]\n1,2,3,4,5,6,7\n", fields);
+  ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+  EXPECT_EQ(valuesOf<float>((*arrays)[0]), (Floats{1, 4, 5}));
+  EXPECT_EQ((*arrays)[0].field.shape, std::vector<int64_t>{3});
+  // A column of the name itself comes first.
+  EXPECT_EQ(valuesOf<float>((*arrays)[1]), Floats{3});
+  CsvField some{"x", {"v[*]", "w[0]"}, GRADC_F32, {}, {}};
+  arrays = read("v[0],w[0],v[1]\n1,2,3\n", {&some, 1});
+  ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+  EXPECT_EQ(valuesOf<float>((*arrays)[0]), (Floats{1, 3, 2}));
+  CsvField none{"x", {"v"}, GRADC_F32, {}, {}};
+  EXPECT_EQ(read("v[a],w\n1,2\n", {&none, 1}).status().message(),
+            "t.csv:1:1: no column 'v' for field 'x' among 2");
+}
+
 TEST(Csv, MissingValues) {
   CsvField field{"a", {"a"}, GRADC_F32, {}, {0.5}};
   auto arrays = read("a,b\n,1\nNA,1\nnan,1\nNULL,1\n\"\",1\n2,1\n", {&field, 1});
