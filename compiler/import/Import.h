@@ -76,9 +76,9 @@ struct Imported {
   bool differentiates() const;
   /// Whether the run decodes pictures, which requires libraries.
   bool decodesPictures() const;
-  /// Whether the data have stages that only the full runner has: maps of pictures, windows,
+  /// Whether the data need what only the full runner has: TFRecords, maps of pictures, windows,
   /// samplers.
-  bool hasRareStages() const;
+  bool hasRareData() const;
   /// Whether any table is Parquet, which requires the plug-in.
   bool readsParquet() const;
 };

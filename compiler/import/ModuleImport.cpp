@@ -250,7 +250,10 @@ bool Imported::decodesPictures() const {
   return anyStage(spec, [](const spec::Stage &stage) { return stage.map().has_decode(); });
 }
 
-bool Imported::hasRareStages() const {
+bool Imported::hasRareData() const {
+  auto hasRecords = [](const spec::Data &data) { return data.source().has_tfrecord(); };
+  if (spec && (hasRecords(spec->data()) || hasRecords(spec->evaluation().data())))
+    return true;
   return anyStage(spec, [](const spec::Stage &stage) {
     const spec::Map &map = stage.map();
     return stage.has_sampler() || stage.has_window() || map.has_model() || map.has_pad() ||

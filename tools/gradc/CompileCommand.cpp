@@ -89,7 +89,7 @@ int writeProgram(Compilation &compilation, const Settings &settings) {
                 "the training spec decodes pictures, and this gradc was built without "
                 "libjpeg and libpng: install libjpeg62-turbo-dev and libpng-dev, and "
                 "build gradc again");
-  bool full = imported.hasRareStages() || imported.graphBytes || imported.readsParquet() ||
+  bool full = imported.hasRareData() || imported.graphBytes || imported.readsParquet() ||
               (imported.spec && imported.spec->has_distribution()) ||
               llvm::any_of(compilation.options().levels,
                            [](llvm::StringRef level) { return level.starts_with("cuda:"); });

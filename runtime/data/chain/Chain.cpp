@@ -129,7 +129,8 @@ Status findUses(Config data, DataContext &context) {
 Status applySource(Config source, const DataContext &context, Pipeline &pipeline) {
   for (Config kind : source.children()) {
     const Stage *stage = find(sources, kind.name());
-    if (!stage)
+    bool isFolder = kind.name() == "folder";
+    if (!stage || (!stage->apply && !isFolder))
       return Status::invalid(text("data source '", kind.name(), "' is unknown to this runtime"));
     if (!stage->apply)
       return Status::invalid(text("data source '", kind.name(), "': ", withoutDecoders));

@@ -28,11 +28,15 @@ namespace gradc::runtime {
 GRADC_DATA_SOURCES(GRADC_DECLARE_SOURCE)
 #undef GRADC_DECLARE_SOURCE
 
-// Null in a program without decoders.
+// Few jobs have these: null in the smaller runner and, for pictures, without decoders.
 __attribute__((weak)) Status applyFolder(Config config, const DataContext &context,
                                          Pipeline &pipeline);
 __attribute__((weak)) Status describeFolder(Config config, const DataContext &context,
                                             Pipeline &pipeline);
+__attribute__((weak)) Status applyTfRecord(Config config, const DataContext &context,
+                                           Pipeline &pipeline);
+__attribute__((weak)) Status describeTfRecord(Config config, const DataContext &context,
+                                              Pipeline &pipeline);
 
 /// A data file of a source's block, located and mapped.
 struct OpenFile {
