@@ -122,6 +122,38 @@ def inverse_transform(random):
     return [node("ConvTranspose", "x", "filter", strides=[128])], {"x": floats(random, 1, 514, 256)}, {"filter": floats(random, 514, 1, 512)}
 
 
+def scores(batch, heads, positions, size):
+    """Of queries and keys, q k^T."""
+    def build(random):
+        given = {"x": floats(random, batch, heads, positions, size), "keys": floats(random, batch, heads, positions, size)}
+        return [node("Transpose", "keys", to="turned", perm=[0, 1, 3, 2]), node("MatMul", "x", "turned")], given, {}
+    return build
+
+
+def joined(parts, shape, axis):
+    def build(random):
+        names = ["x", *(f"x{i}" for i in range(1, parts))]
+        return [node("Concat", *names, axis=axis)], {name: floats(random, *shape) for name in names}, {}
+    return build
+
+
+def reflected(shape, rows):
+    def build(random):
+        pads = [0, 0, rows, rows] * 2
+        return [node("Pad", "x", "pads", mode="reflect")], {"x": floats(random, *shape)}, {"pads": np.array(pads)}
+    return build
+
+
+def extremes(*shape):
+    def build(random):
+        return [node("ReduceMax", "x", "axis", keepdims=0)], {"x": floats(random, *shape)}, {"axis": np.array([-1])}
+    return build
+
+
+def softmax(*shape):
+    return lambda random: ([node("Softmax", "x", axis=-1)], {"x": floats(random, *shape)}, {})
+
+
 OPERATORS = {
     "TopK 40 of 50,257": top(1, 50257, 40),
     "TopK 1,000 of 100,000": top(1, 100000, 1000),
@@ -153,6 +185,12 @@ OPERATORS = {
     "MatMulNBits 64 by 4,096 by 4,096": block_product(64, 4096, 4096),
     "MatMulNBits 64 by 4,096 by 11,008": block_product(64, 4096, 11008),
     "ConvTranspose 514 to 1 channels, 512 taps, hop 128": inverse_transform,
+    "MatMul of 12 by 196 by 64 with keys alike": scores(1, 12, 196, 64),
+    "MatMul of 6 by 300 by 100 with keys alike": scores(1, 6, 300, 100),
+    "Concat of four pictures of 64 by 28 by 28": joined(4, (8, 64, 28, 28), 0),
+    "Pad by reflection of 64 by 56 by 56": reflected((8, 64, 56, 56), 3),
+    "ReduceMax of 75,264 rows of 196": extremes(32, 12, 196, 196),
+    "Softmax of 1,024 rows of 1,000": softmax(1024, 1000),
 }
 
 
