@@ -140,6 +140,17 @@ static int64_t stepsAlongRows(ContractionOpInterface op) {
   return cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back();
 }
 
+std::optional<int64_t> gradc::columnsOfSummedRows(ContractionOpInterface op) {
+  ContractionLetters letters = op.getLetters();
+  int64_t columns = int64_t(letters.rhs.size()) - 2;
+  auto isBatch = [&](char letter) { return letters.isBatch(letter); };
+  if (letters.window || columns < 0 || laneDim(op) != columns ||
+      !letters.isSummed(letters.rhs.back()) ||
+      !llvm::all_of(StringRef(letters.rhs).take_front(columns), isBatch))
+    return std::nullopt;
+  return columns;
+}
+
 int64_t gradc::rowsOfMatrix(ContractionOpInterface op) {
   ContractionLetters letters = op.getLetters();
   int64_t rows = 1;
@@ -157,17 +168,12 @@ bool gradc::suitsLaneSums(exec::KernelOp kernel, const exec::Level &level) {
       root.getRank() == 0 || root.getNumElements() == 0 ||
       !isa<Float32Type, Float64Type>(root.getElementType()) || !isPerElement(kernel, product))
     return false;
-  ContractionLetters letters = product.getLetters();
   auto isFactor = [&](unsigned i) {
     BlockArgument factor = argumentOf(product, i);
     return factor && !kernel.getLayout(factor.getArgNumber()) &&
            getElementTypeOrSelf(factor.getType()) == root.getElementType();
   };
-  // A matrix, or a batch of them, with columns as rows.
-  int64_t columns = int64_t(letters.rhs.size()) - 2;
-  auto isMatrix = [&](char letter) { return letters.isBatch(letter); };
-  if (!isFactor(0) || !isFactor(1) || columns < 0 || laneDim(product) != columns ||
-      !llvm::all_of(StringRef(letters.rhs).take_front(columns), isMatrix))
+  if (!isFactor(0) || !isFactor(1) || !columnsOfSummedRows(product))
     return false;
   int64_t lanes = level.vectorBytes / widestElement(kernel);
   int64_t rows = rowsOfMatrix(product);

@@ -22,6 +22,9 @@ std::optional<int64_t> rowsOfFewColumns(mlir::exec::KernelOp kernel,
 int64_t maxLaneSums(const mlir::exec::Level &level);
 /// Independent chains of each such sum, if there are registers left; 0 without them.
 int64_t laneSumChains(mlir::exec::ScheduleAttr schedule, const mlir::exec::Level &level);
+/// The dim of a product's rhs along the result's columns, if the rhs is a matrix, or a batch of
+/// matrices, with the sum along its rows; none for others.
+std::optional<int64_t> columnsOfSummedRows(mlir::grad::ContractionOpInterface op);
 /// The rows of a product's result; of a batch, those of one matrix.
 int64_t rowsOfMatrix(mlir::grad::ContractionOpInterface op);
 /// Whether a product has so few rows, and both factors are row-major along its sum, that results

@@ -65,13 +65,6 @@ static int64_t widestTile(int64_t rows, int64_t lanes, const exec::Level &level)
   return lanes * std::max(level.tileVectors, registers / (std::min(rows, level.tileRows) + 1));
 }
 
-/// Whether all dims of a rhs but its columns and its last one, which is summed, number matrices.
-static bool isOfMatrices(ContractionOpInterface product, int64_t columns) {
-  grad::ContractionLetters letters = product.getLetters();
-  auto isMatrix = [&](int64_t d) { return d == columns || letters.isBatch(letters.rhs[d]); };
-  return llvm::all_of(llvm::seq<int64_t>(0, int64_t(letters.rhs.size()) - 1), isMatrix);
-}
-
 /// Whether rows of a product's result share a turned matrix, more than one tile of them if there
 /// are several matrices: these are turned tile by tile, whose rows share a part read in place, too.
 static bool sharesTurnedRows(ContractionOpInterface product, const exec::Level &level) {
@@ -88,14 +81,12 @@ static std::optional<int64_t> turnedRows(exec::KernelOp kernel, BlockArgument rh
                                          const exec::Level &level) {
   ContractionOpInterface product = level.isCuda() ? ContractionOpInterface() : plainProduct(kernel);
   RankedTensorType factor = typeOf(rhs), root = kernel.getRoot();
-  int64_t along = factor.getRank() - 1;
-  if (!product || !rhs.hasOneUse() || along < 1 || product.getLetters().window ||
-      gradc::walksBlocks(product, *level.kernels))
+  if (!product || !rhs.hasOneUse() || gradc::walksBlocks(product, *level.kernels))
     return std::nullopt;
-  std::optional<int64_t> columns = gradc::laneDim(product);
-  if (!columns || *columns == along || !isOfMatrices(product, *columns) ||
-      !product.getLetters().isSummed(product.getLetters().rhs.back()))
+  std::optional<int64_t> columns = gradc::columnsOfSummedRows(product);
+  if (!columns)
     return std::nullopt;
+  int64_t along = *columns + 1;
   SmallVector<int64_t> extents = kernel.getExtentsOf(rhs.getArgNumber());
   auto isFixed = [&](int64_t d) { return extents[d] == 0; };
   int64_t lanes = level.vectorBytes / gradc::widestElement(kernel), sum = factor.getDimSize(along);

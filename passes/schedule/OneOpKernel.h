@@ -7,8 +7,8 @@
 
 namespace gradc {
 
-/// What passes ask about the kernels of an op with the trait `OwnKernel`. Each kernel that a
-/// function gets holds one such op.
+/// The functions by which passes treat the kernels of one op with the trait `OwnKernel`. The kernel
+/// that a function takes holds such an op alone.
 struct OneOpKernel {
   bool (*isOf)(mlir::Operation *op);
   /// Whether one kernel computes the op faster than the ops of its decomposition do.

@@ -6,7 +6,7 @@
 
 namespace gradc::lower {
 
-/// What the machine has instructions for.
+/// Extensions of the instruction set that the lowering may use.
 struct Instructions {
   bool roundBf16 = false; ///< AVX512_BF16
   bool scale = false;     ///< vectors by powers of two, AVX-512

@@ -69,7 +69,7 @@ public:
   mlir::VectorType vectorOf(mlir::Type element) const;
   /// The scalar in every lane; vectors stay.
   mlir::Value splat(mlir::Value scalar);
-  /// The same with so many lanes.
+  /// The scalar in each of `width` lanes; vectors stay.
   mlir::Value splat(mlir::Value scalar, int64_t width);
   /// Combines the halves of a vector, then those of the result, until one lane is left: a fixed
   /// order. Each result has half as many lanes: whole vectors that add themselves with their lanes

@@ -1,4 +1,4 @@
-// What a block of a training spec sets, value by value.
+// Visits the values that a block of a training spec sets.
 #ifndef COMPILER_IMPORT_SPEC_SPECFIELDS_H
 #define COMPILER_IMPORT_SPEC_SPECFIELDS_H
 

@@ -107,7 +107,7 @@ PictureListing listOne(std::string &path) {
 
 } // namespace
 
-/// What a field holds, and the setting that names it.
+/// A kind of field, for messages, and the setting that names it.
 static std::pair<std::string_view, std::string_view> roleOf(const Field &field) {
   if (field.dtype == GRADC_I64)
     return {"labels", "label"};

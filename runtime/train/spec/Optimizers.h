@@ -1,4 +1,4 @@
-// What the spec says about its optimizers.
+// Reads from a spec which optimizers train its parameters.
 #ifndef RUNTIME_TRAIN_SPEC_OPTIMIZERS_H
 #define RUNTIME_TRAIN_SPEC_OPTIMIZERS_H
 
