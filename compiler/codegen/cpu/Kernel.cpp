@@ -2,6 +2,7 @@
 #include "compiler/codegen/cpu/Kernel.h"
 
 #include "compiler/codegen/cpu/BlockWalk.h"
+#include "compiler/codegen/cpu/KeptRows.h"
 #include "compiler/codegen/cpu/OneOp.h"
 #include "compiler/codegen/cpu/Patch.h"
 #include "compiler/codegen/cpu/ScatterSums.h"
@@ -78,6 +79,8 @@ Steps stepsOf(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles) {
 LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tiles,
                         ArrayRef<int64_t> rows, PanelCopies copies, TurnedCopies turned,
                         ArrayRef<Memory> results, Value begin, Value end, Value scratch) {
+  if (std::optional<KeptRows> kept = findKeptRows(kernel, tiles, nest.level))
+    tiles.keep(kept->value, kept->sum, results[kept->result]);
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   SpaceEmitter root(nest, tiles, kernel.getRoot(), rows, schedule.getTile(), schedule.getOrder(),
                     schedule.getSpacing());

@@ -150,7 +150,10 @@ SmallVector<Value> TileEmitter::reduceTogether(linalg::GenericOp op, OpResult re
         if (op.isDpsInit(&o))
           return acc;
         auto at = operandPoint(op, o, domains[i], valid);
-        return at ? pull(o.get(), *at) : Value();
+        Value element = at ? pull(o.get(), *at) : Value();
+        if (element && op == kept.sum)
+          kept.memory.store(nest, *at, element);
+        return element;
       });
       if (!results[0])
         return;

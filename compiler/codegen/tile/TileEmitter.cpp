@@ -51,6 +51,10 @@ void TileEmitter::compute(Value value, const Point &point) {
   }
   if (dots.load(value, point))
     return;
+  if (Value element = loadKept(value, point)) {
+    nest.known(value, point) = element;
+    return;
+  }
   Operation *op = value.getDefiningOp();
   assert(op && "every argument of a kernel is bound to memory");
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
@@ -76,6 +80,15 @@ void TileEmitter::compute(Value value, const Point &point) {
       return;
     }
   fail(op, "expected linalg.generic, linalg.fill of a constant, or a constant");
+}
+
+Value TileEmitter::loadKept(Value value, const Point &point) {
+  if (value != kept.value)
+    return {};
+  Value sum = kept.sum.getResult(0);
+  AffineMap rows = kept.sum.getMatchingIndexingMap(kept.sum.getDpsInitOperand(0));
+  std::optional<Point> row = evaluate(rows, point.coordinates, /*valid=*/1);
+  return row && nest.known(sum, *row) ? kept.memory.load(nest, point) : Value();
 }
 
 Value TileEmitter::computeConstant(arith::ConstantOp op, const Point &point) {

@@ -91,6 +91,12 @@ public:
   bool addUpdates(mlir::linalg::GenericOp op, unsigned chosen, unsigned dim, const Memory &sums,
                   mlir::Value first, mlir::Value last);
 
+  /// From now on, the elements of `value` that `sum` reads along a row are also stored in `memory`,
+  /// where those who need them after the sum find them. `sum` has no other input.
+  void keep(mlir::Value value, mlir::linalg::GenericOp sum, const Memory &memory) {
+    kept = {value, sum, memory};
+  }
+
   /// From now on, a product is summed along the lanes: each result has `chains` vectors of partial
   /// sums, for any number of rows in a tile. 0: lanes run along results.
   void sumAlongLanes(int64_t chains) { laneChains = chains; }
@@ -112,6 +118,8 @@ private:
   friend class Prefetcher;
 
   void compute(mlir::Value value, const Point &point);
+  /// The element of `value` that `keep` stored, null if it did not.
+  mlir::Value loadKept(mlir::Value value, const Point &point);
   void computeGeneric(mlir::linalg::GenericOp op, mlir::OpResult result, const Point &point);
   void computeReshape(mlir::Operation *op, const Point &point);
   void computeAssembly(mlir::linalg::GenericOp op, const Point &point);
@@ -245,6 +253,12 @@ private:
     int64_t steps = 0;
   };
   Accumulation accumulation;
+  struct Kept {
+    mlir::Value value;
+    mlir::linalg::GenericOp sum;
+    Memory memory;
+  };
+  Kept kept;
   Team *team = nullptr;
   int64_t laneChains = 0; // of `sumAlongLanes`
   bool failed = false;

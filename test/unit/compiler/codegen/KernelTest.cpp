@@ -189,6 +189,23 @@ TEST(Reduction, RowsInPlace) {
         }
 }
 
+// The result's rows hold the exponentials until their sum is known, but not if it overwrites what
+// another statistic reads after that.
+TEST(Reduction, RowsInPlaceReadAfterASum) {
+  std::string text = formatv(R"(exec.kernel @k(%x: {0}) attributes {{{1}} {{
+    %e = grad.exp %x : {0}
+    %t = grad.reduce_sum %e dims [1] : {0}
+    %q = grad.mul %x, %x : {0}
+    %u = grad.reduce_sum %q dims [1] : {0}
+    %v = grad.add %t, %u : tensor<13xf32>
+    %b = grad.broadcast %v dims [0] : tensor<13xf32> -> {0}
+    %p = grad.div %e, %b : {0}
+    exec.yield %p : {0} })",
+                             tensor({13, 301}), schedule(8, "1, 16", "0, 1"));
+  EXPECT_EQ(KernelRunner(text).overwritten()[0], 0u);
+  expectRight(text);
+}
+
 TEST(Reduction, ScalarBesideRows) {
   expectRight(formatv(R"(exec.kernel @k(%a: tensor<13x10xf32>) attributes {{{0}} {{
     %s = grad.reduce_sum %a dims [1] : tensor<13x10xf32>
