@@ -123,6 +123,8 @@ void gradc::buildKernelPhase(OpPassManager &pm, const CompileOptions &options) {
   if (!forCuda)
     pm.addPass(createMergePositions());
   pm.addPass(createSkipRoundings());
+  if (!forCuda) // whose libraries and tensor cores multiply f16
+    pm.addPass(createWidenFactors());
 }
 
 void gradc::buildLevelPhase(OpPassManager &pm, const CompileOptions &options) {

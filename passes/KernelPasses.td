@@ -191,4 +191,24 @@ def SkipRoundings : Pass<"gradc-skip-roundings", "::mlir::ModuleOp"> {
   }];
 }
 
+def WidenFactors : Pass<"gradc-widen-factors", "::mlir::ModuleOp"> {
+  let summary = "Convert factors of f16 to f32 before a product reads them";
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let description = [{
+    No instruction multiplies f16 and adds in f32. A product would convert a number of its lhs each time it reads it, once for every
+    few vectors of columns. A rhs that is a state stays in f16, half of the bytes: its vectors are converted as they are loaded, for all rows of a
+    tile. Products whose lhs is a state stay as they are, and so do those whose kernel moves a factor or reads it elsewhere. Products that follow
+    soon share a copy. Sums were those of f32 before, so no bit of a result changes.
+
+    ```mlir
+    %y = exec.launch @matmul(%x, %w) : (tensor<32x64xf16>, tensor<64x128xf16>) -> tensor<32x128xf16>
+    ```
+    becomes, if %w is a state,
+    ```mlir
+    %0 = exec.launch @widen(%x) : (tensor<32x64xf16>) -> tensor<32x64xf32>
+    %y = exec.launch @matmul_0(%0, %w) : (tensor<32x64xf32>, tensor<64x128xf16>) -> tensor<32x128xf16>
+    ```
+  }];
+}
+
 #endif

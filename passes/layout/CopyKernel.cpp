@@ -11,7 +11,12 @@ using namespace gradc;
 
 exec::KernelOp gradc::createCopyKernel(RankedTensorType type, exec::PanelAttr from, CopyForm to,
                                        ArrayRef<int64_t> permutation) {
-  StringRef name = to.layout ? "pack" : to.element ? "narrow" : from ? "unpack" : "copy";
+  bool widens = to.element && elementBytes(to.element) > elementBytes(type.getElementType());
+  StringRef name = to.layout    ? "pack"
+                   : widens     ? "widen"
+                   : to.element ? "narrow"
+                   : from       ? "unpack"
+                                : "copy";
   auto kernel = exec::createKernel(type.getContext(), name, type);
   Location loc = kernel.getLoc();
   OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBlock());

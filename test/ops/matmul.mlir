@@ -123,3 +123,10 @@ func.func @c3_narrow(%a: tensor<2x3xf32>, %b: tensor<3x4xi16>) {
   // expected-error @+1 {{expected lhs and rhs of one element type, found 'f32' and 'i16'}}
   %0 = grad.matmul %a, %b : tensor<2x3xf32>, tensor<3x4xi16>
 }
+
+// -----
+
+func.func @c3_halves(%a: tensor<2x3xbf16>, %b: tensor<3x4xf16>) {
+  // expected-error @+1 {{expected lhs and rhs of one element type, found 'bf16' and 'f16'}}
+  %0 = grad.matmul %a, %b wide : tensor<2x3xbf16>, tensor<3x4xf16>
+}

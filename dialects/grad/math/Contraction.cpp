@@ -18,8 +18,9 @@ Type grad::contractedElement(Type element, bool wide) {
 bool grad::canMultiply(Type lhs, Type rhs, bool wide) {
   if (lhs == rhs || !wide)
     return lhs == rhs;
-  return isByte(rhs) ? isByte(lhs) || isa<FloatType>(lhs)
-                     : rhs.isSignlessInteger(16) && isa<FloatType>(lhs);
+  if (isByte(rhs))
+    return isByte(lhs) || isa<FloatType>(lhs);
+  return rhs.isF16() ? lhs.isF32() : rhs.isSignlessInteger(16) && isa<FloatType>(lhs);
 }
 
 bool grad::isWide(Operation *contraction) {

@@ -36,7 +36,7 @@ class SessionOptions(ctypes.Structure):
 
 
 # ONNX's numbers of element types.
-DTYPES = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 11: np.float64}
+DTYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64}
 
 
 class PortInfo(ctypes.Structure):

@@ -56,6 +56,20 @@ TEST(Contraction, NarrowTypes) {
 }
 
 /// Vectors run along the rows of a result with fewer columns than lanes.
+/// A state of f16 in panels, beside a factor that was widened.
+TEST(Contraction, WideByHalves) {
+  for (auto [m, n, k] : {std::tuple(1, 37, 9), {13, 64, 33}})
+    for (const char *layout : {"unit", "#exec.panel<dim = 1, width = 16>"})
+      expectRight(formatv(R"(exec.kernel @k(%a: {0}, %b: {1}) attributes {{
+          layouts = [unit, {3}, unit], {4}} {{
+      %c = grad.matmul %a, %b wide : {0}, {1}
+      %d = grad.cast %c : {2} -> {5}
+      exec.yield %d : {5} })",
+                          tensor({m, k}), tensor({k, n}, "f16"), tensor({m, n}), layout,
+                          schedule(8, "6, 16", "1, 0"), tensor({m, n}, "f16")),
+                  /*tolerance=*/3e-3);
+}
+
 TEST(Contraction, FewColumns) {
   for (int n : {1, 2, 3, 7})
     for (auto [m, k] : {std::pair(64, 32), {50, 37}, {5, 20}, {8, 1}})
