@@ -97,19 +97,19 @@ def Grad_SignOp : Grad_NumberUnaryOp<"sign", "-1, 0 or 1; NaN stays">;
 def Grad_FloorOp : Grad_FloatUnaryOp<"floor", "the largest integer <= x">;
 def Grad_CeilOp : Grad_FloatUnaryOp<"ceil", "the smallest integer >= x">;
 def Grad_RoundOp : Grad_FloatUnaryOp<"round", "the nearest integer, halves to even">;
-def Grad_ExpOp : Grad_FloatUnaryOp<"exp", "e^x"> { let instructions = 26; let high = 1; }
-def Grad_Expm1Op : Grad_FloatUnaryOp<"expm1", "e^x - 1, exact near 0"> { let instructions = 25; let high = 1; }
-def Grad_LogOp : Grad_FloatUnaryOp<"log", "ln x"> { let instructions = 38; let high = 1; }
-def Grad_Log1pOp : Grad_FloatUnaryOp<"log1p", "ln(1 + x), exact near 0"> { let instructions = 55; let high = 1; }
+def Grad_ExpOp : Grad_FloatUnaryOp<"exp", "e^x"> { let instructions = 14; let high = 1; }
+def Grad_Expm1Op : Grad_FloatUnaryOp<"expm1", "e^x - 1, exact near 0"> { let instructions = 19; let high = 1; }
+def Grad_LogOp : Grad_FloatUnaryOp<"log", "ln x"> { let instructions = 33; let high = 1; }
+def Grad_Log1pOp : Grad_FloatUnaryOp<"log1p", "ln(1 + x), exact near 0"> { let instructions = 50; let high = 1; }
 def Grad_SqrtOp : Grad_FloatUnaryOp<"sqrt", "the square root of x"> { let instructions = 10; }
 def Grad_RsqrtOp : Grad_FloatUnaryOp<"rsqrt", "1 / sqrt(x)"> { let instructions = 20; let high = 1; }
 def Grad_ReciprocalOp : Grad_FloatUnaryOp<"reciprocal", "1 / x"> { let instructions = 10; let high = 1; }
-def Grad_SinOp : Grad_FloatUnaryOp<"sin", "sin x, x in radians"> { let instructions = 100; }
-def Grad_CosOp : Grad_FloatUnaryOp<"cos", "cos x, x in radians"> { let instructions = 95; }
-def Grad_TanhOp : Grad_FloatUnaryOp<"tanh", "tanh x"> { let instructions = 47; }
+def Grad_SinOp : Grad_FloatUnaryOp<"sin", "sin x, x in radians"> { let instructions = 99; }
+def Grad_CosOp : Grad_FloatUnaryOp<"cos", "cos x, x in radians"> { let instructions = 88; }
+def Grad_TanhOp : Grad_FloatUnaryOp<"tanh", "tanh x"> { let instructions = 30; }
 def Grad_AtanOp : Grad_FloatUnaryOp<"atan", "the angle in [-pi/2, pi/2] whose tangent is x"> { let instructions = 26; }
-def Grad_ErfOp : Grad_FloatUnaryOp<"erf", "the error function of x"> { let instructions = 44; }
-def Grad_SigmoidOp : Grad_FloatUnaryOp<"sigmoid", "1 / (1 + e^-x)"> { let instructions = 33; }
+def Grad_ErfOp : Grad_FloatUnaryOp<"erf", "the error function of x"> { let instructions = 32; }
+def Grad_SigmoidOp : Grad_FloatUnaryOp<"sigmoid", "1 / (1 + e^-x)"> { let instructions = 28; }
 def Grad_ReluOp : Grad_NumberUnaryOp<"relu", "x < 0 ? 0 : x; NaN stays; gradient 0 at 0">;
 def Grad_NotOp : Grad_Op<"not", [SameOperandsAndResultType, Grad_Pointwise]> {
   let summary = "y = not x; every bit of an integer";
@@ -126,7 +126,7 @@ def Grad_DivOp : Grad_NumberBinaryOp<"div",
 def Grad_RemOp : Grad_NumberBinaryOp<"rem",
     "a - trunc(a / b) * b, the sign of a (C's fmod), exact; integers: a rem 0 = 0"> { let instructions = 35; }
 def Grad_PowOp : Grad_BinaryOp<"pow", Grad_FloatTensor, "a^b"> {
-  let instructions = 80;
+  let instructions = 216;
   let high = 1;
   let integers = 0;
   let hasCanonicalizer = 1;
