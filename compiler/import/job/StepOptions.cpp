@@ -4,7 +4,7 @@
 #include "compiler/import/job/StepOptions.h"
 
 #include "compiler/import/job/Distribution.h"
-#include "compiler/import/onnx/ops/Quantization.h"
+#include "compiler/import/onnx/ops/quantization/Quantization.h"
 #include "compiler/import/support/Names.h"
 #include "passes/training/StepAttributes.h"
 #include "llvm/Support/MathExtras.h"

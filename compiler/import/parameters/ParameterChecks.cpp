@@ -2,7 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ExportSigns.h"
-#include "compiler/import/onnx/ops/Quantization.h"
+#include "compiler/import/onnx/ops/quantization/Quantization.h"
 #include "compiler/import/parameters/ParameterChecks.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"

@@ -4,7 +4,7 @@
 #include "compiler/import/transfer/QuantizedGraph.h"
 
 #include "compiler/import/onnx/DataType.h"
-#include "compiler/import/onnx/ops/Quantization.h"
+#include "compiler/import/onnx/ops/quantization/Quantization.h"
 
 using namespace mlir;
 using namespace gradc;

@@ -1,7 +1,7 @@
 // Einsum and other products of vectors: their values, their form, and the order of their factors.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/ops/EinsumOrder.h"
+#include "compiler/import/onnx/ops/product/EinsumOrder.h"
 #include "test/unit/compiler/import/OneNode.h"
 
 using namespace mlir;

@@ -1,0 +1,45 @@
+// DynamicQuantizeLinear, whose scale is that of the values themselves.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/ops/quantization/Quantization.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+ZeroRange gradc::rangeWithZero(Expr x) {
+  OpBuilder &b = x.getBuilder();
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, x.type().getRank()));
+  Expr high = all.empty() ? x : x.with(b.createOrFold<ReduceMaxOp>(x.getLoc(), x, all));
+  Expr low = all.empty() ? x : x.with(b.createOrFold<ReduceMinOp>(x.getLoc(), x, all));
+  high = high.apply<MaxOp>(high.splat(0));
+  return {low.apply<MinOp>(low.splat(0)), high};
+}
+
+FailureOr<DynamicCodes> gradc::quantizeDynamically(Node &n, unsigned i) {
+  if (failed(n.expect(i, Kind::Float)))
+    return failure();
+  if (n.type(i).getNumElements() == 0)
+    return n.error() << "expected elements, found " << n.describeOperand(i);
+  Expr x = n.expr(i);
+  auto [low, high] = rangeWithZero(x);
+  Expr scale = (high - low) / 255.0;
+  Type byte = n.builder().getIntegerType(8, /*isSigned=*/false);
+  Expr zero = (-low / scale).apply<RoundOp>().cast(byte);
+  Expr quotient = x / scale.broadcastScalar(x.type());
+  Expr codes = saturate(quotient, zero.broadcastScalar(x.type().clone(byte)), byte);
+  return DynamicCodes{codes, scale, zero};
+}
+
+static LogicalResult importDynamicQuantizeLinear(Node &n) {
+  FailureOr<DynamicCodes> made = quantizeDynamically(n, 0);
+  if (failed(made))
+    return failure();
+  (void)n.set(1, made->scale);
+  (void)n.set(2, made->zero);
+  return n.set(made->codes);
+}
+
+void gradc::addDynamicQuantizationOps(OpTable &ops) {
+  ops["DynamicQuantizeLinear"] = {importDynamicQuantizeLinear, 1, 1};
+}

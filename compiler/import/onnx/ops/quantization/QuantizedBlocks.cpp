@@ -1,0 +1,214 @@
+// Weights of ONNX Runtime with codes of 2, 4 or 8 bits, and a scale for each block along their
+// rows.
+#include "dialects/Pch.h"
+
+#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/ops/Indices.h"
+#include "compiler/import/onnx/ops/quantization/Quantization.h"
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+
+/// How a node's codes are stored, in rows.
+struct Coding {
+  int64_t bits, block;
+  const NarrowType *narrow = nullptr; ///< of codes that are elements; null if bytes hold them
+
+  /// Bytes hold codes without signs, which represent the number this much below. Codes that are
+  /// elements represent themselves.
+  int64_t half() const { return narrow ? 0 : int64_t(1) << (bits - 1); }
+  int64_t blocks(int64_t columns) const { return llvm::divideCeil(columns, block); }
+  /// In the graph, where an element of a narrow type takes a byte.
+  int64_t bytes(int64_t codes) const { return narrow ? codes : llvm::divideCeil(codes * bits, 8); }
+};
+
+} // namespace
+
+static FailureOr<Coding> readCoding(Node &n, int64_t block) {
+  Coding coding{n.integer("bits", 4), n.integer("block_size", block)};
+  if (!llvm::is_contained({2, 4, 8}, coding.bits))
+    return n.error() << "expected codes of 2, 4 or 8 bits, found " << coding.bits;
+  constexpr int64_t least = 16, most = 1 << 20;
+  if (coding.block < least || coding.block > most || !llvm::isPowerOf2_64(coding.block))
+    return n.error() << "expected a block_size that is a power of 2 of at least " << least
+                     << ", found " << coding.block;
+  return coding;
+}
+
+/// The codes of operand `i` less `half`, one per element: the first `shape.back()` of each row. A
+/// row of the operand holds `stored` codes, the first of a byte in its lowest bits.
+static FailureOr<Expr> unpack(Node &n, unsigned i, const Coding &coding, ArrayRef<int64_t> shape,
+                              int64_t stored) {
+  int64_t columns = shape.back(), rows = llvm::product_of(shape.drop_back());
+  int64_t rowBytes = coding.bytes(stored);
+  if (!n.element(i).isUnsignedInteger(8) || n.narrow(i) != coding.narrow ||
+      n.type(i).getNumElements() != rows * rowBytes)
+    return n.error() << "expected " << rows * rowBytes
+                     << (coding.narrow ? " codes of operand 0's type" : " bytes of codes")
+                     << ", found " << n.describeOperand(i);
+  ElementsAttr attribute;
+  if (!matchPattern(n.operand(i), m_Constant(&attribute)))
+    return n.error() << "expected codes that are known at compile time, found "
+                     << n.describeOperand(i);
+  HostTensor packed(attribute), codes(RankedTensorType::get(shape, n.builder().getIntegerType(8)));
+  const auto *from = reinterpret_cast<const uint8_t *>(packed.bytes().data());
+  char *to = codes.mutableBytes().data();
+  unsigned mask = (1u << coding.bits) - 1;
+  for (int64_t row = 0; row < rows; ++row, from += rowBytes)
+    for (int64_t k = 0; k < columns; ++k) {
+      unsigned code =
+          coding.narrow ? from[k] : from[k * coding.bits / 8] >> k * coding.bits % 8 & mask;
+      *to++ = char(int64_t(code) - coding.half());
+    }
+  return n.expr(n.constant(codes));
+}
+
+/// Operand `i`, one float for each block of a row.
+static FailureOr<Expr> perBlock(Node &n, unsigned i, ArrayRef<int64_t> shape) {
+  if (failed(n.expect(i, Kind::Float)))
+    return failure();
+  if (n.type(i).getNumElements() != llvm::product_of(shape))
+    return n.error() << "expected " << llvm::product_of(shape)
+                     << " numbers, one for each block, found " << n.describeOperand(i);
+  return n.expr(i).reshape(shape);
+}
+
+/// The zero points of blocks relative to `half`: as codes are stored, or as floats. Null if the
+/// node has none.
+static FailureOr<std::optional<Expr>> zeroPoints(Node &n, unsigned i, const Coding &coding,
+                                                 ArrayRef<int64_t> shape) {
+  if (!n.operand(i))
+    return std::optional<Expr>();
+  if (!isa<FloatType>(n.element(i))) {
+    FailureOr<Expr> zeros = unpack(n, i, coding, shape, shape.back());
+    if (failed(zeros))
+      return failure();
+    return std::optional(*zeros);
+  }
+  FailureOr<Expr> zeros = perBlock(n, i, shape);
+  if (failed(zeros))
+    return failure();
+  return std::optional(zeros->cast(n.builder().getF32Type()) - double(coding.half()));
+}
+
+/// (code - zero point) * scale, in f32. Blocks lie along the last dim.
+static Expr dequantize(Expr codes, Expr scales, std::optional<Expr> zeros, int64_t block) {
+  Builder &b = codes.getBuilder();
+  Type f32 = b.getF32Type();
+  int64_t dim = codes.type().getRank() - 1;
+  Expr x = codes;
+  if (zeros) {
+    Type difference = isa<FloatType>(zeros->element()) ? f32 : b.getI32Type();
+    x = x.cast(difference) - spreadBlocks(zeros->cast(difference), codes.shape(), dim, block);
+  }
+  return x.cast(f32) * spreadBlocks(scales.cast(f32), codes.shape(), dim, block);
+}
+
+/// A B' + bias, for B of N rows of K codes. ONNX Runtime may quantize A as well if accuracy_level
+/// permits it.
+static LogicalResult importMatMulNBits(Node &n) {
+  n.ignore("accuracy_level");
+  constexpr unsigned scaleOperand = 2, zeroOperand = 3, order = 4, biasOperand = 5;
+  int64_t columns = n.integer("N", 0), steps = n.integer("K", 0);
+  FailureOr<Coding> coding = readCoding(n, 0);
+  if (failed(n.expect(0, Kind::Float)) || failed(coding))
+    return failure();
+  if (n.operand(order))
+    return n.error() << "cannot take g_idx, found " << n.describeOperand(order);
+  if (n.integer("weight_prepacked", 0))
+    return n.error() << "cannot take weights in another order than ONNX's";
+  if (columns < 1 || steps < 1 || n.rank(0) < 1 || n.shape(0).back() != steps)
+    return n.error() << "expected K of the last dim of operand 0, and N, found " << steps << " and "
+                     << columns << ", and " << n.describeOperand(0);
+  SmallVector<int64_t> blocks{columns, coding->blocks(steps)}, result(n.shape(0));
+  result.back() = columns;
+  if (failed(n.expectSensible({columns, steps})) || failed(n.expectSensible(result)) ||
+      failed(n.expectSameElement(0, scaleOperand)))
+    return failure();
+  FailureOr<Expr> codes = unpack(n, 1, *coding, {columns, steps}, blocks.back() * coding->block);
+  FailureOr<Expr> scales = perBlock(n, scaleOperand, blocks);
+  FailureOr<std::optional<Expr>> zeros = zeroPoints(n, zeroOperand, *coding, blocks);
+  if (failed(codes) || failed(scales) || failed(zeros))
+    return failure();
+  Expr weight = dequantize(*codes, *scales, *zeros, coding->block).cast(n.element(0));
+  int64_t rows = llvm::product_of(n.shape(0).drop_back());
+  Expr x = n.expr(0u).reshape({rows, steps});
+  Expr y = x.with(n.builder().createOrFold<MatmulOp>(n.loc(), x, weight, UnitAttr(),
+                                                     n.builder().getUnitAttr()))
+               .reshape(result);
+  if (!n.operand(biasOperand))
+    return n.set(y);
+  if (n.rank(biasOperand) != 1 || n.shape(biasOperand)[0] != columns)
+    return n.error() << "expected a bias of " << columns << " elements, found "
+                     << n.describeOperand(biasOperand);
+  if (failed(n.expectSameElement(0, biasOperand)))
+    return failure();
+  return n.set(y + n.expr(n.broadcast(n.operand(biasOperand), result)));
+}
+
+/// The coding of a table: bytes that hold several codes each, or integers of `bits` bits.
+static FailureOr<Coding> readTableCoding(Node &n) {
+  constexpr int64_t ordinaryBlock = 128;
+  FailureOr<Coding> coding = readCoding(n, ordinaryBlock);
+  if (failed(coding) || !n.narrow(0))
+    return coding;
+  coding->narrow = n.narrow(0);
+  if (coding->narrow->family != NarrowType::integer || coding->narrow->bits != coding->bits)
+    return n.error() << "expected bytes, or integers of " << coding->bits << " bits, found "
+                     << n.describeOperand(0);
+  return coding;
+}
+
+/// Rows of a table, found before they are dequantized.
+static LogicalResult importGatherBlockQuantized(Node &n) {
+  constexpr unsigned scaleOperand = 2, zeroOperand = 3;
+  FailureOr<Coding> coding = readTableCoding(n);
+  FailureOr<int64_t> axis = n.axis(n.integer("gather_axis", 0), n.rank(0));
+  FailureOr<int64_t> blocked = n.axis(n.integer("quantize_axis", 1), n.rank(0));
+  if (failed(coding) || failed(axis) || failed(blocked) || failed(n.expect(1, Kind::Int)))
+    return failure();
+  if (n.narrow(1))
+    return n.error() << "expected indices of 32 or 64 bits, found " << n.describeOperand(1);
+  int64_t last = n.rank(0) - 1;
+  if (*axis != 0 || *blocked != last || last < 1)
+    return n.error() << "expected a table whose dim 0 is indexed and whose last dim has blocks, "
+                        "found gather_axis "
+                     << *axis << ", quantize_axis " << *blocked << " and " << n.describeOperand(0);
+  FailureOr<Value> indices = expectIndices(n, n.operand(1), 0);
+  if (failed(indices))
+    return failure();
+  SmallVector<int64_t> shape(n.shape(0));
+  if (!coding->narrow)
+    shape.back() = shape.back() * 8 / coding->bits;
+  SmallVector<int64_t> perBlocks(shape), result(n.shape(1));
+  perBlocks.back() = coding->blocks(shape.back());
+  llvm::append_range(result, ArrayRef(shape).drop_front());
+  if (failed(n.expectSensible(shape)) || failed(n.expectSensible(result)))
+    return failure();
+  FailureOr<Expr> codes = unpack(n, 0, *coding, shape, shape.back());
+  FailureOr<Expr> scales = perBlock(n, scaleOperand, perBlocks);
+  FailureOr<std::optional<Expr>> zeros = zeroPoints(n, zeroOperand, *coding, perBlocks);
+  if (failed(codes) || failed(scales) || failed(zeros))
+    return failure();
+  SmallVector<int64_t> dims{-1};
+  for (int64_t d = 1; d <= last; ++d)
+    dims.push_back(d + n.rank(1) - 1);
+  auto rowsOf = [&](Expr table) {
+    return table.with(
+        n.builder().createOrFold<GatherOp>(n.loc(), table, *indices, dims, allDims(n.rank(1))));
+  };
+  std::optional<Expr> found;
+  if (*zeros)
+    found = rowsOf(**zeros);
+  Expr rows = dequantize(rowsOf(*codes), rowsOf(*scales), found, coding->block);
+  return n.set(rows.cast(n.element(scaleOperand)));
+}
+
+void gradc::addQuantizedBlocksOps(OpTable &ops) {
+  ops["com.microsoft::MatMulNBits"] = {importMatMulNBits, 3, 6};
+  ops["com.microsoft::GatherBlockQuantized"] = {importGatherBlockQuantized, 3, 4};
+  takeNarrow(ops, TakesNarrow::itself, {"com.microsoft::GatherBlockQuantized"});
+}
