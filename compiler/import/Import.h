@@ -77,7 +77,7 @@ struct Imported {
   /// Whether the run decodes pictures, which requires libraries.
   bool decodesPictures() const;
   /// Whether the data need what only the full runner has: TFRecords, maps of pictures, windows,
-  /// samplers.
+  /// samplers, mixed batches.
   bool hasRareData() const;
   /// Whether any table is Parquet, which requires the plug-in.
   bool readsParquet() const;

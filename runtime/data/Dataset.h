@@ -154,15 +154,20 @@ struct BatchRule {
   int64_t size = 1; ///< of the largest batches, over all ranks
   RankShare share = {};
   /// Each rank makes all rows of a batch and keeps its own, because it must know which rows are
-  /// bad, or because a stage follows batch.
+  /// bad, or because a model follows batch.
   bool makesAll = false;
   bool dropRemainder = false;
   bool skips = false; ///< rows that cannot be read; then the remainder is dropped
+  /// Each row is mixed with the row before it, the first with the last. A rank that takes a part of
+  /// a batch then also makes the row before its own.
+  bool mixes = false;
   std::shared_ptr<LengthBuckets> buckets = nullptr; ///< null: rows of any length together
 
   bool dropsRest() const { return dropRemainder || skips; }
   /// The maximum number of rows of a batch that are made here.
-  int64_t capacity() const { return makesAll ? size : share.most(size); }
+  int64_t capacity() const {
+    return makesAll ? size : share.most(size) + (mixes && share.isPart());
+  }
 };
 
 /// Work on a batch after all its rows are made. Immutable: any thread may apply it, each with its
@@ -170,6 +175,8 @@ struct BatchRule {
 class BatchStage {
 public:
   virtual ~BatchStage() = default;
+  /// The batch knows its position and its number of rows. `rows` may have one more, which the first
+  /// row is mixed with (BatchRule::mixes); it lies behind the others.
   virtual Status apply(Batch &batch, RowList rows, Scratch &scratch) const = 0;
 };
 

@@ -33,7 +33,7 @@ const Stage rowStages[] = {{"map", applyMap},         {"shuffle", applyShuffle},
                            {"sampler", applySampler}, {"window", applyWindow}};
 // Reports problems of the chain as a whole.
 constexpr std::string_view notStages[] = {"source", "on_error", "parallelism", "memory_mb"};
-constexpr Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}};
+const Stage batchStages[] = {{"batch", applyBatch}, {"prefetch", applyPrefetch}, {"mix", applyMix}};
 
 template <size_t N> const Stage *find(const Stage (&stages)[N], std::string_view name) {
   for (const Stage &stage : stages)
@@ -257,7 +257,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   options.rowByRow = pipeline.rowByRow;
   options.batchStage = std::move(pipeline.batchStage);
   pipeline.rule->share = context.share;
-  pipeline.rule->makesAll = settings.skips || (options.batchStage && !pipeline.rule->buckets);
+  pipeline.rule->makesAll = settings.skips || !context.behindBatch.empty();
   options.hostMemory = context.hostMemory;
   options.heldBatches = context.heldBatches;
   options.memory = options.budget;

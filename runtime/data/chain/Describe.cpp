@@ -208,6 +208,8 @@ template <typename Receiver> void Describer::tellShape(Receiver receiver) {
 void Describer::describeModel(Config map) {
   if (pipeline.rule && pipeline.rule->buckets)
     add(map, "map by a model comes after batch { bucket }, expected before it");
+  if (pipeline.rule && pipeline.rule->mixes)
+    add(map, "map by a model comes after mix, expected before it");
   if (map.child("field"))
     add(map, text("map by a model names field '", map.string("field"),
                   "' beside it, expected the names of fields in the model's input and output: "
@@ -259,6 +261,10 @@ void Describer::describeStage(Config stage) {
   for (Config ahead : stage.children("ahead"))
     if (!hasField(ahead, ahead.string("field")))
       return;
+  for (const char *mixed : {"field", "label"})
+    for (Config name : stage.children(mixed))
+      if (stage.name() == "mix" && !hasField(stage, name.string()))
+        return;
   if (stage.name() == "window")
     tellWindow(stage);
   uint32_t before = problems;

@@ -28,12 +28,24 @@ bool BatchPlanner::hasWholeBatch(size_t from) const {
   return good == rule.size;
 }
 
+/// Keeps the rows of this rank, and the one that its first row is mixed with.
+void BatchPlanner::keepShare(BatchPlan &plan) const {
+  int64_t begin = rule.share.begin(plan.allRows), end = rule.share.end(plan.allRows);
+  plan.hasPartner = rule.mixes && rule.share.isPart() && begin < end && plan.allRows > 1;
+  int64_t partner = plan.rows[size_t(begin > 0 ? begin - 1 : plan.allRows - 1)];
+  plan.rows.resize(size_t(end));
+  plan.rows.erase(plan.rows.begin(), plan.rows.begin() + begin);
+  if (plan.hasPartner)
+    plan.rows.push_back(partner);
+}
+
 bool BatchPlanner::plan(BatchPlan &plan) {
   if (orderedEpoch != at.epoch || order.empty()) {
     ends = orderOf(table, rule, at.epoch, order);
     orderedEpoch = at.epoch;
   }
   plan.rows.clear();
+  plan.hasPartner = false;
   plan.begin = at;
   plan.skipped = 0;
   size_t next = at.row;
@@ -59,10 +71,8 @@ bool BatchPlanner::plan(BatchPlan &plan) {
   plan.endsEpoch = dropsRest ? !hasWholeBatch(next) : next == order.size();
   at = plan.after = plan.endsEpoch ? Position{at.epoch + 1, 0} : Position{at.epoch, next};
   plan.allRows = int64_t(plan.rows.size());
-  if (!rule.makesAll) {
-    plan.rows.resize(size_t(rule.share.end(plan.allRows)));
-    plan.rows.erase(plan.rows.begin(), plan.rows.begin() + rule.share.begin(plan.allRows));
-  }
+  if (!rule.makesAll)
+    keepShare(plan);
   return true;
 }
 

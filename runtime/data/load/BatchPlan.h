@@ -10,11 +10,15 @@ namespace gradc::runtime {
 
 struct BatchPlan {
   std::vector<int64_t> rows; ///< that are made here
+  bool hasPartner = false;   ///< the last of them is only mixed with the first one
   int64_t allRows = 0;       ///< of all ranks
   Position begin, after;
   int64_t skipped = 0; ///< bad rows skipped between them
   bool endsEpoch = false;
   uint8_t bucket = 0;
+
+  /// The number of rows that the batch gives out.
+  int64_t ownRows() const { return int64_t(rows.size()) - hasPartner; }
 };
 
 /// The rows that an epoch returns, batch by batch. Returns the end of each batch if batches are
@@ -41,6 +45,7 @@ public:
 private:
   bool hasWholeBatch(size_t from) const;
   size_t endOfBatch(size_t begin) const;
+  void keepShare(BatchPlan &plan) const;
 
   const Table &table;
   const BatchRule rule;

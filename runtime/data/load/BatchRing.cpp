@@ -23,7 +23,7 @@ void BatchRing::grow(size_t size) {
 size_t BatchRing::queue(size_t most) {
   while (queued.size() < most && isReady(0) && slot(0).status.ok()) {
     Slot &here = slot(0);
-    here.batch.rows = int64_t(here.plan.rows.size());
+    here.batch.rows = here.plan.ownRows();
     here.batch.bucket = here.plan.bucket;
     here.batch.allRows = here.plan.allRows;
     here.batch.firstRow = rule.share.begin(here.plan.allRows);
@@ -189,6 +189,7 @@ bool BatchRing::plan(size_t index) {
     endEpochBefore(index);
   }
   here.plan.rows.clear();
+  here.plan.hasPartner = false;
   here.isPlanned = here.isStaged = failed = true;
   here.status =
       Status::error(text("an epoch of ", table.origin(),

@@ -277,8 +277,11 @@ Outcome Loader::make(const Claim &claim, Scratch &scratch) const {
   const BatchPlan &plan = claim.slot->plan;
   Batch &batch = claim.slot->batch;
   std::span<const int64_t> rows(plan.rows);
-  if (claim.rows() == 0)
+  if (claim.rows() == 0) {
+    batch.begin = plan.begin;
+    batch.rows = plan.ownRows();
     return {.status = options.batchStage->apply(batch, {plan.begin.epoch, rows}, scratch)};
+  }
   Outcome outcome;
   size_t step = rule.skips || options.rowByRow ? 1 : claim.rows();
   for (size_t begin = claim.begin; begin < claim.end; begin += step) {

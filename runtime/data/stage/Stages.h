@@ -32,6 +32,8 @@ __attribute__((weak)) Status applyPadMarks(Config pad, size_t padded,
 // Stages on batches.
 Status applyBatch(Config config, const DataContext &context, Pipeline &pipeline);
 Status applyPrefetch(Config config, const DataContext &context, Pipeline &pipeline);
+__attribute__((weak)) Status applyMix(Config config, const DataContext &context,
+                                      Pipeline &pipeline);
 
 // Parts of other stages: a source's selection and split of rows, and the fields of a batch.
 Status applyRows(Config config, const DataContext &context, Pipeline &pipeline);

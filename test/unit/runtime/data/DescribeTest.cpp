@@ -300,6 +300,43 @@ TEST_F(DescribeTest, AsksWhatModelsMake) {
   EXPECT_EQ(describe(source + model + batch, false).shape, "?: 60");
 }
 
+TEST_F(DescribeTest, ChecksMixedFields) {
+  using Lines = std::vector<std::string>;
+  const std::string floats = source + R"(map { field: "images" cast: F32 }
+    map { field: "labels" one_hot { classes: 10 } } )" +
+                             batch;
+  auto mix = [](const std::string &field, const std::string &ways) {
+    return text(" mix { field: \"", field, "\" label: \"labels\" ", ways, " } ");
+  };
+  Told told = describe(floats + mix("images", "mixup { } cutmix { }"));
+  EXPECT_EQ(told.shape, "images f32 [2, 2], labels f32 [10]: 60");
+  EXPECT_EQ(told.problems, Lines{});
+  EXPECT_EQ(
+      describe(floats + mix("image", "mixup { }")).problems,
+      Lines{"mix: no field 'image' in 'digits.npz'; it has 'images' and 'labels'; did you mean "
+            "'images'?"});
+  EXPECT_EQ(describe(floats + mix("images", "mixup { alpha: 0 } cutmix { alpha: -2 }")).problems,
+            (Lines{"alpha: mixup { alpha } is 0, expected a finite number above 0",
+                   "alpha: cutmix { alpha } is -2, expected a finite number above 0"}));
+  EXPECT_EQ(describe(source + batch + mix("images", "mixup { }")).problems,
+            Lines{"mix: mix expects f32 in field 'images', found u8 (add stage { map { field: "
+                  "\"images\" cast: F32 } } before batch)"});
+  // A block is also checked where fields are not known yet.
+  const std::string later = "source { npz { path: \"later.npz\" } } ";
+  EXPECT_EQ(describe(later + batch + mix("x", "cutmix { } probability: 2")).problems,
+            Lines{"probability: mix { probability } is 2, expected 0 to 1"});
+  EXPECT_EQ(describe(later + batch + mix("x", "cutmix { }")).problems, Lines{});
+  EXPECT_EQ(describe(later + R"(map { field: "x" pad { shape: 9 } }
+                                batch { size: 8 bucket { length: 4 } })" +
+                     mix("x", "mixup { }"))
+                .problems,
+            Lines{"mix: mix comes after batch { bucket }, expected batches of one length"});
+  EXPECT_EQ(
+      describe(floats + mix("images", "mixup { }") + "map { model { file: \"m.onnx\" } }", true)
+          .problems,
+      Lines{"map: map by a model comes after mix, expected before it"});
+}
+
 TEST_F(DescribeTest, ASamplerSaysHowManyRowsThereAre) {
   EXPECT_EQ(describe(source + "sampler { by_class: \"labels\" } " + batch).shape,
             "images u8 [2, 2], labels i64 []: 60");

@@ -4,6 +4,7 @@
 
 #include "runtime/core/Session.h"
 
+#include <cmath>
 #include <cstring>
 
 using namespace gradc::runtime;
@@ -76,6 +77,30 @@ TEST_F(ModelTest, AnyNumberOfThreadsMakesTheSameBatches) {
     auto found = take(chain("invert", "parallelism: " + std::to_string(threads)), 7);
     EXPECT_EQ(std::memcmp(found.data(), expected.data(), expected.size() * sizeof(float)), 0)
         << threads << " threads";
+  }
+}
+
+TEST_F(ModelTest, WhatItMakesIsMixedBehindIt) {
+  // Rows of both fields in the first batch.
+  auto first = [&](std::string_view more) {
+    std::vector<std::vector<float>> fields;
+    context.demands = {{"out", "in", GRADC_F32, {16}}, {"x", "also", GRADC_F32, {16}}};
+    for (size_t field : {0, 1})
+      fields.push_back(firstBatch<float>(chain("invert", more), context, field));
+    return fields;
+  };
+  auto plain = first(""), mixed = first("mix { field: \"out\" label: \"x\" mixup { } }");
+  // The share of its own that the first row keeps; the other is the last row's.
+  size_t last = plain[1].size() - 16;
+  float kept = (mixed[1][0] - plain[1][last]) / (plain[1][0] - plain[1][last]);
+  EXPECT_GT(kept, 0);
+  EXPECT_LT(kept, 1);
+  for (size_t i = 0; i < plain[0].size(); ++i) {
+    size_t before = i < 16 ? last + i : i - 16;
+    float expected = kept * plain[0][i] + (1 - kept) * plain[0][before];
+    if (std::isfinite(expected)) { // the model divides by zero, too
+      EXPECT_NEAR(mixed[0][i], expected, 1e-4f) << i;
+    }
   }
 }
 
