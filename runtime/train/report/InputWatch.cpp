@@ -50,8 +50,9 @@ std::string inputWarning(const InputReport &report, double waitShare) {
       : report.bytes * 5 / 4 > report.budget    ? "raise memory_mb"
       : report.isFixed && report.workers < int(ThreadTeam::availableCpus())
           ? "leave parallelism out: it is then found by measuring"
-      : isSource
-          ? "put stage { cache { } } behind the source, or the files on a faster disk"
+      : isSource ? "put stage { cache { } } behind the source, or the files on a faster disk"
+      : dearest->name == "mix" // it is random, and behind batch
+          ? "give the run more CPUs"
           : "put stage { cache { } } behind it where nothing random comes before, do its work once "
             "before training, or give the run more CPUs";
   char cost[40];

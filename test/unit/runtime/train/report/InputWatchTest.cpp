@@ -44,6 +44,9 @@ TEST(InputWatchTest, TheAdviceFitsTheCase) {
   found.stages[0].seconds = 2;
   EXPECT_TRUE(advises(found, "source npz takes 69%"));
   EXPECT_TRUE(advises(found, ": put stage { cache { } } behind the source"));
+  found = report();
+  found.stages[1].name = "mix";
+  EXPECT_TRUE(advises(found, ": give the run more CPUs"));
 }
 
 /// Returns the reports that it was given.
