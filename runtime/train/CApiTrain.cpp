@@ -433,7 +433,7 @@ gradc_status gradc_train(const gradc_model *model, const gradc_train_options *op
     if (!summary)
       return summary.status();
     auto evaluated = [&](size_t i) {
-      return i < summary->evaluation.size() ? summary->evaluation[i].value : double(missing);
+      return i < summary->ownMetrics ? summary->evaluation[i].value : double(missing);
     };
     return result ? deliver({0, summary->steps, summary->seconds,
                              summary->lastLoss.value_or(missing), evaluated(0), evaluated(1)},

@@ -6,6 +6,8 @@
  *                              initializers that only exported models have
  *   map.N                      the model of a map stage; only at CPU levels
  *   train.NAME                 a step of each `train` block of the spec, instead of "train"
+ *   evaluate.NAME              an evaluation of a set of the spec, if "evaluate" does not take its batches; there may be only its last
+ *                              batch, "evaluate.NAME.tail"
  *   derive:                    no inputs, no outputs: computes the derived states from the others
  *   pack:STATE, unpack:STATE   convert a packed state: one input or output, named "value", row-major
  * Suffixes denote variants of these:
@@ -16,7 +18,7 @@
  *   .stage.K                   for the K-th rank of a replica of a pipeline
  *   .tail                      for the last, smaller batch, if the entry runs only whole batches
  *
- * To add a suffix, add a row to the table of words as well: no `train` block may be named like one. */
+ * To add a suffix, add a row to the table of words as well: no `train` block and no set of the evaluation may be named like one. */
 #ifndef GRADC_ENTRIES_H
 #define GRADC_ENTRIES_H
 
@@ -31,6 +33,7 @@
 #define GRADC_DERIVE_ENTRY "derive:"
 
 #define GRADC_TRAIN_PREFIX "train."
+#define GRADC_EVALUATE_PREFIX "evaluate."
 #define GRADC_MAP_PREFIX "map."
 #define GRADC_PACK_PREFIX "pack:"
 #define GRADC_UNPACK_PREFIX "unpack:"

@@ -336,8 +336,8 @@ typedef struct gradc_train_result {
   int64_t steps;     /* of the whole training, including those before a resume */
   double seconds;
   float loss;        /* of the last step; NaN without one */
-  double evaluation_loss; /* of the last evaluation; NaN without one */
-  double metric;     /* the first metric of the job in the last evaluation; NaN without one */
+  double evaluation_loss; /* of the last evaluation, without its sets; NaN without one */
+  double metric;     /* the first metric of the job in the last evaluation, without its sets; NaN without one */
 } gradc_train_result;
 
 /* Runs the job of the artifact in a session of its own: input pipeline, evaluation, log, checkpoints,

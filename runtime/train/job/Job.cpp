@@ -76,6 +76,7 @@ Status Job::readOutputs(const Artifact &artifact, const TrainOptions &options) {
   }
   if (!options.findRate.empty()) {
     evaluationData = best = earlyStopping = {};
+    evaluationSets.clear();
     checkpointFolder.clear();
     exportPath.clear();
   }
@@ -165,6 +166,8 @@ Result<Job> Job::read(const Artifact &artifact, const TrainOptions &options, boo
   job.data = spec.child("data");
   Config evaluation = spec.child("evaluation");
   job.evaluationData = evaluation.child("data");
+  for (Config set : evaluation.children("set"))
+    job.evaluationSets.push_back({std::string(set.string("name")), set.child("data")});
   job.evaluateEverySteps = evaluation.integer("every_steps", 0);
   job.evaluateEveryEpochs = evaluation.integer("every_epochs", job.evaluateEverySteps ? 0 : 1);
   for (const char *unit : {"every_epochs", "every_steps"})

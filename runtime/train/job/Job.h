@@ -19,6 +19,12 @@ struct PruningEnd {
   int64_t step;
 };
 
+/// Further data of an evaluation; its metrics are called "NAME/loss" and so on.
+struct EvaluationSet {
+  std::string name;
+  Config data;
+};
+
 struct Job {
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
@@ -35,6 +41,7 @@ struct Job {
   Config data;
   std::vector<SourceArray> fields;                         ///< instead of the files of `data`
   Config evaluationData;                                   ///< absent: no evaluation
+  std::vector<EvaluationSet> evaluationSets;               ///< evaluated after `evaluationData`
   int64_t evaluateEveryEpochs = 1, evaluateEverySteps = 0; ///< 0: not in this unit
   Config earlyStopping;                                    ///< absent: none
   std::vector<std::string> dataFolders;

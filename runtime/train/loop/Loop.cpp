@@ -158,7 +158,7 @@ void Loop::traceStep(const EntryCall &call, Clock::time_point begin, Clock::time
 Status Loop::endStep(bool endsEpoch) {
   int64_t epochs = report.epoch;
   bool evaluates =
-      evaluation &&
+      !evaluations.empty() &&
       ((job.evaluateEverySteps && done % job.evaluateEverySteps == 0) ||
        (job.evaluateEveryEpochs && endsEpoch && epochs % job.evaluateEveryEpochs == 0));
   bool saves = (job.checkpointEverySteps && done % job.checkpointEverySteps == 0) ||
@@ -173,7 +173,7 @@ Status Loop::endStep(bool endsEpoch) {
   bool isEvaluated = evaluates && !owesEvaluation;
   // Short epochs are not worth a line each.
   bool isDue = Clock::now() - epochSaid >= std::chrono::seconds(1);
-  bool isEnd = !evaluation && isLast(done, walk->position());
+  bool isEnd = evaluations.empty() && isLast(done, walk->position());
   if (isEvaluated || (endsEpoch && (isDue || isEnd)))
     sayEpoch(isEvaluated);
   if (endsEpoch)
@@ -192,7 +192,7 @@ Status Loop::finish() {
   for (Status status : {meet(), observePruning()})
     if (!status.ok())
       return status;
-  if (evaluation && evaluatedAt != done && !summary.signal)
+  if (!evaluations.empty() && evaluatedAt != done && !summary.signal)
     if (Status status = evaluateAtEnd(); !status.ok())
       return status;
   bool signalled = summary.signal != 0;
@@ -266,9 +266,7 @@ void Loop::sayEnd(bool isSignalled) {
 
 /// Leaves `evaluatedAt` as it is if a signal came meanwhile.
 Status Loop::evaluateNow() {
-  // Ranks agree on a signal during a step only.
-  auto result = evaluate(*evaluation, job.seed, dividesEvaluation ? options.ranks : nullptr,
-                         options.ranks ? nullptr : options.interrupt);
+  auto result = evaluateAll();
   if (Status whole = MappedFile::expectWhole(); !whole.ok())
     return stopForCutOff(whole);
   if (!result)
@@ -276,6 +274,7 @@ Status Loop::evaluateNow() {
   if (result->empty())
     return {};
   summary.evaluation = std::move(*result);
+  summary.ownMetrics = summary.evaluation.size() / evaluations.size();
   evaluatedAt = done;
   // The epoch of the last step, possibly cut short by the end of the job.
   Position position = walk->position();

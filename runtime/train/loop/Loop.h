@@ -54,8 +54,9 @@ private:
   Status prepareTraining(const Checkpoint *resume);
   bool findEnd(const Checkpoint *resume);
   Status prepareOutputs(const Checkpoint *resume);
+  Status prepareEvaluation(Config data, const std::string &set);
   void sayWhatDiffers(bool stepsAreBatches, uint64_t wantedSeed);
-  void sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data);
+  void sayWhatIsLeftOut(const std::string &what, const Dataset &dataset, Config data);
   Status trainSteps();
   Status step();
   bool stepsApart() const { return options.ranks && options.ranks->stepsApart(); }
@@ -78,6 +79,7 @@ private:
   void sayEpoch(bool isEvaluated);
   void sayWhatWasMade(bool isSignalled);
 
+  Result<std::vector<Metric>> evaluateAll();
   Status evaluateNow();
   Status evaluateAsDue();
   Status evaluateAsOwed();
@@ -117,8 +119,12 @@ private:
   const TrainOptions &options;
   StopVote vote;
   Phase training;
-  std::optional<Phase> evaluation;
-  bool dividesEvaluation = false; ///< among ranks
+  /// The data of the evaluation, or of one of its sets.
+  struct Evaluated {
+    Phase phase;
+    bool isDivided; ///< among ranks
+  };
+  std::vector<Evaluated> evaluations; ///< empty: there are none
   std::optional<PhaseWalk> walk;
   std::optional<Turns> turns;
   ParameterWatch parameters;

@@ -5,9 +5,25 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace gradc::runtime {
+
+/// The metrics of the evaluation, then those of its sets; none if a signal came meanwhile.
+Result<std::vector<Metric>> Loop::evaluateAll() {
+  std::vector<Metric> metrics;
+  for (const Evaluated &one : evaluations) {
+    // Ranks agree on a signal during a step only.
+    auto found = evaluate(one.phase, job.seed, one.isDivided ? options.ranks : nullptr,
+                          options.ranks ? nullptr : options.interrupt);
+    if (!found || found->empty())
+      return found;
+    std::ranges::move(*found, std::back_inserter(metrics));
+  }
+  return metrics;
+}
 
 /// Evaluates because the job asks for it after this step, unless a signal ends the run first.
 Status Loop::evaluateAsDue() {

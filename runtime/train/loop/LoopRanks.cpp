@@ -36,6 +36,9 @@ static uint64_t fingerprint(std::span<const std::string> files) {
 std::vector<Communicator::Fact> Loop::commonFacts() const {
   const Artifact &artifact = session.artifact();
   auto rowsOf = [](const Phase &phase) { return text(phase.dataset->rows()); };
+  std::string evaluated;
+  for (const Evaluated &one : evaluations)
+    evaluated += text(evaluated.empty() ? "" : " and ", rowsOf(one.phase));
   return {{"the artifact (its hash)", text(artifact.header().hash)},
           {"gradc's version", GRADC_VERSION},
           {"the CPU level", std::string(artifact.string(session.level().name))},
@@ -45,7 +48,7 @@ std::vector<Communicator::Fact> Loop::commonFacts() const {
           {"the learning rate", text(job.learningRate)},
           {"the step to go on from", text(done)},
           {"the number of training rows", rowsOf(training)},
-          {"the number of evaluation rows", evaluation ? rowsOf(*evaluation) : ""},
+          {"the number of evaluation rows", evaluated},
           // Found only now, because the first run of a job makes its cache files.
           {"the content of the data files (a hash)",
            text(fingerprint(filesOfJob(Config::job(artifact), job.dataFolders)))},

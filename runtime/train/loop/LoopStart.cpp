@@ -53,7 +53,7 @@ Status Loop::prepare(const Checkpoint *resume) {
   stopped = !whyStopped.empty();
   if (Status status = prepareOutputs(resume); !status.ok())
     return status;
-  owesEvaluation = resume && evaluation && owesEvaluationAt(resume->position());
+  owesEvaluation = resume && !evaluations.empty() && owesEvaluationAt(resume->position());
   progress.emplace(/*descriptor=*/isFirst(options) ? 1 : -1, options.quiet || !isFirst(options),
                    lastStep, training.dataset->batchSize());
   input.emplace(log, *progress);
@@ -73,8 +73,11 @@ Status Loop::prepare(const Checkpoint *resume) {
   if (resume && resume->lacksAverages(session.artifact()))
     progress->print("the checkpoint has no averages of weights: they begin at its weights");
   sayWhatIsLeftOut("training", *training.dataset, job.data);
-  if (evaluation)
-    sayWhatIsLeftOut("evaluation", *evaluation->dataset, job.evaluationData);
+  for (size_t i = 0; i < evaluations.size(); ++i) {
+    const Phase &phase = evaluations[i].phase;
+    sayWhatIsLeftOut(i ? text("evaluation set '", phase.set, '\'') : "evaluation", *phase.dataset,
+                     i ? job.evaluationSets[i - 1].data : job.evaluationData);
+  }
   return {};
 }
 
@@ -192,24 +195,33 @@ bool Loop::findEnd(const Checkpoint *resume) {
   return done == epoch * perEpoch + before && before + left == perEpoch;
 }
 
+/// `set`: the set of the evaluation that has the data; "": none.
+Status Loop::prepareEvaluation(Config data, const std::string &set) {
+  std::string name = GRADC_EVALUATE_ENTRY;
+  // Entries for whole batches only are evaluated by each rank alone.
+  const gradc_artifact_entry *entry = Phase::entryOf(session, name, set);
+  bool isDivided = options.ranks && job.sharesEvaluation && entry && entry->any_rows;
+  Job shared = job;
+  if (job.isStage) // for evaluations, each stage has the whole model
+    shared.share = {options.ranks->rank(), options.ranks->size()};
+  shared.share.unit = 1; // evaluations have a single part
+  if (!isDivided)
+    shared.share = {};
+  auto evaluated = Phase::make(session, {&name, 1}, data, shared, set);
+  if (!evaluated)
+    return evaluated.status();
+  evaluations.push_back({std::move(*evaluated), isDivided});
+  return {};
+}
+
 /// Everything else that may fail is tried before the first step.
 Status Loop::prepareOutputs(const Checkpoint *resume) {
-  if (job.evaluationData) {
-    std::string name = GRADC_EVALUATE_ENTRY;
-    // Entries for whole batches only are evaluated by each rank alone.
-    const gradc_artifact_entry *entry = session.findEntry(name);
-    dividesEvaluation = options.ranks && job.sharesEvaluation && entry && entry->any_rows;
-    Job shared = job;
-    if (job.isStage) // for evaluations, each stage has the whole model
-      shared.share = {options.ranks->rank(), options.ranks->size()};
-    shared.share.unit = 1; // evaluations have a single part
-    if (!dividesEvaluation)
-      shared.share = {};
-    auto evaluated = Phase::make(session, {&name, 1}, job.evaluationData, shared);
-    if (!evaluated)
-      return evaluated.status();
-    evaluation = std::move(*evaluated);
-  }
+  if (job.evaluationData)
+    if (Status status = prepareEvaluation(job.evaluationData, ""); !status.ok())
+      return status;
+  for (const EvaluationSet &set : job.evaluationSets)
+    if (Status status = prepareEvaluation(set.data, set.name); !status.ok())
+      return status;
   if (Status status = writeFitted(session, *job.dataState); !status.ok())
     return status;
   if (!job.checkpointFolder.empty()) {
@@ -251,7 +263,7 @@ void Loop::sayWhatDiffers(bool stepsAreBatches, uint64_t wantedSeed) {
                          ", which stays; the spec's is ", wantedSeed));
 }
 
-void Loop::sayWhatIsLeftOut(const char *what, const Dataset &dataset, Config data) {
+void Loop::sayWhatIsLeftOut(const std::string &what, const Dataset &dataset, Config data) {
   if (dataset.droppedRows() && !data.child("batch").boolean("drop_remainder", false))
     progress->print(text("an epoch of ", what, " leaves out ", rowsLeftOut(dataset, data)));
 }

@@ -48,6 +48,27 @@ Result<std::shared_ptr<const Dataset>> makeData(Session &session, Config data,
   return makeDataset(data, context);
 }
 
+/// A set has an entry of its own only if the evaluation's does not take its batches.
+const gradc_artifact_entry *Phase::entryOf(const Session &session, const std::string &name,
+                                           std::string_view set) {
+  const auto *own = set.empty() ? nullptr : session.findEntry(text(name, '.', set));
+  return own ? own : session.findEntry(name);
+}
+
+/// The entry, and its twin for the last batch, which a set may have alone.
+static Result<Pair> findPair(const Session &session, const std::string &name,
+                             std::string_view set) {
+  Pair pair{Phase::entryOf(session, name, set), nullptr, {}};
+  if (!pair.whole)
+    return Status::invalid(text("the artifact has no entry '", name, "'"));
+  if (!set.empty())
+    pair.tail = session.findEntry(text(name, '.', set, GRADC_TAIL_SUFFIX));
+  if (!pair.tail)
+    pair.tail =
+        session.findEntry(text(session.artifact().string(pair.whole->name), GRADC_TAIL_SUFFIX));
+  return pair;
+}
+
 /// Adds the twins for batches made by length.
 static Status findShorter(const Session &session, std::string_view name, Config batch, Pair &pair) {
   for (Config bucket : batch.children("bucket")) {
@@ -135,20 +156,21 @@ static bool isOtherTail(std::span<const Pair> entries, int64_t tailSize) {
 }
 
 Result<Phase> Phase::make(Session &session, std::span<const std::string> names, Config data,
-                          const Job &job) {
+                          const Job &job, std::string_view set) {
   std::vector<Pair> pairs;
   DataContext context;
   context.tailAllowed = true;
   for (const std::string &name : names) {
-    Pair pair{session.findEntry(name), session.findEntry(text(name, GRADC_TAIL_SUFFIX)), {}};
-    if (!pair.whole)
-      return Status::invalid(text("the artifact has no entry '", name, "'"));
-    context.tailAllowed &= pair.whole->any_rows || pair.tail;
-    if (Status status = findShorter(session, name, data.child("batch"), pair); !status.ok())
+    auto pair = findPair(session, name, set);
+    if (!pair)
+      return pair.status();
+    context.tailAllowed &= pair->whole->any_rows || pair->tail;
+    std::string_view whole = session.artifact().string(pair->whole->name);
+    if (Status status = findShorter(session, whole, data.child("batch"), *pair); !status.ok())
       return status;
-    for (const gradc_artifact_entry *shorter : pair.shorter)
+    for (const gradc_artifact_entry *shorter : pair->shorter)
       context.tailAllowed &= shorter->any_rows;
-    pairs.push_back(std::move(pair));
+    pairs.push_back(std::move(*pair));
   }
   context.demands = demandsOf(session.artifact(), pairs);
   if (data.position() == job.data.position())
@@ -170,6 +192,7 @@ Result<Phase> Phase::make(Session &session, std::span<const std::string> names, 
     return dataset.status();
   Phase phase;
   phase.session = &session;
+  phase.set = set;
   phase.dataset = std::move(*dataset);
   for (const Pair &pair : pairs) {
     auto calls = bindCalls(session, pair, *phase.dataset, demands, job.share);
@@ -233,6 +256,9 @@ Result<std::vector<Metric>> evaluate(const Phase &phase, uint64_t seed, Communic
   std::vector<Metric> metrics = {{"loss", totals.loss().value_or(losses / double(rows))}};
   for (Metric &metric : totals.metrics())
     metrics.push_back(std::move(metric));
+  if (!phase.set.empty())
+    for (Metric &metric : metrics)
+      metric.name = text(phase.set, '/', metric.name);
   return metrics;
 }
 

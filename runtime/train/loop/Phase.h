@@ -18,10 +18,15 @@ struct Phase {
   Session *session = nullptr; ///< outlives it
   std::shared_ptr<const Dataset> dataset;
   std::vector<Calls> entries;
+  std::string set; ///< of the evaluation, whose data these are; "": none
 
   /// `data`: the job's block for training or for evaluations. All entries use the same batches.
+  /// `set`: the set of the evaluation that has the data; "": none.
   static Result<Phase> make(Session &session, std::span<const std::string> names, Config data,
-                            const Job &job);
+                            const Job &job, std::string_view set = {});
+  /// The entry that takes the batches of a set; null if the artifact has none.
+  static const gradc_artifact_entry *entryOf(const Session &session, const std::string &name,
+                                             std::string_view set);
   EntryCall &callFor(const Batch &batch, size_t entry) const {
     const auto &[whole, tail, shorter] = entries[entry];
     if (batch.bucket < shorter.size())
@@ -41,7 +46,8 @@ std::string findNonFiniteData(const Dataset &dataset, const Batch &batch);
 /// none. `data`: the block of the data set.
 std::string rowsLeftOut(const Dataset &dataset, Config data);
 
-/// Evaluates all rows of a data set: the loss first, then the metrics. Fails for non-finite data.
+/// Evaluates all rows of a data set: the loss first, then the metrics; those of a set are named
+/// "SET/loss" and so on. Fails for non-finite data.
 /// Random ops draw other numbers for each batch, and the same in each evaluation.
 /// `ranks`: those that share the batches; null if this process has all of them. `interrupt` may be
 /// null; if it becomes a signal's number, the evaluation stops between batches, without metrics.

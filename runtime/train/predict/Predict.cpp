@@ -259,11 +259,36 @@ Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLin
 }
 
 /// Why the rows at the end were no batch; "": the spec asks for that.
-static std::string whyLeftOut(const gradc_artifact_entry &entry, const Job &job,
+static std::string whyLeftOut(const gradc_artifact_entry &entry, Config data,
                               const Dataset &dataset) {
-  if (entry.any_rows || job.evaluationData.child("batch").child("bucket"))
+  if (entry.any_rows || data.child("batch").child("bucket"))
     return {};
   return text(", and the artifact takes no last batch of ", dataset.droppedRows());
+}
+
+/// Prints the metrics over a data block. `set`: the set of the evaluation that has it; "": none.
+static Status evaluateBlock(const Trained &trained, const Job &job, Config data,
+                            const std::string &set) {
+  std::string name = GRADC_EVALUATE_ENTRY;
+  auto phase = Phase::make(*trained.session, {&name, 1}, data, job, set);
+  if (!phase)
+    return phase.status();
+  auto metrics = evaluate(*phase, job.seed, nullptr, job.interrupt);
+  if (Status whole = MappedFile::expectWhole(); !whole.ok())
+    return whole;
+  if (!metrics)
+    return metrics.status();
+  if (metrics->empty())
+    return Status::error("stopped before the end of the data");
+  const Dataset &dataset = *phase->dataset;
+  auto say = [](const std::string &line) { std::puts(printable(line).c_str()); };
+  std::string of = set.empty() ? "" : text(" '", set, '\'');
+  if (std::string rest = rowsLeftOut(dataset, data); !rest.empty())
+    say(text("the evaluation", of, " leaves out ", rest,
+             whyLeftOut(phase->entries.front().whole->calledEntry(), data, dataset)));
+  say(text("evaluation", of, " of ", RowCount{dataset.rows()}, " with ", trained.weights, ": ",
+           metricsText(*metrics)));
+  return {};
 }
 
 Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line) {
@@ -274,8 +299,7 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
   if (!trained)
     return trained.status();
   Session &session = *trained->session;
-  std::string name = GRADC_EVALUATE_ENTRY;
-  const gradc_artifact_entry *entry = session.findEntry(name);
+  const gradc_artifact_entry *entry = session.findEntry(GRADC_EVALUATE_ENTRY);
   if (!entry)
     return Status::invalid("cannot evaluate: the spec has no evaluation block, which says how data "
                            "are prepared and measured");
@@ -291,24 +315,13 @@ Status evaluateOn(const std::shared_ptr<const Artifact> &artifact, const Command
     given = std::move(*found);
     job->evaluationData = given->block.root();
     job->dataFolders = {""};
+    job->evaluationSets.clear();
   }
-  auto phase = Phase::make(session, {&name, 1}, job->evaluationData, *job);
-  if (!phase)
-    return phase.status();
-  auto metrics = evaluate(*phase, job->seed, nullptr, line.options.interrupt);
-  if (Status whole = MappedFile::expectWhole(); !whole.ok())
-    return whole;
-  if (!metrics)
-    return metrics.status();
-  if (metrics->empty())
-    return Status::error("stopped before the end of the data");
-  const Dataset &dataset = *phase->dataset;
-  auto say = [](const std::string &line) { std::puts(printable(line).c_str()); };
-  if (std::string rest = rowsLeftOut(dataset, job->evaluationData); !rest.empty())
-    say(text("the evaluation leaves out ", rest, whyLeftOut(*entry, *job, dataset)));
-  say(text("evaluation of ", RowCount{dataset.rows()}, " with ", trained->weights, ": ",
-           metricsText(*metrics)));
-  return {};
+  Status status = evaluateBlock(*trained, *job, job->evaluationData, "");
+  for (const EvaluationSet &set : job->evaluationSets)
+    if (status.ok())
+      status = evaluateBlock(*trained, *job, set.data, set.name);
+  return status;
 }
 
 } // namespace gradc::runtime

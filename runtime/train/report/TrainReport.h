@@ -34,7 +34,9 @@ struct TrainSummary {
   double seconds = 0;
   double samplesPerSecond = 0;
   std::optional<float> lastLoss;  ///< of the steps made here
-  std::vector<Metric> evaluation; ///< the last one: loss, then metrics; empty: none
+  std::vector<Metric> evaluation; ///< the last one: loss, then metrics, then the same of each set;
+                                  ///< empty: none
+  size_t ownMetrics = 0;          ///< of `evaluation`, those before the first set's
   std::string checkpoint;         ///< the last one written; "": none
   int signal = 0;                 ///< that ended the training
 };

@@ -44,7 +44,10 @@ static bool isSameFile(const std::string &a, const std::string &b) {
 std::vector<std::string> filesOfJob(Config spec, std::span<const std::string> dataFolders) {
   std::vector<std::string> files;
   addFiles(spec.child("data"), dataFolders, files);
-  addFiles(spec.child("evaluation").child("data"), dataFolders, files);
+  Config evaluation = spec.child("evaluation");
+  addFiles(evaluation.child("data"), dataFolders, files);
+  for (Config set : evaluation.children("set"))
+    addFiles(set.child("data"), dataFolders, files);
   std::string folders[] = {std::string(spec.string("directory"))};
   if (std::string_view model = spec.string("model"); !model.empty())
     (void)expandPath(model, folders, files);

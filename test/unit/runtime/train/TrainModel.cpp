@@ -41,6 +41,8 @@ public:
         entries.push_back(entry("train.tail", 3, train3));
         entries.push_back(entry("evaluate.tail", 1, evaluate1));
       }
+      for (const std::string &name : options.evaluateOne)
+        entries.push_back(entry(name.c_str(), 1, evaluate1));
       level.entries = put(entries);
       levels.push_back(level);
     }

@@ -18,6 +18,7 @@ struct TrainModelOptions {
   int64_t ballast = 0;   ///< elements of a second state, a slot, which makes checkpoints large
   std::string rule = {}; ///< of the slot
   std::vector<std::string> levels = {"x86-64-v3"};
+  std::vector<std::string> evaluateOne = {}; ///< names of entries like evaluate, for one row
 };
 
 /// State w f32[4] (0.1, 0.2, 0.3, 0.4). Entries train (8 rows), train.tail (3), evaluate (8), and
