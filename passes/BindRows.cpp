@@ -3,6 +3,7 @@
 #include "dialects/grad/control/Control.h"
 #include "dialects/grad/math/Count.h"
 #include "passes/Passes.h"
+#include "passes/entry/EvaluationSets.h"
 #include "passes/entry/Extents.h"
 #include "passes/entry/Functions.h"
 #include "passes/entry/Ports.h"
@@ -43,11 +44,12 @@ Value rowsOf(func::FuncOp function) {
 }
 
 /// Emits a remark at `op` why an entry runs on its largest batch only. No remark for its twins (for
-/// a last batch, for gradients only, or for fewer rows), which would only repeat it.
+/// a last batch, for gradients only, for a set of the evaluation, or for fewer rows), which would
+/// only repeat it.
 void remarkExact(func::FuncOp function, Operation *op, StringRef reason) {
   StringRef name = function.getSymName();
   if (!name.ends_with(GRADC_TAIL_SUFFIX) && !name.ends_with(GRADC_WATCH_SUFFIX) &&
-      !largestOf(function))
+      !isOfSet(function) && !largestOf(function))
     op->emitRemark("entry \"") << function.getSymName() << "\" takes no other number of rows than "
                                << *batchOf(function) << ": " << reason;
 }
@@ -294,6 +296,10 @@ struct BindRows : impl::BindRowsBase<BindRows> {
       for (auto function : llvm::to_vector(functionsOf(module)))
         if (func::FuncOp largest = largestOf(function); largest && batchOf(function))
           judgeBucket(function, largest);
+    if (judge)
+      for (func::FuncOp entry : servedEntriesOfSets(module))
+        if (!llvm::is_contained(twins, entry))
+          twins.push_back(entry);
     for (func::FuncOp twin : twins)
       twin.erase();
   }

@@ -17,7 +17,8 @@ def BindRows : Pass<"gradc-bind-rows", "::mlir::ModuleOp"> {
     that numbers the elements of the dim.
 
     With `judge`, which runs before kernels are formed, an entry whose values all have extents gets `grad.rows`, and its
-    twin for a smaller last batch (`NAME.tail`) is removed. An op without extents (a reshape across rows, a slice of the batch, a sum
+    twin for a smaller last batch (`NAME.tail`) is removed. So are the entries of sets of the evaluation
+    (`evaluate.NAME`) whose batches `evaluate` takes, and their twins for last batches that it or its own twin takes. An op without extents (a reshape across rows, a slice of the batch, a sum
     of values that may repeat per row) is named in a remark; its entry runs on N rows only and keeps its twin. A
     bucket, `NAME.rows.M`, replaces `NAME` in runs of up to
     M rows. It stays if `NAME` takes any number of rows, and has the argument `rows` if `NAME` has it.

@@ -39,7 +39,7 @@ struct Imported {
   std::vector<std::string> mapEntries = {};
   /// One verdict per initializer, in the model's order.
   std::vector<Verdict> verdicts;
-  /// The training data, then the evaluation data if the spec has any.
+  /// The training data, then the data of the evaluation and of its sets if the spec has any.
   std::vector<DataSummary> data = {};
   /// Data files of the spec that did not exist and so could not be compared with the model.
   std::vector<std::string> missingData = {};

@@ -7,6 +7,7 @@
 #include "compiler/import/onnx/ExternalForm.h"
 #include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/SequencePorts.h"
+#include "compiler/import/spec/TrainingSpec.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "mlir/IR/Verifier.h"
@@ -239,11 +240,16 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
   return imported;
 }
 
-/// Whether `holds` is true for any stage of the training or evaluation data.
+/// Whether `holds` is true for any data block of the spec.
+static bool anyData(const std::optional<spec::Training> &spec,
+                    llvm::function_ref<bool(const spec::Data &)> holds) {
+  return spec && llvm::any_of(dataBlocks(*spec),
+                              [&](const DataBlock &block) { return holds(*block.data); });
+}
+
 static bool anyStage(const std::optional<spec::Training> &spec,
                      llvm::function_ref<bool(const spec::Stage &)> holds) {
-  auto any = [&](const spec::Data &data) { return llvm::any_of(data.stage(), holds); };
-  return spec && (any(spec->data()) || any(spec->evaluation().data()));
+  return anyData(spec, [&](const spec::Data &data) { return llvm::any_of(data.stage(), holds); });
 }
 
 bool Imported::decodesPictures() const {
@@ -251,8 +257,7 @@ bool Imported::decodesPictures() const {
 }
 
 bool Imported::hasRareData() const {
-  auto hasRecords = [](const spec::Data &data) { return data.source().has_tfrecord(); };
-  if (spec && (hasRecords(spec->data()) || hasRecords(spec->evaluation().data())))
+  if (anyData(spec, [](const spec::Data &data) { return data.source().has_tfrecord(); }))
     return true;
   return anyStage(spec, [](const spec::Stage &stage) {
     const spec::Map &map = stage.map();
@@ -263,10 +268,9 @@ bool Imported::hasRareData() const {
 }
 
 bool Imported::readsParquet() const {
-  auto reads = [](const spec::Data &data) {
+  return anyData(spec, [](const spec::Data &data) {
     return llvm::any_of(data.source().csv().path(), [](const std::string &path) {
       return StringRef(path).ends_with(".parquet");
     });
-  };
-  return spec && (reads(spec->data()) || reads(spec->evaluation().data()));
+  });
 }

@@ -2,6 +2,7 @@
 #include "tools/gradc/Compilation.h"
 
 #include "compiler/import/job/StepOptions.h"
+#include "compiler/import/spec/TrainingSpec.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/HostTensor.h"
 #include "runtime/include/gradc/artifact.h"
@@ -214,12 +215,15 @@ static int expectFit(const Imported &imported) {
   if (!imported.spec)
     return 0;
   ModuleOp module = imported.module.get();
+  llvm::SmallVector<DataBlock> blocks = dataBlocks(*imported.spec);
   for (auto entry : module.getOps<func::FuncOp>()) {
-    bool isStep = entry.getSymName().split('.').first == GRADC_TRAIN_ENTRY;
-    if ((!isStep && entry.getSymName() != GRADC_EVALUATE_ENTRY) ||
-        entry.getSymName().ends_with(GRADC_TAIL_SUFFIX))
+    llvm::StringRef name = entry.getSymName(), kind = name.split('.').first;
+    auto block = llvm::find_if(blocks, [&](const DataBlock &one) {
+      return one.entry == (kind == GRADC_TRAIN_ENTRY ? kind : name);
+    });
+    if (block == blocks.end() || name.ends_with(GRADC_TAIL_SUFFIX))
       continue;
-    const spec::Data &data = isStep ? imported.spec->data() : imported.spec->evaluation().data();
+    const spec::Data &data = *block->data;
     if (int code = expectFit(entry, (data.has_memory_mb() ? data.memory_mb() : 256) << 20))
       return code;
   }

@@ -36,8 +36,9 @@ struct Fitting {
 };
 } // namespace
 
-/// Copies the values found in the training data to the evaluation data.
-static LogicalResult copyFitted(const SpecFile &spec, const spec::Csv &from, spec::Csv &to) {
+/// Copies the values found in the training data to those at `place`.
+static LogicalResult copyFitted(const SpecFile &spec, const spec::Csv &from, spec::Csv &to,
+                                ArrayRef<SpecFile::Step> place) {
   bool ok = true;
   for (auto [i, field] : llvm::enumerate(*to.mutable_field())) {
     if (!asks(field))
@@ -46,7 +47,9 @@ static LogicalResult copyFitted(const SpecFile &spec, const spec::Csv &from, spe
         from.field(), [&](const spec::CsvField &one) { return nameOf(one) == nameOf(field); });
     if (fitted == from.field().end() || fitted->has_categories() != field.has_categories() ||
         (field.has_fill() && !fitted->has_fill() && fitted->missing().empty())) {
-      emitError(spec.at({"evaluation", "data", "source", "csv", {"field", int(i)}}))
+      SmallVector<SpecFile::Step> at(place);
+      at.append({"source", "csv", {"field", int(i)}});
+      emitError(spec.at(at))
           << "field \"" << nameOf(field)
           << "\" takes values found in the data to train on, which have no such field";
       ok = false;
@@ -104,12 +107,12 @@ LogicalResult gradc::fitColumns(SpecFile &spec) {
     trained = training.mutable_data()->mutable_source()->mutable_csv();
   if (llvm::any_of(trained->field(), asks) && failed(fitTrained(spec, training.data(), *trained)))
     return failure();
-  LogicalResult copied = success();
-  if (training.evaluation().data().source().has_csv())
-    copied =
-        copyFitted(spec, *trained,
-                   *training.mutable_evaluation()->mutable_data()->mutable_source()->mutable_csv());
+  bool ok = true;
+  for (auto [block, data] : llvm::zip(dataBlocks(training), editDataBlocks(training)))
+    if (data != &training.data() && data->source().has_csv())
+      ok &= succeeded(
+          copyFitted(spec, *trained, *data->mutable_source()->mutable_csv(), block.place));
   for (spec::CsvField &field : *trained->mutable_field())
     field.clear_fill();
-  return copied;
+  return success(ok);
 }

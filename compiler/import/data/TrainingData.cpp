@@ -219,13 +219,9 @@ FailureOr<DataSet> gradc::describeData(MLIRContext &context, const SpecFile &spe
 FailureOr<std::vector<DataSet>> gradc::describeTrainingData(MLIRContext &context,
                                                             const SpecFile &spec, MapModels *models,
                                                             const OnnxModel *model) {
-  const spec::Training &training = spec.get();
   std::vector<FailureOr<DataSet>> found;
-  if (training.has_data())
-    found.push_back(describeData(context, spec, training.data(), {"data"}, models, model));
-  if (training.has_evaluation())
-    found.push_back(describeData(context, spec, training.evaluation().data(),
-                                 {"evaluation", "data"}, models, model));
+  for (const DataBlock &block : dataBlocks(spec.get()))
+    found.push_back(describeData(context, spec, *block.data, block.place, models, model));
   std::vector<DataSet> sets;
   for (FailureOr<DataSet> &set : found)
     if (succeeded(set))

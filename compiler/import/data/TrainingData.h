@@ -43,7 +43,7 @@ struct FieldSteps {
 };
 
 struct DataSet {
-  /// The place of its block in the spec: {"data"} or {"evaluation", "data"}.
+  /// The place of its block in the spec: {"data"} or {"evaluation", "data"}, for example.
   llvm::SmallVector<SpecFile::Step> place;
   std::string file;   ///< for messages
   bool known = false; ///< the file was there to be looked at
@@ -86,7 +86,7 @@ mlir::FailureOr<DataSet> describeData(mlir::MLIRContext &context, const SpecFile
 /// any other value.
 mlir::LogicalResult fitColumns(SpecFile &spec);
 
-/// The training data, then the evaluation data if the spec has any.
+/// The training data, then the data of the evaluation and of its sets if the spec has any.
 mlir::FailureOr<std::vector<DataSet>> describeTrainingData(mlir::MLIRContext &context,
                                                            const SpecFile &spec, MapModels *models,
                                                            const OnnxModel *model);

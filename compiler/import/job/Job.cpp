@@ -334,6 +334,9 @@ bool JobImport::sayingNews(MLIRContext &context, llvm::function_ref<LogicalResul
   return ok;
 }
 
+/// The data of the evaluation, or else those to train on.
+static const DataSet &evaluated(ArrayRef<DataSet> sets) { return sets[sets.size() > 1]; }
+
 FailureOr<Imported> JobImport::run(MLIRContext &context) {
   spec::Training &training = spec.edit();
   setDirections(training);
@@ -343,7 +346,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
   FailureOr<std::vector<DataSet>> sets = describeTrainingData(context, spec, &maps, &model);
   if (failed(applied) || failed(sets) || failed(countAveragedSteps(spec, sets->front().rows)))
     return failure();
-  options = optionsFor(sets->back());
+  options = optionsFor(evaluated(*sets));
   // Entries use different parts of the graph, so all are imported before the job fails on errors.
   bool ok = true;
   SmallVector<TrainEntry> entries = trainEntries(spec, model, groups);
@@ -356,11 +359,11 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
         return importSteps(entry.name() + twin, entry.step, *training.mutable_data(), sets->front(),
                            true);
       });
-  if (training.has_evaluation())
-    ok &= sayingNews(context, [&] {
-      return importSteps(GRADC_EVALUATE_ENTRY, StepSpec(training),
-                         *training.mutable_evaluation()->mutable_data(), sets->back(), false);
-    });
+  for (auto [block, data, set] :
+       llvm::zip_equal(dataBlocks(training), editDataBlocks(training), *sets))
+    if (block.entry != GRADC_TRAIN_ENTRY)
+      ok &= sayingNews(
+          context, [&] { return importSteps(block.entry, StepSpec(training), *data, set, false); });
   import.imported.predictions = describePredictions(training, model.graph());
   // The model alone takes the rows of one part of a step, so that it needs no more memory; but two
   // if a part has one row, because runs of an entry for one row cannot choose their number. A model
@@ -376,7 +379,7 @@ FailureOr<Imported> JobImport::run(MLIRContext &context) {
                                   [&](StringRef input) { return fieldOf(input); });
     });
   ok &= sayingNews(context, [&] {
-    if (failed(prepareExport(sets->back())))
+    if (failed(prepareExport(evaluated(*sets))))
       return failure();
     return import.importForward(GRADC_FORWARD_ENTRY, import.options, batch,
                                 [&](StringRef input) { return exportedFields[input.str()]; });

@@ -155,6 +155,9 @@ void gradc::checkMetrics(Checker &c, const spec::Training &training) {
 
 std::optional<spec::Direction> gradc::directionOf(const spec::Training &training,
                                                   StringRef metric) {
+  for (const spec::EvaluationSet &set : training.evaluation().set())
+    if (!set.name().empty() && metric.consume_front(set.name() + "/"))
+      break;
   if (metric == "loss")
     return spec::MIN;
   for (const spec::Metric &one : training.metric())

@@ -19,6 +19,10 @@ void gradc::checkWatch(Checker &c, const spec::Training &training, ArrayRef<Spec
   for (const spec::Metric &one : training.metric())
     if (directionOf(training, metricName(one)))
       names.push_back(metricName(one));
+  size_t count = names.size();
+  for (const spec::EvaluationSet &set : training.evaluation().set())
+    for (size_t i = 0; i < count; ++i)
+      names.push_back(set.name() + "/" + names[i]);
   SmallVector<SpecFile::Step> at(place);
   at.push_back("metric");
   c.error(at) << "expected a metric of the spec or the loss (" << llvm::join(names, ", ")
@@ -43,6 +47,22 @@ static void checkSplits(Checker &c, const spec::Training &training) {
         << " held_out: true: other rows would be in both, or in neither";
 }
 
+/// Logs call a metric of a set "NAME/METRIC".
+static void checkSets(Checker &c, const spec::Training &training) {
+  llvm::StringSet<> names;
+  for (auto [i, set] : llvm::enumerate(training.evaluation().set())) {
+    SpecPlace place = {"evaluation", {"set", int(i)}};
+    checkEntryName(c, place, set.name(), "sets of the evaluation", "name: \"elsewhere\"", names);
+    if (set.name().empty())
+      continue;
+    for (const spec::Metric &metric : training.metric())
+      if (StringRef(metricName(metric)).starts_with(set.name() + "/"))
+        c.error(place + "name") << "metric \"" << metricName(metric)
+                                << "\" is called like one of the set \"" << set.name()
+                                << "\": rename one of them";
+  }
+}
+
 void gradc::checkEvaluations(Checker &c, const spec::Training &training) {
   auto metricOf = [](const auto &block) { return block.has_metric() ? block.metric() : "loss"; };
   if (training.has_early_stopping()) {
@@ -63,6 +83,7 @@ void gradc::checkEvaluations(Checker &c, const spec::Training &training) {
     c.error({"export", "best"}) << "export { best } needs the checkpoint that it exports: add "
                                    "checkpoint { directory: \"run\" best {} }";
   checkSplits(c, training);
+  checkSets(c, training);
   c.expect(!training.evaluation().has_every_steps() || training.evaluation().every_steps() > 0,
            {"evaluation"}, "every_steps", "above 0", training.evaluation().every_steps());
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/import/spec/StepSpec.h"
 #include "compiler/import/support/Names.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace gradc {
 
@@ -36,6 +37,10 @@ struct Checker {
 
 /// Checks optimizer, groups, and clipping that the spec or the `train` block sets itself.
 void checkUpdates(Checker &c, const StepSpec &step);
+/// Checks the name of a block that has an entry of its own, such as "train.NAME": NAME may not
+/// begin a suffix such as ".tail". `names`: those of the blocks before it.
+void checkEntryName(Checker &c, const SpecPlace &place, const std::string &name,
+                    llvm::StringRef what, llvm::StringRef example, llvm::StringSet<> &names);
 /// Checks `train` blocks, what they require of the surrounding spec, and what a spec without them
 /// requires.
 void checkSteps(Checker &c, const spec::Training &training);

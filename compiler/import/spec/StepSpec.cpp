@@ -3,7 +3,6 @@
 
 #include "compiler/import/spec/SpecChecker.h"
 #include "runtime/include/gradc/entries.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace gradc;
@@ -24,10 +23,9 @@ SmallVector<StepSpec> gradc::stepsOf(const spec::Training &training) {
   return steps;
 }
 
-/// An entry is named "train.NAME", so NAME may not begin a suffix such as ".tail".
-static void checkName(Checker &c, const SpecPlace &place, const std::string &name,
-                      llvm::StringSet<> &names) {
-  c.require(!name.empty(), place, "the block's name", "name: \"critic\"");
+void gradc::checkEntryName(Checker &c, const SpecPlace &place, const std::string &name,
+                           StringRef what, StringRef example, llvm::StringSet<> &names) {
+  c.require(!name.empty(), place, "the block's name", example);
   if (name.empty())
     return;
   auto isAllowed = [](char x) { return llvm::isAlnum(x) || x == '-' || x == '_'; };
@@ -37,7 +35,7 @@ static void checkName(Checker &c, const SpecPlace &place, const std::string &nam
            "until and watch, found \""
         << name << "\"";
   else if (!names.insert(name).second)
-    c.error(place + "name") << "two train blocks are called \"" << name << "\"";
+    c.error(place + "name") << "two " << what << " are called \"" << name << "\"";
 }
 
 /// Requires the spec's own loss or optimizer, because `who` has none.
@@ -82,7 +80,7 @@ void gradc::checkSteps(Checker &c, const spec::Training &training) {
   for (auto [i, block] : llvm::enumerate(training.train())) {
     SpecPlace place = {{"train", int(i)}};
     StepSpec step(training, int(i));
-    checkName(c, place, block.name(), names);
+    checkEntryName(c, place, block.name(), "train blocks", "name: \"critic\"", names);
     c.expect(block.steps() > 0, place + "steps", "steps", "above 0", block.steps());
     if (block.loss_size())
       checkLosses(c, step);

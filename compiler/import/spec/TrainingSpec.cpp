@@ -249,6 +249,31 @@ SpecFile::find(ArrayRef<Step> steps) const {
   return {at, tree};
 }
 
+SmallVector<DataBlock> gradc::dataBlocks(const spec::Training &training) {
+  SmallVector<DataBlock> blocks;
+  if (training.has_data())
+    blocks.push_back({&training.data(), {"data"}, GRADC_TRAIN_ENTRY});
+  if (!training.has_evaluation())
+    return blocks;
+  blocks.push_back({&training.evaluation().data(), {"evaluation", "data"}, GRADC_EVALUATE_ENTRY});
+  for (auto [i, set] : llvm::enumerate(training.evaluation().set()))
+    blocks.push_back(
+        {&set.data(), {"evaluation", {"set", int(i)}, "data"}, GRADC_EVALUATE_PREFIX + set.name()});
+  return blocks;
+}
+
+SmallVector<spec::Data *> gradc::editDataBlocks(spec::Training &training) {
+  SmallVector<spec::Data *> blocks;
+  if (training.has_data())
+    blocks.push_back(training.mutable_data());
+  if (!training.has_evaluation())
+    return blocks;
+  blocks.push_back(training.mutable_evaluation()->mutable_data());
+  for (spec::EvaluationSet &set : *training.mutable_evaluation()->mutable_set())
+    blocks.push_back(set.mutable_data());
+  return blocks;
+}
+
 const spec::Batch &SpecFile::batchOf(const spec::Data &data) {
   auto stage = llvm::find_if(data.stage(), [](const spec::Stage &s) { return s.has_batch(); });
   return stage == data.stage().end() ? spec::Batch::default_instance() : stage->batch();
@@ -288,12 +313,10 @@ LogicalResult SpecFile::check() const {
   const spec::Evaluation &evaluation = training.evaluation();
   c.expect(!evaluation.has_every_epochs() || evaluation.every_epochs() > 0,
            {"evaluation", "every_epochs"}, "every_epochs", "above 0", evaluation.every_epochs());
-  for (bool isEvaluation : {false, true}) {
-    const spec::Data &data = isEvaluation ? evaluation.data() : training.data();
-    for (auto [i, stage] : llvm::enumerate(data.stage())) {
-      SmallVector<Step> place = {"data", {"stage", int(i)}};
-      if (isEvaluation)
-        place.insert(place.begin(), Step("evaluation"));
+  for (const DataBlock &block : dataBlocks(training)) {
+    for (auto [i, stage] : llvm::enumerate(block.data->stage())) {
+      SmallVector<Step> place = block.place;
+      place.push_back({"stage", int(i)});
       c.require(stage.kind_case() != spec::Stage::KIND_NOT_SET, place, "the stage's kind",
                 "map { ... }, shuffle {} or batch { size: 32 }");
     }

@@ -56,10 +56,25 @@ private:
   SpecTree::Places places;
 };
 
+/// A data block of a spec, and its place: {"data"} or {"evaluation", "data"}, for example.
+struct DataBlock {
+  const spec::Data *data;
+  llvm::SmallVector<SpecFile::Step> place;
+  /// That takes its batches: "train", "evaluate" or "evaluate.NAME", which gradc-bind-rows removes
+  /// if "evaluate" takes them, too.
+  std::string entry;
+};
+/// The data to train on, those of the evaluation, and those of its sets, as far as the spec has
+/// them.
+llvm::SmallVector<DataBlock> dataBlocks(const spec::Training &training);
+/// The same blocks, to change.
+llvm::SmallVector<spec::Data *> editDataBlocks(spec::Training &training);
+
 /// A metric's name in logs and summaries: its own name, or that of its kind.
 std::string metricName(const spec::Metric &metric);
 /// Whether the lowest or the highest value of a metric is the best; nullopt if the spec has no
-/// metric of that name. The name may be "loss".
+/// metric of that name. The name may be "loss", and may begin with that of a set of the evaluation:
+/// "NAME/loss".
 std::optional<spec::Direction> directionOf(const spec::Training &training, llvm::StringRef metric);
 /// Sets the direction of each block that watches a metric to the metric's direction, unless it has
 /// one.

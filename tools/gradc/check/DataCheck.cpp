@@ -7,6 +7,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/chain/Chain.h"
 #include "runtime/data/image/Decode.h"
+#include "runtime/include/gradc/entries.h"
 #include "runtime/train/loop/Phase.h"
 #include "runtime/train/spec/JobFiles.h"
 
@@ -41,8 +42,8 @@ void addDemands(mlir::func::FuncOp entry, std::vector<Demand> &demands) {
   }
 }
 
-/// The fields that a job's steps ("train") or its evaluation ("evaluate") read; empty if the job
-/// has none.
+/// The fields that a job's steps ("train"), its evaluation ("evaluate") or one of its sets
+/// ("evaluate.NAME") read; empty if the job has none.
 std::vector<Demand> demandsOf(mlir::ModuleOp module, llvm::StringRef kind) {
   std::vector<Demand> demands;
   for (auto entry : module.getOps<mlir::func::FuncOp>()) {
@@ -51,7 +52,8 @@ std::vector<Demand> demandsOf(mlir::ModuleOp module, llvm::StringRef kind) {
     bool isTwin = llvm::any_of(llvm::ArrayRef(name).drop_front(), [](llvm::StringRef part) {
       return part == "tail" || part == "length" || part == "watch";
     });
-    if (name.front() == kind && !isTwin)
+    bool isStep = kind == GRADC_TRAIN_ENTRY && name.front() == kind;
+    if ((isStep || entry.getSymName() == kind) && !isTwin)
       addDemands(entry, demands);
   }
   return demands;
@@ -115,10 +117,12 @@ Status checkValues(Imported &imported, const std::string &folder) {
   SpecTree tree(*imported.spec, "job", /*text=*/nullptr, imported.mapEntries);
   Config job(tree.values.data(), tree.strings.data());
   auto state = std::make_shared<DataState>();
-  for (auto [kind, data] : {std::pair("train", job.child("data")),
-                            std::pair("evaluate", job.child("evaluation").child("data"))}) {
+  std::vector<Config> blocks = {job.child("data"), job.child("evaluation").child("data")};
+  for (Config set : job.child("evaluation").children("set"))
+    blocks.push_back(set.child("data"));
+  for (auto [block, data] : llvm::zip(dataBlocks(*imported.spec), blocks)) {
     DataContext context;
-    context.demands = demandsOf(*imported.module, kind);
+    context.demands = demandsOf(*imported.module, block.entry);
     context.folders = {folder};
     context.seed = uint64_t(job.integer("seed", 0));
     context.state = state;

@@ -84,9 +84,12 @@ std::vector<std::string> JobSummary::lines(const PlannedProgram &program) const 
   std::string data = "data: " + rowsText(imported.data.front());
   if (classes)
     data += fmt::format(", {} classes", classes);
-  if (imported.data.size() > 1)
-    data += "; evaluation on " + rowsText(imported.data.back()) +
-            leftOutText(SpecFile::batchOf(spec.evaluation().data()), imported.data.back());
+  llvm::SmallVector<DataBlock> blocks = dataBlocks(spec);
+  for (size_t i = 1; i < imported.data.size(); ++i) {
+    std::string set = i > 1 ? " of '" + spec.evaluation().set(int(i) - 2).name() + "'" : "";
+    data += "; evaluation" + set + " on " + rowsText(imported.data[i]) +
+            leftOutText(SpecFile::batchOf(*blocks[i].data), imported.data[i]);
+  }
 
   auto trains = llvm::count_if(imported.verdicts, [](const Verdict &v) { return v.trains; });
   ProgramPlan plan = describePlan(*llvm::ArrayRef(program.levels).front());

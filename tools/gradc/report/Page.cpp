@@ -57,9 +57,11 @@ std::vector<std::string> orderedFields(const std::vector<TrainingLog> &logs) {
   return fields;
 }
 
-/// Metrics are usually between 0 and 1, where a linear axis is more useful.
+/// Metrics are usually between 0 and 1, where a linear axis is more useful. The loss of an
+/// evaluation's set is called "NAME/loss".
 bool isMetric(const std::string &field) {
-  return llvm::none_of(titles, [&](const auto &title) { return bareName(field) == title.first; });
+  return !field.ends_with("/loss") &&
+         llvm::none_of(titles, [&](const auto &title) { return bareName(field) == title.first; });
 }
 
 std::string titleOf(const std::string &field) {

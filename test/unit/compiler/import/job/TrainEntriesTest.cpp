@@ -86,5 +86,42 @@ TEST_F(TrainEntriesTest, WhatNoBlockNamesStays) {
   EXPECT_EQ(imported->verdicts[0].reason, "no train block names it");
 }
 
+/// Later, entries of sets whose batches "evaluate" takes are dropped.
+TEST_F(TrainEntriesTest, EachSetOfAnEvaluationHasEntries) {
+  Parts parts;
+  parts.rest =
+      "evaluation { data { source { npz { path: \"data.npz\" rows { begin: 1 } } } stage { "
+      "batch { size: 7 } } } set { name: \"all\" data { source { npz { path: \"data.npz\" "
+      "} } stage { batch { size: 5 } } } } set { name: \"some\" data { source { npz { "
+      "path: \"data.npz\" rows { begin: 2 } } } stage { batch { size: 3 } } } } }";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_TRUE(said.empty()) << everything();
+  // Ten rows: 5 + 5, and eight: 3 + 3 + 2.
+  EXPECT_EQ(
+      functions(*imported),
+      (std::vector<std::string>{"train", "train.tail", "evaluate", "evaluate.tail", "evaluate.all",
+                                "evaluate.some", "evaluate.some.tail", "forward"}));
+  EXPECT_EQ(signature(function(*imported, "evaluate.all")),
+            "x f32 [5, 4] data x; labels i64 [5] data labels");
+  EXPECT_EQ(signature(function(*imported, "evaluate.some.tail")),
+            "x f32 [2, 4] data x; labels i64 [2] data labels");
+  std::vector<int64_t> rows;
+  for (const DataSummary &data : imported->data)
+    rows.push_back(data.rows);
+  EXPECT_EQ(rows, (std::vector<int64_t>{10, 9, 10, 8}));
+}
+
+/// Its data are at fault, not those of the evaluation.
+TEST_F(TrainEntriesTest, SaysWhatIsWrongInASet) {
+  Parts parts;
+  parts.rest =
+      "evaluation { data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } }\n"
+      "set { name: \"wrong\" data { source { npz { path: \"narrow.npz\" } } stage { batch { "
+      "size: 5 } } } } }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"of \"narrow.npz\" to be f32 [5, 4]"});
+}
+
 } // namespace
 } // namespace gradc

@@ -200,6 +200,47 @@ TEST_F(RunSpecTest, RefusesToWatchWhatIsNotThere) {
                 {"expected every_steps above 0, found 0"});
 }
 
+/// An evaluation with sets, given as their fields besides `data`.
+std::string evaluationWith(std::initializer_list<std::string> sets) {
+  std::string data = "data { source { npz { path: \"data.npz\" } } stage { batch { size: 5 } } }";
+  std::string text = " evaluation { " + data;
+  for (const std::string &fields : sets)
+    text += " set { " + fields + " " + data + " }";
+  return text + " }";
+}
+
+TEST_F(RunSpecTest, WatchesSetsOfEvaluations) {
+  auto imported = trainingWith(
+      "early_stopping { metric: \"far/hits\" patience: 3 } checkpoint { directory: \"run\" best { "
+      "metric: \"near-by/loss\" } } schedule { reduce_on_plateau { metric: \"hits\" } }" +
+      evaluationWith({"name: \"far\"", "name: \"near-by\""}));
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(imported->spec->early_stopping().direction(), spec::MAX);
+  EXPECT_EQ(imported->spec->checkpoint().best().direction(), spec::MIN);
+  EXPECT_EQ(imported->spec->schedule().reduce_on_plateau().direction(), spec::MAX);
+}
+
+TEST_F(RunSpecTest, RefusesSetsThatLogsCouldNotTellApart) {
+  expectRefused(
+      evaluationWith({"", "name: \"far\"", "name: \"far\"", "name: \"tail\"", "name: \"a/b\""}),
+      {"missing the block's name: add name: \"elsewhere\"",
+       "two sets of the evaluation are called \"far\"", "watch, found \"tail\"",
+       "watch, found \"a/b\""});
+  expectRefused("metric { name: \"far/loss\" accuracy { logits: \"logits\" labels: \"labels\" } }" +
+                    evaluationWith({"name: \"far\""}),
+                {"metric \"far/loss\" is called like one of the set \"far\": rename one of them"});
+}
+
+TEST_F(RunSpecTest, RefusesToWatchWhatNoSetHas) {
+  expectRefused(
+      "early_stopping { metric: \"near/loss\" patience: 1 } checkpoint { directory: "
+      "\"run\" best { metric: \"far/accuracy\" } }" +
+          evaluationWith({"name: \"far\""}),
+      {"expected a metric of the spec or the loss (loss, hits, far/loss, far/hits), found "
+       "\"near/loss\"",
+       "found \"far/accuracy\""});
+}
+
 TEST_F(RunSpecTest, RefusesPlateausThatNobodyMeasures) {
   expectRefused("schedule { reduce_on_plateau {} }",
                 {"missing evaluation, which reduce_on_plateau looks at: add evaluation {"});
