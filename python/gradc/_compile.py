@@ -8,11 +8,12 @@ import subprocess
 import sys
 import tempfile
 import weakref
+import zipfile
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gradc._interface import Error, Path
+from gradc._interface import Arrays, Error, Path, by_field, path_bytes
 from gradc._model import Model
 
 _PATHS = re.compile(r"""(\b(?:model|path|file|list|onnx|directory)\s*:\s*)(\[[^\]]*\]|"[^"]*"|'[^']*')""")
@@ -48,8 +49,20 @@ def _written(folder: str, name: str, content: bytes) -> str:
 def _model_file(model, folder: str) -> str:
     """The file of a model given as a path, as bytes, or as an onnx.ModelProto."""
     if isinstance(model, (str, os.PathLike)):
-        return os.path.abspath(model)
-    return _written(folder, "model.onnx", model if isinstance(model, bytes) else model.SerializeToString())
+        return os.path.abspath(os.fsdecode(path_bytes(model)))
+    if hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
+    if not isinstance(model, (bytes, bytearray, memoryview)):
+        raise Error(f"the model is a {type(model).__name__}, expected a file, bytes or an onnx.ModelProto")
+    return _written(folder, "model.onnx", model)
+
+
+def _write_npz(path: str, arrays: Arrays) -> None:
+    """Like numpy.savez, which takes fields called "file" and "allow_pickle" for arguments of its own."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asanyarray(array))
 
 
 def _escaped(path: Path) -> str:
@@ -96,14 +109,17 @@ def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np
     "OUTPUT.evaluation.npz"; default: temporary files that are removed with the model.
 
     Raises CompileError with the compiler's message."""
+    arrays = {"data": by_field("data", data), "evaluation": by_field("evaluation", evaluation)}
+    if output is not None:
+        path_bytes(output)  # raises an error if it is no path
     folder = tempfile.mkdtemp(prefix="gradc-")
     try:
-        opened = _compile_in(folder, _spec_file(model, spec, {"data": data, "evaluation": evaluation}, folder, output), shapes, target, string_bytes, output)
+        opened = _compile_in(folder, _spec_file(model, spec, arrays, folder, output), shapes, target, string_bytes, output)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     weakref.finalize(opened, _remove, folder, os.getpid())  # evaluations read their arrays from it
-    opened.arrays = dict(data or {})
+    opened.arrays = dict(arrays["data"])
     return opened
 
 
@@ -149,8 +165,6 @@ def _spec_file(model, spec, arrays, folder: str, output: Path | None) -> str:
     for block, values in arrays.items():
         if values:
             path = f"{os.path.abspath(output)}.{block}.npz" if output else os.path.join(folder, f"{block}.npz")
-            if "file" in values:
-                raise Error("a field cannot be called 'file'")
-            np.savez(path, **values)
+            _write_npz(path, values)
             content = _with_source(content, block, path)
     return _written(folder, "spec.textproto", content.encode("utf-8", "surrogateescape"))

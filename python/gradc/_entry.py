@@ -107,6 +107,8 @@ class Entry:
                 return [given[port.field] if port.field in given else given[port.name] for port in self.data]
             except KeyError:
                 raise Error(f"'{self.name}' takes {self.keys}, found {sorted(given)}") from None
+        if not hasattr(given, "__len__"):
+            raise Error(f"'{self.name}' takes {self.keys}, found a {type(given).__name__}")
         if len(given) != len(self.data):
             takes = f"{len(self.data)} array{'s' * (len(self.data) != 1)}"
             if all(isinstance(one, np.ndarray) for one in given):

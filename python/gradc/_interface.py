@@ -56,6 +56,8 @@ def text(value) -> str:
 def path_bytes(path: Path) -> bytes:
     """A path for C, where a zero byte would end it."""
     encoded = os.fsencode(path)
+    if not encoded:  # C takes it for the default
+        raise Error("expected a path, found ''")
     if b"\0" in encoded:
         raise Error(f"expected a path without zero bytes, found {path!r}")
     return encoded
@@ -64,17 +66,32 @@ def path_bytes(path: Path) -> bytes:
 def keep_text(keep: list, value: str | bytes | None):
     if value is None:
         return ffi.NULL
+    if not isinstance(value, (str, bytes)):  # cffi takes a number for the length of a text
+        raise Error(f"expected a string, found {value!r}")
     keep.append(ffi.new("char[]", value.encode() if isinstance(value, str) else value))
     return keep[-1]
+
+
+def by_field(argument: str, arrays: Arrays | None) -> Arrays:
+    """The arrays of an argument, by field; raises where it is no mapping."""
+    if arrays is not None and not isinstance(arrays, Mapping):
+        raise Error(f"{argument} is a {type(arrays).__name__}, expected a dict of arrays by field")
+    return arrays or {}
+
+
+def checked_seed(seed: int) -> int:
+    if not 0 <= seed < 1 << 64:
+        raise Error(f"seed is {seed}, expected 0 to {(1 << 64) - 1}")
+    return seed
 
 
 def contiguous(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
-def empty(shape: tuple, dtype: np.dtype) -> np.ndarray:
+def empty(shape: int | tuple, dtype: np.dtype) -> np.ndarray:
     """An array at a multiple of 64, which the runtime writes in place, and reads in place as an input of a later run."""
-    dtype = np.dtype(dtype)
+    dtype, shape = np.dtype(dtype), (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     size, align = math.prod(shape) * dtype.itemsize, 64
     memory = np.empty(size + align, np.uint8)
     begin = -memory.ctypes.data % align

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradc._entry import Entry
-from gradc._interface import DTYPES, Arrays, Error, Path, buffer_of, check, contiguous, described, keep_text, path_bytes, text
+from gradc._interface import DTYPES, Arrays, Error, Path, buffer_of, check, checked_seed, contiguous, described, keep_text, path_bytes, text
 from gradc._native import ffi, lib
 
 from_buffer, train_step_with = ffi.from_buffer, lib.gradc_train_step_with  # saves lookups in each step
@@ -300,7 +300,7 @@ class Session:
 
     def seed(self, seed: int) -> None:
         """Sets the seed of random ops; default: the job's."""
-        check(lib.gradc_session_set_seed(self.handle, seed))
+        check(lib.gradc_session_set_seed(self.handle, checked_seed(seed)))
 
 
 class Model:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradc._interface import DTYPES, Error, Path, check, contiguous, keep_text, path_bytes, text
+from gradc._interface import DTYPES, Error, Path, by_field, check, checked_seed, contiguous, keep_text, path_bytes, text
 from gradc._model import Model, Session
 from gradc._native import ffi, lib
 
@@ -99,7 +99,7 @@ def train(model: Model, *, data: Mapping[str, np.ndarray] | None = None, steps: 
                          checkpoint=os.path.join(folder, "run"), resume=resume, log=log, export=export, data_folder=data_folder,
                          progress=progress)
     keep: list = []
-    arrays = model.arrays if data is None else data
+    arrays = model.arrays if data is None else by_field("data", data)
     run = _Run(on_step)
     handle = ffi.new_handle(run)
     path = lambda value: keep_text(keep, path_bytes(value) if value is not None else None)
@@ -108,7 +108,7 @@ def train(model: Model, *, data: Mapping[str, np.ndarray] | None = None, steps: 
         "resume": path(resume), "log": path(log), "export_onnx": path(export), "data_folder": path(data_folder), "progress": int(progress),
         "on_step": lib.gradc_python_on_step, "context": handle})
     if seed is not None:
-        keep.append(ffi.new("uint64_t *", seed))
+        keep.append(ffi.new("uint64_t *", checked_seed(seed)))
         options.seed = keep[-1]
     if arrays:
         fields = _fields(arrays, keep)

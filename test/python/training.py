@@ -134,6 +134,19 @@ class Digits(unittest.TestCase):
             strided = {name: values[:64:2] for name, values in self.data.items()}
             self.assertEqual(session.step(strided)[:2], other.step({name: values.copy() for name, values in strided.items()})[:2])
 
+    def test_a_field_may_have_any_name(self):
+        data = self.data | {"file": self.data["labels"], "allow_pickle": self.data["labels"]}
+        for name in ("file", "allow_pickle"):
+            model = gradc.compile(MODEL, SPEC.replace('"labels"', f'"{name}"'), data=data, evaluation=data)
+            self.assertEqual(gradc.train(model, steps=40).loss, gradc.train(self.model, steps=40).loss)
+
+    def test_no_path_is_empty(self):
+        steps = []
+        for name in ("checkpoint", "resume", "log", "export", "data_folder"):
+            with self.subTest(name), self.assertRaisesRegex(gradc.Error, "expected a path, found ''"):
+                gradc.train(self.model, steps=1, on_step=steps.append, **{name: ""})
+        self.assertFalse(steps)
+
     def test_an_artifact_that_is_kept_has_its_arrays_beside_it(self):
         with tempfile.TemporaryDirectory() as folder:
             output = os.path.join(folder, "digits.so")
@@ -277,6 +290,17 @@ class Digits(unittest.TestCase):
             (lambda: gradc.Model("/none"), "/none"),
             (lambda: gradc.train(self.model, data={"images": data["images"]}), "labels"),
             (lambda: gradc.compile(), "a model, a spec, or both"),
+            (lambda: gradc.compile(3), "the model is a int, expected a file, bytes or an onnx.ModelProto"),
+            (lambda: gradc.compile(""), "expected a path, found ''"),
+            (lambda: gradc.compile(MODEL, SPEC, data=[data["images"]]), "data is a list, expected a dict of arrays by field"),
+            (lambda: gradc.compile(MODEL, shapes={"x": (4, 8, 8)}, output=""), "expected a path, found ''"),
+            (lambda: gradc.train(self.model, data=[data["images"]]), "data is a list, expected a dict of arrays by field"),
+            (lambda: gradc.train(self.model, seed=-1), "seed is -1, expected 0 to 18446744073709551615"),
+            (lambda: session.seed(1 << 64), "seed is 18446744073709551616, expected 0 to"),
+            (lambda: session.predict(None), "'forward' takes \\['images'\\], found a NoneType"),
+            (lambda: session.step(3), "'train' takes \\['images', 'labels'\\], found a int"),
+            (lambda: session.step(data, rates={3: 0.1}), "expected a string, found 3"),
+            (lambda: self.model.session(level=3), "expected a string, found 3"),
             (lambda: gradc.compile(MODEL, SPEC.replace("evaluation", "#"), data=self.data, evaluation=self.test), "no evaluation"),
             (lambda: gradc.compile(MODEL, 'model: "b.onnx"\n' + SPEC), "another one was given")]
         for call, message in wrong:
