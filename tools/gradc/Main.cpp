@@ -44,6 +44,16 @@ static std::string explainRequired(const CLI::App &command) {
   return expected;
 }
 
+/// The problem of an option or argument with an empty value, as a script passes it for an unset
+/// variable; "" if there is none. The commands would take such an option for one not given.
+static std::string explainEmpty(const CLI::App &command) {
+  for (const CLI::Option *option : command.get_options())
+    if (llvm::is_contained(option->results(), std::string()))
+      return text(option->get_positional() ? "argument '" : "option '", option->get_name(),
+                  "' is '', expected a value");
+  return "";
+}
+
 /// `found`: the closest command, or null if none matches.
 static std::string explainCommand(const char *found, llvm::ArrayRef<std::string> names) {
   std::string expected =
@@ -114,6 +124,19 @@ static void askCommandForHelp(std::vector<char *> &arguments) {
   arguments.insert(arguments.begin() + (arguments.size() > 1 ? 2 : 1), option);
 }
 
+/// Splits "--name=" in two, an option and its empty value: CLI11 would take the next argument for
+/// the value. `arguments` ends with a null pointer.
+static void splitEmptyValues(std::vector<char *> &arguments) {
+  static char empty[] = "";
+  for (size_t i = 2; i + 1 < arguments.size(); ++i) {
+    llvm::StringRef argument = arguments[i];
+    if (!argument.starts_with("--") || argument.find('=') != argument.size() - 1)
+      continue;
+    arguments[i][argument.size() - 1] = '\0';
+    arguments.insert(arguments.begin() + int64_t(i) + 1, empty);
+  }
+}
+
 int main(int givenCount, char **givenArguments) {
   occupyStandardStreams();
   llvm::InitLLVM init(givenCount, givenArguments);
@@ -126,6 +149,9 @@ int main(int givenCount, char **givenArguments) {
   std::signal(SIGXFSZ, SIG_IGN); // writing past the size limit then fails with an error
   if (argc > 1 && llvm::is_contained({"train", "predict", "evaluate"}, llvm::StringRef(argv[1])))
     return runProgram(argc - 1, argv + 1);
+  splitEmptyValues(arguments);
+  argc = int(arguments.size()) - 1;
+  argv = arguments.data();
 
   CLI::App app("gradc compiles ONNX models and training specs ahead of time.", "gradc");
   app.set_version_flag("--version", "gradc 0.1.0");
@@ -162,6 +188,9 @@ int main(int givenCount, char **givenArguments) {
     return fail(Code::usage, explain(command, error) + "; see gradc " +
                                  (chosen.empty() ? "" : command.get_name() + " ") + "--help");
   }
+  const CLI::App &command = *app.get_subcommands().front();
+  if (std::string problem = explainEmpty(command); !problem.empty())
+    return fail(Code::usage, problem + "; see gradc " + command.get_name() + " --help");
   try {
     return finishOutput(run());
   } catch (const std::system_error &error) { // mostly: fmt::print cannot write

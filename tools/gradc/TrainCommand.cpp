@@ -42,6 +42,9 @@ int runProgram(int argc, char **argv) {
   if (first.starts_with("-"))
     return printUsage(argv, first == "--help" || first == "-h");
   std::string command = argv[0], file = argv[1], option = "--checkpoint";
+  if (file.empty())
+    return fail(Code::usage, "argument 'SPEC|ARTIFACT' is '', expected a value; see gradc " +
+                                 command + " --help");
   if (int code = expectProgram(command, file))
     return code;
   // The program only sees its own options.

@@ -312,18 +312,20 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
       return unknown(name, line.command);
 
     std::string_view value;
-    if (equals != argument.npos) {
+    bool isGiven = equals != argument.npos;
+    if (isGiven) {
       if (option->takes == Takes::nothing)
         return usage(text("option '", name, "' takes no value"));
       value = argument.substr(equals + 1);
     } else if (option->takes != Takes::nothing) {
-      bool follows =
-          i + 1 < arguments.size() && !std::string_view(arguments[i + 1]).starts_with("--");
-      if (follows)
+      isGiven = i + 1 < arguments.size() && !std::string_view(arguments[i + 1]).starts_with("--");
+      if (isGiven)
         value = arguments[++i];
       else if (option->takes == Takes::value)
         return usage(text("option '", name, "' expects a value: ", name, ' ', option->value));
     }
+    if (isGiven && value.empty() && option->takes == Takes::optionalValue)
+      return usage(text("option '", option->name, "' is '', expected a name"));
     if (Status status = set(*option, line, value, option->name); !status.ok())
       return status;
     for (; begin <= i && option->name != "--resume"; ++begin)

@@ -79,6 +79,8 @@ TEST(CommandLineTest, Errors) {
   EXPECT_EQ(parseError({"--threads", "1025"}),
             "option '--threads' is '1025', expected a number from 1 to 1024");
   EXPECT_EQ(parseError({"--log="}), "option '--log' is '', expected a name");
+  EXPECT_EQ(parseError({"--resume="}), "option '--resume' is '', expected a name");
+  EXPECT_EQ(parseError({"--resume", "", "--quiet"}), "option '--resume' is '', expected a name");
   EXPECT_EQ(parseError({"--quiet=yes"}), "option '--quiet' takes no value");
 }
 
