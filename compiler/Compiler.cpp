@@ -28,18 +28,23 @@ struct DumpAfterEach : PassInstrumentation {
       : directory(std::move(directory)), phase(std::move(phase)) {}
 
   void runAfterPass(Pass *pass, Operation *op) override {
-    if (pass->getArgument().empty())
+    if (directory.empty() || pass->getArgument().empty())
       return;
     std::string name = llvm::formatv("{0}-{1,0+2}-{2}.mlir", phase, count++, pass->getArgument());
     llvm::SmallString<128> path(directory);
     llvm::sys::path::append(path, name);
     std::error_code error;
     llvm::raw_fd_ostream out(path, error);
+    if (!error) {
+      op->print(out, OpPrintingFlags().elideLargeResourceString(16).elideLargeElementsAttrs(16));
+      out.close();
+      error = out.error();
+      out.clear_error(); // or the stream ends the process
+    }
     if (error) {
       op->emitError("cannot write ") << path << ": " << error.message();
-      return;
+      directory.clear(); // reports a full disk once
     }
-    op->print(out, OpPrintingFlags().elideLargeResourceString(16).elideLargeElementsAttrs(16));
   }
 
   std::string directory, phase;

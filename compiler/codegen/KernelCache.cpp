@@ -76,6 +76,14 @@ bool isOurs(llvm::StringRef directory) {
          !fs::status(directory, status) && status.getUser() == getuid() &&
          !(status.permissions() & (fs::group_write | fs::others_write));
 }
+
+/// Writes the rest of a stream. An error that stays in the stream would end the process.
+llvm::Error finish(llvm::raw_fd_ostream &stream) {
+  stream.flush();
+  std::error_code error = stream.error();
+  stream.clear_error();
+  return llvm::errorCodeToError(error);
+}
 } // namespace
 
 KernelCache::KernelCache(llvm::StringRef directory) : build(buildIds()) {
@@ -132,7 +140,7 @@ void KernelCache::store(llvm::StringRef key, llvm::StringRef object) const {
     return;
   llvm::Error error = llvm::writeToOutput(pathOf(key), [&](llvm::raw_ostream &stream) {
     stream << object << hashOf(object);
-    return llvm::Error::success();
+    return finish(static_cast<llvm::raw_fd_ostream &>(stream)); // as writeToOutput documents
   });
   llvm::consumeError(std::move(error)); // the next compilation generates the object again
 }

@@ -143,6 +143,17 @@ def full_temporary_folder():
 
 
 @answer
+def full_folder_of_dumps():
+    """One message, which names the file."""
+    job = Job()
+    result = subprocess.run([program("gradc"), "check", job.spec, "--dump-after-each", job.path("dump")], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, restore_signals=False,
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    said = re.findall(r"cannot write \S*dump/\S+\.mlir: File too large", result.stderr)
+    return None if said and len(said) <= 3 and "IO failure" not in result.stderr else f"exit code {result.returncode}\n{result.stderr}"
+
+
+@answer
 def no_temporary_folder():
     """The message names the variable that names the folder."""
     job = Job()

@@ -7,6 +7,9 @@
 #include "llvm/Support/FileUtilities.h"
 #include "gmock/gmock.h"
 
+#include <csignal>
+#include <sys/resource.h>
+
 using namespace mlir;
 using namespace gradc;
 
@@ -92,6 +95,24 @@ TEST_F(KernelCacheTest, ADamagedFileIsNotFound) {
     })));
     EXPECT_EQ(cache.find("aa"), std::nullopt) << content;
   }
+}
+
+// A cache that cannot be written is no reason to fail.
+TEST_F(KernelCacheTest, AFullDiskLeavesAKernelOut) {
+  KernelCache cache(folder);
+  auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit little = {100, before.rlim_max}; // bytes per file
+  setrlimit(RLIMIT_FSIZE, &little);
+  cache.store("aa", std::string(1000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, ignored);
+  EXPECT_EQ(cache.find("aa"), std::nullopt);
+  std::error_code error;
+  EXPECT_EQ(llvm::sys::fs::directory_iterator(folder, error), llvm::sys::fs::directory_iterator());
+  cache.store("aa", "object");
+  EXPECT_EQ(cache.find("aa"), "object");
 }
 
 TEST_F(KernelCacheTest, AFolderThatOthersWriteToIsNotUsed) {
