@@ -134,6 +134,11 @@ class Digits(unittest.TestCase):
             strided = {name: values[:64:2] for name, values in self.data.items()}
             self.assertEqual(session.step(strided)[:2], other.step({name: values.copy() for name, values in strided.items()})[:2])
 
+    def test_an_empty_array_is_aligned(self):
+        for shape, expected in ((3, (3,)), (np.int64(3), (3,)), ([2, 3], (2, 3)), ((), ())):
+            array = gradc.empty(shape, np.float32)
+            self.assertEqual((array.shape, array.dtype, array.ctypes.data % 64), (expected, np.float32, 0))
+
     def test_a_field_may_have_any_name(self):
         data = self.data | {"file": self.data["labels"], "allow_pickle": self.data["labels"]}
         for name in ("file", "allow_pickle"):
