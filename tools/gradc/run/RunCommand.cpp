@@ -293,6 +293,10 @@ int runArtifact(const Settings &settings) {
     return fail(given.status());
   if (int code = expectFile(settings.compile.file))
     return code;
+  if (isCheckpoint(settings.compile.file))
+    return fail(Code::usage, "a checkpoint holds weights alone: expected gradc run MODEL|ARTIFACT "
+                             "--checkpoint " +
+                                 settings.compile.file);
   if (isArtifact(settings.compile.file))
     if (int code = settings.compile.expectNoneForArtifact())
       return code;
