@@ -122,26 +122,38 @@ public:
       return;
     bool isExact = failed(analyze());
     for (CountOp count : counts)
-      resolve(count, isExact);
+      if (count->use_empty() && !count.getLeast())
+        count.erase(); // only the analysis has read it
+      else
+        resolve(count, isExact);
   }
 
 private:
-  /// The ops that depend on batch arguments, except for counts of their rows.
+  /// The ops that depend on batch arguments, except for counts of their rows, and for what only
+  /// counts read that nothing reads: an entry of one row has none of these.
   SmallVector<Operation *> fromBatches(func::FuncOp other) {
     llvm::DenseSet<Value> reached;
     for (BlockArgument argument : other.getArguments())
       if (function.getArgAttr(argument.getArgNumber(), batchedName))
         reached.insert(argument);
+    llvm::DenseSet<Operation *> unread;
+    for (Operation &op : llvm::reverse(other.front().without_terminator()))
+      if (isMemoryEffectFree(&op) &&
+          llvm::all_of(op.getUsers(), [&](Operation *user) { return unread.contains(user); }))
+        unread.insert(&op);
     SmallVector<Operation *> ops;
     other.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (unread.contains(op))
+        return WalkResult::skip();
       bool reads = llvm::any_of(op->getOperands(), [&](Value v) { return reached.contains(v); });
       if (!reads || isa<CountOp>(op))
-        return;
+        return WalkResult::advance();
       ops.push_back(op);
       reached.insert(op->result_begin(), op->result_end());
       for (Region &region : op->getRegions())
         for (BlockArgument argument : region.getArguments())
           reached.insert(argument);
+      return WalkResult::advance();
     });
     return ops;
   }
@@ -192,9 +204,12 @@ private:
     }
     if (auto count = dyn_cast<CountOp>(op)) {
       analysis.set(count, {});
+      if (LogicalResult sizes = analysis.visitSizes(count);
+          failed(sizes) || count->hasAttr(sizedByName))
+        return sizes;
       bool hasRows = analysis.isBatched(count.getOperand());
       auto reader = count->getAttrOfType<StringAttr>(readByName);
-      bool isReadOnly = reader && count->use_empty();
+      bool isReadOnly = count->use_empty();
       for (int64_t d : count.getDims())
         if (reader && (*analysis.find(count.getOperand()))[d] > 0)
           return analysis.fail("node \"" + reader.getValue() +

@@ -40,8 +40,15 @@ gradc::RowDependence gradc::findDependence(Block &block, int64_t batch,
       continue;
     // A count of rows depends on all rows.
     if (auto count = dyn_cast<CountOp>(op)) {
+      if (failed(analysis.visitSizes(count)))
+        return {&op, false};
       const Extents &extents = *analysis.find(count.getOperand());
-      bool isReadOnly = count->hasAttr(readByName) && count->use_empty();
+      bool isReadOnly = count->use_empty();
+      // Sizes of dims depend on the rows as all dims of rows do.
+      if (isReadOnly && (count->hasAttr(sizedByName) || !count->hasAttr(readByName))) {
+        analysis.set(count, {});
+        continue;
+      }
       auto mayCountRows = [&](int64_t d) {
         return extents[d] > 0 || (extent::isFree(extents[d]) && !isReadOnly);
       };

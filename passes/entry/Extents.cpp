@@ -4,6 +4,7 @@
 
 #include "dialects/grad/RepeatedDims.h"
 #include "dialects/grad/indexing/Index.h"
+#include "dialects/grad/math/Count.h"
 #include "dialects/grad/training/Transfer.h"
 #include "passes/entry/Ports.h"
 
@@ -21,6 +22,7 @@ SmallVector<Extents> ExtentAnalysis::of(ValueRange values) const {
   return llvm::map_to_vector(values, [&](Value v) {
     Extents extents = *find(v);
     llvm::replace(extents, extent::numbered, extent::free);
+    llvm::replace(extents, extent::perRow, extent::free);
     return extents;
   });
 }
@@ -142,6 +144,25 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return success();
   return fail("it has no loops");
+}
+
+LogicalResult ExtentAnalysis::visitSizes(grad::CountOp count) {
+  Extents extents = *find(count.getOperand());
+  if (auto sizes = count->getAttrOfType<DenseI64ArrayAttr>(grad::sizesName))
+    if (llvm::any_of(count.getDims(), [&](int64_t d) { return extents[d] > 0; }))
+      sizedByRows.insert_range(sizes.asArrayRef());
+  auto number = count->getAttrOfType<IntegerAttr>(grad::sizedByName);
+  if (!number || !sizedByRows.contains(number.getInt()))
+    return success();
+  for (int64_t d : count.getDims()) {
+    if (extents[d] == extent::whole)
+      return fail("node \"" + count->getAttrOfType<StringAttr>(grad::readByName).getValue() +
+                  "\" is compiled for a number that follows the rows");
+    if (extent::isFree(extents[d]))
+      extents[d] = extent::perRow;
+  }
+  set(count.getOperand(), std::move(extents));
+  return success();
 }
 
 /// A constant has as many elements as a run needs along dims where all of them are equal: all dims
@@ -279,8 +300,9 @@ LogicalResult ExtentAnalysis::visitGeneric(linalg::GenericOp op) {
   for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
     if ((*loops)[loop] > 0)
       couples |= iterator == utils::IteratorType::reduction || ++loopsOverRows > 1;
-    if (iterator == utils::IteratorType::reduction && extent::isFree((*loops)[loop]) && !hasRows &&
-        mayHoldRows(ranges[loop]))
+    bool mayBePerRow = (*loops)[loop] == extent::perRow ||
+                       (extent::isFree((*loops)[loop]) && !hasRows && mayHoldRows(ranges[loop]));
+    if (iterator == utils::IteratorType::reduction && mayBePerRow)
       return fail("it sums what is repeated " + Twine(ranges[loop]) +
                   " times, which may be for each row of the batch");
   }
@@ -363,9 +385,11 @@ LogicalResult ExtentAnalysis::visitReshape(Value from, Value to) {
         result[group.to[0]] = (*extents)[group.from[0]];
       else if (group.to.size() == 1 && repeated == extent::whole &&
                mayRepeatPerRow((*extents)[group.from[0]], shape[group.from[0]]))
-        result[group.to[0]] = extent::numbered;
+        result[group.to[0]] = std::min((*extents)[group.from[0]], extent::numbered);
       continue;
     }
+    if (llvm::any_of(group.from, [&](int64_t d) { return (*extents)[d] == extent::perRow; }))
+      return fail("it merges rows of the batch with what is repeated for each of them");
     // The group is [outer, rows, perRow].
     int64_t outer = extent::outerOf((*extents)[*batched]);
     int64_t perRow = extent::perRowOf((*extents)[*batched]);

@@ -14,10 +14,11 @@ namespace gradc {
 ///   k > 0: the first k * n elements; the dim's size is k times the largest n
 ///   free:  repeated or constant along the dim, so any extent that the reader needs
 ///   numbered: the same, but each element is computed from its number along the dim
+///   perRow: free, and the run has as many elements as rows (or a multiple), whatever else repeats
 /// An analysis that follows inner rows has one more:
 ///   inner(outer, k): the dim is [outer, n, k], such as steps and rows that a reshape has joined
 namespace extent {
-constexpr int64_t whole = 0, free = -1, numbered = -2;
+constexpr int64_t whole = 0, free = -1, numbered = -2, perRow = -3;
 inline bool isFree(int64_t extent) { return extent < 0; }
 /// `inner(1, k)` is k.
 inline int64_t inner(int64_t outer, int64_t k) { return (outer - 1) << 32 | k; }
@@ -46,7 +47,7 @@ public:
   void setArguments(mlir::func::FuncOp function);
   /// Null: not known.
   const Extents *find(mlir::Value value) const;
-  /// The extents of values that are all known, with `free` in place of `numbered`.
+  /// The extents of values that are all known, with `free` in place of `numbered` and `perRow`.
   llvm::SmallVector<Extents> of(mlir::ValueRange values) const;
   /// Whether a dim's extent depends on the rows.
   bool isBatched(mlir::Value value) const;
@@ -58,6 +59,10 @@ public:
   /// diagnostic, if the results have no extents; `why` then returns the reason.
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visit(mlir::Block &block);
+  /// Visits the dims that a count is the size of, or that a count of a visited value sizes. Where
+  /// it counts rows, such a dim holds rows or what is repeated for each row; fails at a whole dim,
+  /// which fits the largest batch alone.
+  mlir::LogicalResult visitSizes(mlir::grad::CountOp count);
   mlir::LogicalResult fail(const llvm::Twine &why);
   llvm::StringRef why() const { return reason; }
 
@@ -103,6 +108,7 @@ private:
   Other other;
   llvm::DenseMap<mlir::Value, Extents> known;
   std::string reason;
+  llvm::DenseSet<int64_t> sizedByRows; ///< the dims whose sizes follow counts of rows
   bool couples = false, numbers = false, order = false, isInnerFollowed = false;
   bool isExpanding = false; ///< visits what an op expands to
 };

@@ -59,3 +59,66 @@ func.func @columns(%x: tensor<32x64xf32> {grad.batched}) -> tensor<32x56xf32> at
   %1 = grad.slice %x starts [0, 0] sizes [32, 56] strides [1, 1] : tensor<32x64xf32>
   return %1 : tensor<32x56xf32>
 }
+
+// x[:, :rows] takes all columns only of the largest batch.
+// CHECK: func.func @columns_of_rows
+// CHECK-SAME: grad.exact
+// CHECK-NOT: grad.count
+func.func @columns_of_rows(%x: tensor<32x32xf32> {grad.batched}) -> tensor<32x32xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [0] {grad.sizes = array<i64: 0>} : tensor<32x32xf32>
+  // expected-remark @+1 {{entry "columns_of_rows" takes no other number of rows than 32: node "cut" is compiled for a number that follows the rows}}
+  %1 = grad.count %x dims [1] {grad.read_by = "cut", grad.sized_by = 0 : i64} : tensor<32x32xf32>
+  %2 = grad.exp %x : tensor<32x32xf32>
+  return %2 : tensor<32x32xf32>
+}
+
+// Here the size follows the columns, and x[:rows] are all rows of any run.
+// CHECK: func.func @rows_of_rows
+// CHECK-SAME: grad.rows
+// CHECK-NOT: grad.count
+func.func @rows_of_rows(%x: tensor<32x32xf32> {grad.batched}) -> tensor<32x32xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [1] {grad.sizes = array<i64: 0>} : tensor<32x32xf32>
+  %1 = grad.count %x dims [1] {grad.read_by = "columns", grad.sized_by = 0 : i64} : tensor<32x32xf32>
+  %2 = grad.count %x dims [0] {grad.sizes = array<i64: 1>} : tensor<32x32xf32>
+  %3 = grad.count %x dims [0] {grad.read_by = "rows", grad.sized_by = 1 : i64} : tensor<32x32xf32>
+  %4 = grad.exp %x : tensor<32x32xf32>
+  return %4 : tensor<32x32xf32>
+}
+
+// Of rows that are repeated for each row, a sum has as many terms as the run has rows. Any reader that meets rows there takes those of the run.
+// CHECK: func.func @sum_of_pairs
+// CHECK-SAME: grad.exact
+func.func @sum_of_pairs(%x: tensor<32x4xf32> {grad.batched}) -> tensor<32x4xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [0] {grad.sizes = array<i64: 0>} : tensor<32x4xf32>
+  %1 = grad.broadcast %x dims [1, 2] : tensor<32x4xf32> -> tensor<32x32x4xf32>
+  %2 = grad.count %1 dims [0] {grad.read_by = "expand", grad.sized_by = 0 : i64} : tensor<32x32x4xf32>
+  // expected-remark @+1 {{it sums what is repeated 32 times, which may be for each row of the batch}}
+  %3 = grad.reduce_sum %1 dims [0] : tensor<32x32x4xf32>
+  return %3 : tensor<32x4xf32>
+}
+
+// CHECK: func.func @sum_of_differences
+// CHECK-SAME: grad.rows
+func.func @sum_of_differences(%x: tensor<32x4xf32> {grad.batched}) -> tensor<32x4xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [0] {grad.sizes = array<i64: 0, 1>} : tensor<32x4xf32>
+  %1 = grad.broadcast %x dims [1, 2] : tensor<32x4xf32> -> tensor<32x32x4xf32>
+  %2 = grad.count %1 dims [0] {grad.read_by = "expand", grad.sized_by = 0 : i64} : tensor<32x32x4xf32>
+  %3 = grad.broadcast %x dims [0, 2] : tensor<32x4xf32> -> tensor<32x32x4xf32>
+  %4 = grad.count %3 dims [1] {grad.read_by = "beside", grad.sized_by = 1 : i64} : tensor<32x32x4xf32>
+  %5 = grad.sub %1, %3 : tensor<32x32x4xf32>
+  %6 = grad.reduce_sum %5 dims [1] : tensor<32x32x4xf32>
+  return %6 : tensor<32x4xf32>
+}
+
+// x.repeat(rows, 1) in one dim: of n rows it has n * n elements.
+// CHECK: func.func @tiles
+// CHECK-SAME: grad.exact
+func.func @tiles(%x: tensor<32x4xf32> {grad.batched}) -> tensor<4xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [0] {grad.sizes = array<i64: 0>} : tensor<32x4xf32>
+  %1 = grad.broadcast %x dims [1, 2] : tensor<32x4xf32> -> tensor<32x32x4xf32>
+  %2 = grad.count %1 dims [0] {grad.read_by = "tile", grad.sized_by = 0 : i64} : tensor<32x32x4xf32>
+  // expected-remark @+1 {{it merges rows of the batch with what is repeated for each of them}}
+  %3 = grad.reshape %1 : tensor<32x32x4xf32> -> tensor<1024x4xf32>
+  %4 = grad.reduce_sum %3 dims [0] : tensor<1024x4xf32>
+  return %4 : tensor<4xf32>
+}

@@ -314,6 +314,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
   for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))
     if (!name.empty())
       scope->values[name] = valueOfOutput(name, result);
+  followRowNumbers(operands, node.getResults(), nodeName(node.loc()));
   if (llvm::all_of(node.getResults(), [](Value v) { return !v || matchPattern(v, m_Constant()); }))
     foldedNodes.insert(nodeName(node.loc()));
   return success();
@@ -405,6 +406,13 @@ void EntryImport::requireEnd(Value goesOn, Location node) {
   indexChecks.push_back({x, GRADC_LIMIT_TRIPS, nodeName(node)});
 }
 
+/// Whether gradc-bind-rows reads an op that nothing else reads.
+static bool isJudgedLater(Operation &op) {
+  if (op.hasAttr(sizedByName)) // unless nothing reads the dim
+    return !op.getOperand(0).hasOneUse();
+  return op.hasAttr(readByName) || op.hasAttr(sizesName);
+}
+
 void EntryImport::finish() {
   for (size_t i = 0, count = results.size(); i < count; ++i)
     if (auto extent = findExtent(results[i])) {
@@ -427,7 +435,7 @@ void EntryImport::finish() {
   bindArguments();
   Block &body = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() && !op.hasAttr(readByName) &&
+    if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() && !isJudgedLater(op) &&
         (isMemoryEffectFree(&op) || isa<ReadOp>(op)))
       op.erase();
   judgeRows();

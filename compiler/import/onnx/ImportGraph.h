@@ -152,6 +152,12 @@ public:
   /// entry takes no other number of rows.
   void fixRows(mlir::Value value, llvm::StringRef node, bool mayBeProportional,
                llvm::function_ref<bool(int64_t)> isRead);
+  /// Says that a known element of `sizes` is the size of a dim of `sized` to `node`. If it follows
+  /// the rows, the dim must be one of rows, or repeats what it holds for each row.
+  void sizeByRows(mlir::Value sized, int64_t dim, mlir::Value sizes, int64_t element,
+                  llvm::StringRef node);
+  /// Says that a constant has the numbers up to `limit`, as many as rows if that follows them.
+  void numberRows(mlir::Value numbers, mlir::Value limit);
   /// Whether the last call of `known` would have taken more work than is left to the entry.
   bool lacksWork() const { return isWorkSpent; }
   /// Counts one more iteration of a loop that is written out; false: the entry has
@@ -231,6 +237,12 @@ private:
   /// The value given for an argument, or null.
   const mlir::grad::HostTensor *givenValue(mlir::BlockArgument argument) const;
   llvm::SmallVector<mlir::grad::CountOp> countsBehind(mlir::Value value);
+  /// The counts that a known value follows: fewer rows change an element, in proportion to the
+  /// rows or not, and `isChange(element, isProportional)`.
+  llvm::SmallVector<mlir::grad::CountOp>
+  countsThatChange(mlir::Value value, llvm::function_ref<bool(int64_t, bool)> isChange);
+  /// Marks the rows behind numbers from which a node has computed results without a dim of rows.
+  void followRowNumbers(mlir::ValueRange operands, mlir::ValueRange results, llvm::StringRef node);
   llvm::StringRef argumentAttribute(mlir::BlockArgument argument, llvm::StringRef attribute) const;
   void bindArguments();
 
@@ -279,6 +291,9 @@ private:
   };
   llvm::SmallVector<IndexCheck> indexChecks;
   llvm::SmallVector<Update> updates;
+  /// Constants with an element for each row, and what nodes compute from these and other constants.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::grad::CountOp>> rowNumbers;
+  int64_t sizedDims = 0; ///< whose sizes follow counts
   std::set<std::string> boundInputs, foldedNodes;
   llvm::StringSet<> gradientTargets; ///< of nodes Gradient
 };

@@ -137,6 +137,13 @@ void Node::fixRowsOfSizes(unsigned i) {
                   [](int64_t) { return true; });
 }
 
+void Node::sizeByRows(Value sized, int64_t dim, unsigned i, int64_t element) {
+  if (operand(i))
+    entry.sizeByRows(sized, dim, operand(i), element, nodeName(location));
+}
+
+void Node::numberRows(Value numbers, unsigned i) { entry.numberRows(numbers, operand(i)); }
+
 // Attributes --------------------------------------------------------------------------------------
 
 /// For example "a list of integers"; the index is ONNX's number of the type.

@@ -191,6 +191,11 @@ public:
   void fixRows(unsigned i, llvm::function_ref<bool(int64_t)> isRead = [](int64_t) { return true; });
   /// The same of sizes, which may be in proportion to the rows: these then are the extent of a dim.
   void fixRowsOfSizes(unsigned i);
+  /// Says that an element of operand `i` determines the size of a dim of `sized`, which is one of
+  /// rows if the element follows them.
+  void sizeByRows(mlir::Value sized, int64_t dim, unsigned i, int64_t element);
+  /// Says that a constant has the numbers up to operand `i`.
+  void numberRows(mlir::Value numbers, unsigned i);
   /// The value of a constant, but not of an initializer that may train.
   std::optional<mlir::grad::HostTensor> tryKnown(unsigned i);
 

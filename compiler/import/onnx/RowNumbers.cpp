@@ -36,15 +36,15 @@ SmallVector<CountOp> EntryImport::countsBehind(Value value) {
 
 /// Evaluates the value again with fewer rows: with one less, which tells most of what follows them,
 /// and with one, which tells what follows them only far from the largest batch.
-void EntryImport::fixRows(Value value, StringRef node, bool mayBeProportional,
-                          llvm::function_ref<bool(int64_t)> isRead) {
+SmallVector<CountOp>
+EntryImport::countsThatChange(Value value, llvm::function_ref<bool(int64_t, bool)> isChange) {
   auto batch = function->getAttrOfType<IntegerAttr>(batchName);
   int64_t rows = batch ? batch.getInt() : 0;
   SmallVector<CountOp> counts;
   if (rows > 1)
     counts = countsBehind(value);
   if (counts.empty())
-    return;
+    return {};
   uint64_t work = workLeft;
   llvm::DenseMap<Value, HostTensor> before = evaluated;
   llvm::scope_exit restore([&] {
@@ -53,7 +53,7 @@ void EntryImport::fixRows(Value value, StringRef node, bool mayBeProportional,
   });
   std::optional<HostTensor> most = known(value);
   if (!most)
-    return;
+    return {};
   auto follows = [&](ArrayRef<CountOp> these, int64_t fewer) {
     evaluated = before; // results of branches and loops may depend on these counts
     for (CountOp count : these) {
@@ -69,15 +69,81 @@ void EntryImport::fixRows(Value value, StringRef node, bool mayBeProportional,
       return now.has_value();
     return llvm::any_of(llvm::seq(most->size()), [&](int64_t i) {
       double a = now->getFloat(i), b = most->getFloat(i);
-      return isRead(i) && a != b && !(mayBeProportional && a * double(rows) == b * double(fewer));
+      return a != b && isChange(i, /*isProportional=*/a * double(rows) == b * double(fewer));
     });
   };
   auto followsAny = [&](ArrayRef<CountOp> these) {
     return follows(these, rows - 1) || follows(these, 1);
   };
   if (!followsAny(counts))
+    return {};
+  llvm::erase_if(counts, [&](CountOp count) { return !followsAny(count); });
+  return counts;
+}
+
+void EntryImport::fixRows(Value value, StringRef node, bool mayBeProportional,
+                          llvm::function_ref<bool(int64_t)> isRead) {
+  auto isChange = [&](int64_t i, bool isProportional) {
+    return isRead(i) && !(mayBeProportional && isProportional);
+  };
+  for (CountOp count : countsThatChange(value, isChange))
+    count->setAttr(readByName, builder.getStringAttr(node));
+}
+
+void EntryImport::sizeByRows(Value sized, int64_t dim, Value sizes, int64_t element,
+                             StringRef node) {
+  if (!mayHoldBatch(builder, cast<RankedTensorType>(sized.getType()), dim))
     return;
-  for (CountOp count : counts)
-    if (followsAny(count))
-      count->setAttr(readByName, builder.getStringAttr(node));
+  SmallVector<CountOp> counts = countsThatChange(
+      sizes, [&](int64_t i, bool isProportional) { return i == element && isProportional; });
+  if (counts.empty())
+    return;
+  auto size = CountOp::create(builder, sized.getLoc(), sized, dim, IntegerAttr());
+  size->setAttr(sizedByName, builder.getI64IntegerAttr(sizedDims));
+  size->setAttr(readByName, builder.getStringAttr(node));
+  for (CountOp count : counts) {
+    SmallVector<int64_t> numbers;
+    if (auto known = count->getAttrOfType<DenseI64ArrayAttr>(sizesName))
+      llvm::append_range(numbers, known.asArrayRef());
+    numbers.push_back(sizedDims);
+    count->setAttr(sizesName, builder.getDenseI64ArrayAttr(numbers));
+  }
+  ++sizedDims;
+}
+
+void EntryImport::numberRows(Value numbers, Value limit) {
+  if (depth > 0) // a graph may be dropped with its ops
+    return;
+  SmallVector<CountOp> counts = countsThatChange(limit, [](int64_t, bool) { return true; });
+  if (!counts.empty())
+    rowNumbers[numbers] = std::move(counts);
+}
+
+/// The number of elements per row of a constant is not known. As long as a result has a dim that
+/// may be of rows, its readers decide: where it meets rows, the dims must be the same.
+void EntryImport::followRowNumbers(ValueRange operands, ValueRange results, StringRef node) {
+  SmallVector<CountOp> counts;
+  for (Value operand : operands)
+    if (operand)
+      llvm::append_range(counts, rowNumbers.lookup(operand));
+  if (counts.empty() || depth > 0)
+    return;
+  uint64_t work = workLeft;
+  llvm::scope_exit restore([&] { workLeft = work; });
+  for (Value operand : operands)
+    if (operand && !rowNumbers.contains(operand) && !known(operand))
+      return;
+  for (Value result : results) {
+    auto type = result ? dyn_cast<RankedTensorType>(result.getType()) : RankedTensorType();
+    bool isShape = type && llvm::any_of(countsBehind(result), [&](CountOp count) {
+                     return rowNumbers.contains(count.getOperand());
+                   });
+    if (!type || isShape)
+      continue;
+    if (mayHoldBatch(builder, type, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))))
+      rowNumbers[result] = counts;
+    else
+      for (CountOp count : counts)
+        count->setAttr(readByName, builder.getStringAttr(node));
+  }
 }

@@ -10,6 +10,10 @@ namespace mlir::grad {
 /// rows, the entry then takes no other number of them.
 inline constexpr llvm::StringLiteral readByName = "grad.read_by";
 
+/// On a count: the numbers of dims whose sizes follow it in proportion. On a count without readers:
+/// the number of the dim that it counts. If the first one counts rows, the dim is one of rows.
+inline constexpr llvm::StringLiteral sizesName = "grad.sizes", sizedByName = "grad.sized_by";
+
 /// `x` times `factor` divided by the number of elements of `counted` in `dims`. The number is a
 /// constant, unless the dims may hold the batch of the entry under construction. 16-bit floats are
 /// multiplied in f32, as f16 has no 1 / n of a large n.

@@ -150,4 +150,20 @@ TEST_F(Coupling, RowsMayBeNumbered) {
                          "%1 = grad.matmul %x, %0 : tensor<8x4xf32>, tensor<4x8xf32>"));
 }
 
+// A dim that has as many elements as rows in every run is one of rows, or repeats for each of them.
+TEST_F(Coupling, DimsSizedByTheRows) {
+  std::string pairs = "%0 = grad.count %x dims [0] {grad.sizes = array<i64: 0>} : tensor<8x4xf32>\n"
+                      "%1 = grad.broadcast %x dims [1, 2] : tensor<8x4xf32> -> tensor<8x8x4xf32>\n"
+                      "%2 = grad.count %1 dims [0] {grad.read_by = \"expand\", grad.sized_by = 0 : "
+                      "i64} : tensor<8x8x4xf32>\n";
+  EXPECT_EQ(couplingIn(pairs), "");
+  EXPECT_EQ(couplingIn(pairs + "%3 = grad.reduce_sum %1 dims [0] : tensor<8x8x4xf32>"),
+            "grad.reduce_sum");
+  EXPECT_EQ(
+      couplingIn("%0 = grad.count %x dims [0] {grad.sizes = array<i64: 0>} : tensor<8x4xf32>\n"
+                 "%1 = grad.count %w dims [1] {grad.read_by = \"cut\", grad.sized_by = 0 : "
+                 "i64} : tensor<4x8xf32>"),
+      "grad.count");
+}
+
 } // namespace

@@ -135,7 +135,9 @@ static LogicalResult importRange(Node &n) {
       values.setFloat(i, start->getFloat(0) + double(i) * delta->getFloat(0));
     else
       values.setInt(i, start->getInt(0) + i * delta->getInt(0));
-  return n.set(n.constant(values));
+  Value numbers = n.constant(values);
+  n.numberRows(numbers, 1);
+  return n.set(numbers);
 }
 
 static LogicalResult importEyeLike(Node &n) {

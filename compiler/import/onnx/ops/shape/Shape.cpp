@@ -231,6 +231,10 @@ static LogicalResult importSlice(Node &n) {
     n.fixRowsOfSizes(i); // a dim that is taken whole may be that of the rows
     n.fixRows(i, [&](int64_t axis) { return isCut[axis]; });
   }
+  for (auto [i, axis] : llvm::enumerate(axes))
+    for (unsigned bound : {1, 2})
+      if (!isCut[i])
+        n.sizeByRows(n.operand(0), *n.axis(axis, n.rank(0)), bound, int64_t(i));
   if (!isBeginning)
     return n.error() << "expected all or the first elements of dim " << extent->dim << " of "
                      << n.describeOperand(0) << ", whose extent only a run knows";
@@ -284,7 +288,12 @@ static LogicalResult importExpand(Node &n) {
   }
   if (failed(n.expectSensible(*common)))
     return failure();
-  return setExpanded(n, n.broadcast(n.operand(0), *common), *given);
+  Value wide = n.broadcast(n.operand(0), *common);
+  int64_t rank = int64_t(common->size()), before = rank - int64_t(shape.size());
+  for (int64_t i = 0; i < int64_t(shape.size()); ++i)
+    if (int64_t own = before + i - (rank - n.rank(0)); own < 0 || n.shape(0)[own] == 1)
+      n.sizeByRows(wide, before + i, 1, i);
+  return setExpanded(n, wide, *given);
 }
 
 /// Tile [n] -> [repeats, n] -> [repeats n], dim by dim.
@@ -296,9 +305,12 @@ static LogicalResult importTile(Node &n) {
   if (int64_t(repeats->size()) != n.rank(0))
     return n.error() << "expected " << n.rank(0) << " repeats, found " << repeats->size();
   SmallVector<int64_t> wide, dims, shape;
-  for (auto [size, times] : llvm::zip(n.shape(0), *repeats)) {
-    if (times != 1)
+  SmallVector<std::pair<int64_t, int64_t>> repeated; // dims of `wide`, each with its own repeats
+  for (auto [i, size, times] : llvm::enumerate(n.shape(0), *repeats)) {
+    if (times != 1) {
+      repeated.emplace_back(wide.size(), i);
       wide.push_back(times);
+    }
     dims.push_back(wide.size());
     wide.push_back(size);
     if (shape.push_back(0); llvm::MulOverflow(size, times, shape.back()))
@@ -306,7 +318,10 @@ static LogicalResult importTile(Node &n) {
   }
   if (failed(n.expectSensible(wide)))
     return failure();
-  return n.set(n.expr(0u).broadcast(n.type(0).clone(wide), dims).reshape(shape));
+  Expr tiles = n.expr(0u).broadcast(n.type(0).clone(wide), dims);
+  for (auto [dim, i] : repeated)
+    n.sizeByRows(tiles.get(), dim, 1, i);
+  return n.set(tiles.reshape(shape));
 }
 
 /// The number of elements in `dims`, for arithmetic: the size of the batch is a number of the run,
