@@ -34,6 +34,10 @@ void ConfigTree::integer(std::string_view name, int64_t value, uint32_t parent) 
   values[add(name, GRADC_VALUE_INT, parent)].as.integer = value;
 }
 
+void ConfigTree::real(std::string_view name, double value, uint32_t parent) {
+  values[add(name, GRADC_VALUE_FLOAT, parent)].as.real = value;
+}
+
 void ConfigTree::copy(Config from, uint32_t parent) {
   const gradc_artifact_value &value = from.value();
   if (value.kind == GRADC_VALUE_STRING)

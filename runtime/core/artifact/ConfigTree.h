@@ -18,6 +18,7 @@ public:
   }
   void string(std::string_view name, std::string_view value, uint32_t parent);
   void integer(std::string_view name, int64_t value, uint32_t parent);
+  void real(std::string_view name, double value, uint32_t parent);
   /// Copies a value with all its children.
   void copy(Config from, uint32_t parent = 0);
 

@@ -1,4 +1,5 @@
-// map { resize { height width filter antialias } }.
+// map { resize { height width filter antialias } } takes a whole picture, map { random_resized_crop
+// { height width least_area most_area least_ratio most_ratio } } a random part of it.
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
@@ -11,10 +12,20 @@ namespace gradc::runtime {
 
 namespace {
 
+/// What both steps have in common.
+struct Sampling {
+  Filter filter = Filter::bilinear;
+  bool antialias = true;
+
+  bool interpolates() const { return filter != Filter::nearest; }
+  /// An earlier step may have cropped the side.
+  void resize(Taps &side, int64_t to) const { side.resizeOutputs(to, filter, antialias); }
+};
+
 class Resize final : public PixelStep {
 public:
-  Resize(int64_t height, int64_t width, int64_t shorter, Filter filter, bool antialias)
-      : height(height), width(width), shorter(shorter), filter(filter), antialias(antialias) {}
+  Resize(int64_t height, int64_t width, int64_t shorter, Sampling sampling)
+      : height(height), width(width), shorter(shorter), sampling(sampling) {}
 
   Status plan(PixelPlan &plan, Random &) const override {
     int64_t toHeight = height, toWidth = width;
@@ -27,11 +38,11 @@ public:
         return Status::error(text("has ", plan.columns.outputs(), " x ", plan.rows.outputs(),
                                   " pixels, which would become ", toWidth, " x ", toHeight));
     }
-    resize(plan.rows, toHeight);
-    resize(plan.columns, toWidth);
+    sampling.resize(plan.rows, toHeight);
+    sampling.resize(plan.columns, toWidth);
     return {};
   }
-  bool interpolates() const override { return filter != Filter::nearest; }
+  bool interpolates() const override { return sampling.interpolates(); }
   PixelStage follows() const override { return PixelStage::cropped; }
   PixelStage leaves() const override { return PixelStage::selected; }
 
@@ -40,17 +51,73 @@ private:
     return std::max(int64_t(std::llround(double(side) * scale)), shorter);
   }
 
-  /// An earlier step may have cropped the side.
-  void resize(Taps &side, int64_t to) const {
-    int64_t from = side.outputs(), before = side.first(0);
-    Taps taps = Taps::resize(from, to, filter, antialias);
-    taps.widenInput(before, side.inputs() - from - before);
-    side = std::move(taps);
+  int64_t height, width, shorter;
+  Sampling sampling;
+};
+
+/// The share of a picture's area that a random part has, and its width divided by its height.
+struct PartReach {
+  double leastArea, mostArea, leastRatio, mostRatio;
+};
+
+/// torchvision.transforms.RandomResizedCrop.
+class RandomResizedCrop final : public PixelStep {
+public:
+  RandomResizedCrop(int64_t height, int64_t width, const PartReach &reach, Sampling sampling)
+      : height(height), width(width), reach(reach), sampling(sampling) {}
+
+  Status plan(PixelPlan &plan, Random &random) const override {
+    int64_t rows = plan.rows.outputs(), columns = plan.columns.outputs();
+    Part part = drawPart(rows, columns, random);
+    plan.rows.crop(part.top, part.height);
+    plan.columns.crop(part.left, part.width);
+    sampling.resize(plan.rows, height);
+    sampling.resize(plan.columns, width);
+    return {};
+  }
+  bool isRandom() const override { return true; }
+  bool drawsBySize() const override { return true; }
+  bool interpolates() const override { return sampling.interpolates(); }
+  PixelStage follows() const override { return PixelStage::cropped; }
+  PixelStage leaves() const override { return PixelStage::selected; }
+
+private:
+  struct Part {
+    int64_t top, left, height, width;
+  };
+
+  Part drawPart(int64_t rows, int64_t columns, Random &random) const {
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      double share = between(reach.leastArea, reach.mostArea, random),
+             ratio =
+                 std::exp(between(std::log(reach.leastRatio), std::log(reach.mostRatio), random));
+      double area = share * double(rows) * double(columns);
+      int64_t wide = std::llround(std::sqrt(area * ratio)),
+              high = std::llround(std::sqrt(area / ratio));
+      if (wide < 1 || wide > columns || high < 1 || high > rows)
+        continue;
+      auto top = int64_t(random.below(uint64_t(rows - high) + 1)),
+           left = int64_t(random.below(uint64_t(columns - wide) + 1));
+      return {top, left, high, wide};
+    }
+    return middle(rows, columns);
   }
 
-  int64_t height, width, shorter;
-  Filter filter;
-  bool antialias;
+  /// Where no part was found: the largest one in the middle whose ratio is allowed.
+  Part middle(int64_t rows, int64_t columns) const {
+    double ratio = std::clamp(double(columns) / double(rows), reach.leastRatio, reach.mostRatio);
+    int64_t wide = std::clamp<int64_t>(std::llround(double(rows) * ratio), 1, columns),
+            high = std::clamp<int64_t>(std::llround(double(columns) / ratio), 1, rows);
+    return {(rows - high) / 2, (columns - wide) / 2, high, wide};
+  }
+
+  static double between(double least, double most, Random &random) {
+    return least + (most - least) * double(random.uniform());
+  }
+
+  int64_t height, width;
+  PartReach reach;
+  Sampling sampling;
 };
 
 std::optional<Filter> filterNamed(std::string_view name) {
@@ -58,6 +125,8 @@ std::optional<Filter> filterNamed(std::string_view name) {
     return Filter::bilinear;
   if (name == "NEAREST")
     return Filter::nearest;
+  if (name == "BICUBIC")
+    return Filter::bicubic;
   if (name == "AREA")
     return Filter::area;
   return std::nullopt;
@@ -65,17 +134,30 @@ std::optional<Filter> filterNamed(std::string_view name) {
 
 } // namespace
 
-Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *before) {
+/// `step` names the block in messages.
+static Result<Sampling> readSampling(Config config, std::string_view step, const Field *before) {
   bool isIndices = before && before->isIndices;
   auto filter = filterNamed(config.string("filter", isIndices ? "NEAREST" : "BILINEAR"));
   if (!filter)
-    return Status::invalid(text("resize { filter } is '", config.string("filter"),
-                                "', expected BILINEAR, NEAREST or AREA"));
+    return Status::invalid(text(step, " { filter } is '", config.string("filter"),
+                                "', expected BILINEAR, BICUBIC, NEAREST or AREA"));
   if (isIndices && *filter != Filter::nearest)
     return Status::invalid(
-        text("resize { filter: ", config.string("filter"), " } of field '", before->name,
+        text(step, " { filter: ", config.string("filter"), " } of field '", before->name,
              "' would mix classes: its pixels are indices, and what lies between "
              "two of them is another class; leave filter out, or write NEAREST"));
+  return Sampling{*filter, config.boolean("antialias", true)};
+}
+
+/// Interpolated pixels are f32 unless the block has them rounded.
+static gradc_dtype typeAfter(Config config, Sampling sampling, gradc_dtype before) {
+  return sampling.interpolates() && !config.boolean("round", false) ? GRADC_F32 : before;
+}
+
+Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *before) {
+  auto sampling = readSampling(config, "resize", before);
+  if (!sampling)
+    return sampling.status();
   // One side, or both.
   bool hasShorter = bool(config.child("shorter"));
   if (hasShorter && (config.child("height") || config.child("width")))
@@ -91,13 +173,39 @@ Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *
     return picture.status();
   picture->height = hasShorter ? Field::varying : *first;
   picture->width = hasShorter ? Field::varying : *second;
-  bool staysBytes = *filter == Filter::nearest || config.boolean("round", false);
-  if (!staysBytes)
-    picture->dtype = GRADC_F32;
+  picture->dtype = typeAfter(config, *sampling, picture->dtype);
   return makePixelPass(*before, *picture,
                        std::make_shared<Resize>(picture->height, picture->width,
-                                                hasShorter ? *first : 0, *filter,
-                                                config.boolean("antialias", true)));
+                                                hasShorter ? *first : 0, *sampling));
+}
+
+Result<std::unique_ptr<const Transform>> makeRandomResizedCrop(Config config, const Field *before) {
+  constexpr std::string_view name = "random_resized_crop";
+  auto sampling = readSampling(config, name, before);
+  if (!sampling)
+    return sampling.status();
+  auto height = pictureSide(config, name, "height"), width = pictureSide(config, name, "width");
+  if (!height || !width)
+    return height ? width.status() : height.status();
+  PartReach reach = {config.real("least_area", 0.08), config.real("most_area", 1),
+                     config.real("least_ratio", 3.0 / 4), config.real("most_ratio", 4.0 / 3)};
+  if (!(reach.leastArea > 0 && reach.leastArea <= reach.mostArea && reach.mostArea <= 1))
+    return Status::invalid(text(name, " has least_area ", reach.leastArea, " and most_area ",
+                                reach.mostArea,
+                                ", expected shares above 0 and up to 1, the smaller one first"));
+  if (!(reach.leastRatio >= 1e-5 && reach.leastRatio <= reach.mostRatio && reach.mostRatio <= 1e5))
+    return Status::invalid(text(name, " has least_ratio ", reach.leastRatio, " and most_ratio ",
+                                reach.mostRatio, ", expected 1e-5 to 1e5, the smaller one first"));
+  if (!before)
+    return std::unique_ptr<const Transform>();
+  auto picture = pictureField(*before, name);
+  if (!picture)
+    return picture.status();
+  picture->height = *height;
+  picture->width = *width;
+  picture->dtype = typeAfter(config, *sampling, picture->dtype);
+  return makePixelPass(*before, *picture,
+                       std::make_shared<RandomResizedCrop>(*height, *width, reach, *sampling));
 }
 
 } // namespace gradc::runtime

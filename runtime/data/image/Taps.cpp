@@ -33,6 +33,12 @@ Window areaWindow(double center, double scale, int64_t size) {
 
 double triangle(double distance) { return std::max(0.0, 1 - std::abs(distance)); }
 
+/// Keys' cubic with a = -0.5, as Pillow, TensorFlow, and PyTorch's antialiasing have it.
+double cubic(double distance) {
+  double x = std::abs(distance);
+  return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0;
+}
+
 /// The fraction of the pixel inside the new pixel.
 double overlap(int64_t pixel, double center, double scale) {
   return std::max(0.0, std::min(double(pixel + 1), center + scale / 2) -
@@ -53,7 +59,8 @@ Taps Taps::identity(int64_t size) {
 
 Taps Taps::resize(int64_t from, int64_t to, Filter filter, bool antialias) {
   double scale = double(from) / double(to);
-  double reach = antialias ? std::max(scale, 1.0) : 1.0; // of the triangle, on either side
+  double stretch = antialias ? std::max(scale, 1.0) : 1.0;          // of the filter
+  double reach = filter == Filter::bicubic ? 2 * stretch : stretch; // on either side
   std::vector<Window> windows(static_cast<size_t>(to));
   Taps taps;
   taps.inputCount = from;
@@ -62,9 +69,9 @@ Taps Taps::resize(int64_t from, int64_t to, Filter filter, bool antialias) {
     Window &window = windows[size_t(i)];
     int64_t nearest =
         (2 * i + 1) * from / (2 * to); // exact, since a center may lie on a pixel's edge
-    window = filter == Filter::nearest    ? Window{nearest, nearest + 1}
-             : filter == Filter::bilinear ? windowAround(center, reach, from)
-                                          : areaWindow(center, scale, from);
+    window = filter == Filter::nearest ? Window{nearest, nearest + 1}
+             : filter == Filter::area  ? areaWindow(center, scale, from)
+                                       : windowAround(center, reach, from);
     taps.tapCount = std::max(taps.tapCount, window.end - window.begin);
   }
 
@@ -76,9 +83,11 @@ Taps Taps::resize(int64_t from, int64_t to, Filter filter, bool antialias) {
     Window window = windows[size_t(i)];
     weights.clear();
     for (int64_t pixel = window.begin; pixel < window.end; ++pixel) {
-      double weight = filter == Filter::nearest ? 1
-                      : filter == Filter::area  ? overlap(pixel, center, scale)
-                                                : triangle((double(pixel) + 0.5 - center) / reach);
+      double distance = (double(pixel) + 0.5 - center) / stretch;
+      double weight = filter == Filter::nearest   ? 1
+                      : filter == Filter::area    ? overlap(pixel, center, scale)
+                      : filter == Filter::bicubic ? cubic(distance)
+                                                  : triangle(distance);
       weights.push_back(weight);
       sum += weight;
     }
@@ -96,6 +105,12 @@ void Taps::widenInput(int64_t before, int64_t after) {
   inputCount += before + after;
   for (int32_t &first : firsts)
     first += first == outside ? 0 : int32_t(before);
+}
+
+void Taps::resizeOutputs(int64_t to, Filter filter, bool antialias) {
+  int64_t inputs = inputCount, from = outputs(), before = first(0);
+  *this = resize(from, to, filter, antialias);
+  widenInput(before, inputs - from - before);
 }
 
 void Taps::crop(int64_t begin, int64_t count) {

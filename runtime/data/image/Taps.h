@@ -12,6 +12,7 @@ namespace gradc::runtime {
 enum class Filter {
   nearest,  ///< the pixel under the center of the new one
   bilinear, ///< between the two nearest pixels; with antialias a triangle as wide as the new pixel
+  bicubic,  ///< Keys' cubic with a = -0.5, four pixels; with antialias as wide as the new pixel
   area      ///< the mean over the new pixel's area
 };
 
@@ -41,6 +42,8 @@ public:
   /// Adapts the taps to a larger input, with `before` pixels before and `after` pixels after the
   /// current one.
   void widenInput(int64_t before, int64_t after);
+  /// Resizes the outputs, which are neighbouring input pixels.
+  void resizeOutputs(int64_t to, Filter filter, bool antialias);
   /// Keeps `count` outputs from `begin` on.
   void crop(int64_t begin, int64_t count);
   void flip();

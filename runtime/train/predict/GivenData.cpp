@@ -111,6 +111,19 @@ private:
       sourceFields.emplace_back(field);
   }
 
+  /// The largest part of the wanted proportions, which lies in the middle.
+  static void copyPart(Config part, uint32_t map, ConfigTree &tree) {
+    uint32_t block = tree.group(part.name(), map);
+    for (Config setting : part.children())
+      if (!setting.name().starts_with("least_") && !setting.name().starts_with("most_"))
+        tree.copy(setting, block);
+    double ratio = double(part.integer("width", 1)) / double(part.integer("height", 1));
+    for (const char *end : {"least", "most"}) {
+      tree.real(text(end, "_area"), 1, block);
+      tree.real(text(end, "_ratio"), ratio, block);
+    }
+  }
+
   /// A map of these fields, whose random crop becomes that of the center.
   static void copyMap(Config map, const std::vector<std::string> &fields, ConfigTree &tree) {
     uint32_t copy = tree.group("map");
@@ -122,6 +135,8 @@ private:
         for (const char *size : {"height", "width"})
           if (child.child(size))
             tree.copy(child.child(size), block);
+      } else if (child.name() == "random_resized_crop") {
+        copyPart(child, copy, tree);
       } else if (child.name() != "field") {
         tree.copy(child, copy);
       }

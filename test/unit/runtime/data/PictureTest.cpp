@@ -338,7 +338,7 @@ TEST_F(PictureTest, SpecErrors) {
            {decoded + map("resize { shorter: 40000 }"),
             "resize { shorter } is 40000, expected 1 to 32768"},
            {decoded + map("resize { height: 1 width: 1 filter: CUBIC }"),
-            "resize { filter } is 'CUBIC', expected BILINEAR, NEAREST or AREA"},
+            "resize { filter } is 'CUBIC', expected BILINEAR, BICUBIC, NEAREST or AREA"},
            {decoded + map("crop { width: 16 }"), "crop { height } is 0, expected 1 to 32768"},
            {decoded + map("random_crop { height: 16 width: 16 padding: -1 }"),
             "random_crop { padding } is -1, expected 0 to 32768"},

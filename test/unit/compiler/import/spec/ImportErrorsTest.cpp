@@ -224,6 +224,8 @@ const BadJob badJobs[] = {
                "stage { map { field: \"x\" resize { height: 3 shorter: 2 } } } "
                "stage { map { field: \"x\" crop { width: 40000 height: 1 } } } "
                "stage { map { field: \"x\" random_crop { height: 1 width: 1 padding: -1 } } } "
+               "stage { map { field: \"x\" random_resized_crop { height: 1 width: 1 least_area: 2 "
+               "} } } "
                "stage { map { field: \"x\" flip { horizontal: 2 } } } "
                "stage { map { field: \"x\" color_jitter { hue: 1 } } } "
                "stage { map { field: \"x\" normalize { deviation: 0 } } }";
@@ -233,6 +235,7 @@ const BadJob badJobs[] = {
       "resize has shorter and height or width, expected one or the other",
       "crop { width } is 40000, expected 1 to 32768",
       "random_crop { padding } is -1, expected 0 to 32768",
+      "random_resized_crop has least_area 2 and most_area 1, expected shares above 0 and up to 1",
       "flip has probability 2, expected 0 to 1", "color_jitter { hue } is 1, expected 0 to 0.5",
       "deviation 0, expected finite numbers, max and deviation above 0"}},
     {"no-folder",

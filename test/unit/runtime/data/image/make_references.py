@@ -98,6 +98,11 @@ def resized(picture):
             ours = torch.nn.functional.interpolate(planes, (height, width), mode="bilinear", antialias=antialias)
             out[f"torch-{name}-{size}"] = ours[0].numpy().transpose(1, 2, 0).copy()
             out[f"tf-{name}-{size}"] = tf.image.resize(picture, (height, width), antialias=antialias).numpy()
+        cubic = torch.nn.functional.interpolate(planes, (height, width), mode="bicubic", antialias=True)
+        out[f"torch-cubic-{size}"] = cubic[0].numpy().transpose(1, 2, 0).copy()
+        for antialias in (True, False):
+            name = "cubic" if antialias else "narrow-cubic"
+            out[f"tf-{name}-{size}"] = tf.image.resize(picture, (height, width), method="bicubic", antialias=antialias).numpy()
         out[f"tf-area-{size}"] = tf.image.resize(picture, (height, width), method="area").numpy()
         nearest = torch.nn.functional.interpolate(planes, (height, width), mode="nearest-exact")
         out[f"torch-nearest-{size}"] = nearest[0].numpy().transpose(1, 2, 0).copy()
