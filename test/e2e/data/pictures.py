@@ -1,8 +1,10 @@
 """Helpers of pictures.test.
 
     pictures.py accuracy LOG WANTED          the last evaluation's accuracy is at least WANTED
+    pictures.py alike TABLE                  TABLE has several predictions, which are the same
     pictures.py swap PROGRAM RUNNER OUTPUT   PROGRAM's artifact behind another runner
 """
+import csv
 import json
 import os
 import struct
@@ -14,6 +16,12 @@ def accuracy(log, wanted):
         last = [event for event in map(json.loads, file) if event["event"] == "eval"][-1]
     print(f"accuracy {last['accuracy']:.2%}")
     return last["accuracy"] >= float(wanted)
+
+
+def alike(table):
+    with open(table, newline="") as file:
+        rows = [row[1:] for row in csv.reader(file)][1:]
+    return len(rows) > 1 and all(row == rows[0] for row in rows)
 
 
 def swap(program, runner, output):
@@ -29,4 +37,4 @@ def swap(program, runner, output):
     return True
 
 
-sys.exit(0 if {"accuracy": accuracy, "swap": swap}[sys.argv[1]](*sys.argv[2:]) else 1)
+sys.exit(0 if {"accuracy": accuracy, "alike": alike, "swap": swap}[sys.argv[1]](*sys.argv[2:]) else 1)
