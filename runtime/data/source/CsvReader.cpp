@@ -153,6 +153,8 @@ template <typename T> bool CsvReader::readWithCare(const Column &column, T &valu
       return fail(at, "no value in column '", column.name,
                   "'; to read it as 0, write missing: 0 in field '", column.field->name, "'");
     value = T(*column.missing());
+  } else if (auto boolean = booleanOf(content)) {
+    value = T(*boolean);
   } else {
     auto expected = [&](const char *what) {
       // Where a row lacks a cell, those behind it are in wrong columns.

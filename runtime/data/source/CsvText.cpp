@@ -46,11 +46,23 @@ void appendCell(std::string &out, std::string_view cell, char delimiter) {
   out += '"';
 }
 
-bool isMissing(std::string_view text) {
-  std::string lower(text.substr(0, 5));
+/// The text in lower case, up to 6 characters of it: no word that has a meaning is longer than 5.
+static std::string wordOf(std::string_view text) {
+  std::string lower(text.substr(0, 6));
   for (char &c : lower)
     c = c >= 'A' && c <= 'Z' ? char(c | 0x20) : c;
-  return lower.empty() || lower == "na" || lower == "nan" || lower == "null";
+  return lower;
+}
+
+bool isMissing(std::string_view text) {
+  std::string word = wordOf(text);
+  return word.empty() || word == "na" || word == "nan" || word == "null";
+}
+
+std::optional<bool> booleanOf(std::string_view text) {
+  std::string word = wordOf(text);
+  bool isTrue = word == "true";
+  return isTrue || word == "false" ? std::optional(isTrue) : std::nullopt;
 }
 
 std::string unquoted(std::string_view text, bool isQuoted) {

@@ -6,6 +6,7 @@
 #include "runtime/base/Text.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ std::string_view listOf(std::string_view column);
 std::string_view trimmed(std::string_view text);
 /// Whether a cell has no value: it is empty, NA, NaN, or null.
 bool isMissing(std::string_view text);
+/// The boolean of a cell "true" or "false", in upper or lower case.
+std::optional<bool> booleanOf(std::string_view text);
 /// The text of a cell; if it was quoted, doubled quotes become single ones.
 std::string unquoted(std::string_view text, bool isQuoted);
 /// Appends a cell, quoted if it could be mistaken for something else (RFC 4180).

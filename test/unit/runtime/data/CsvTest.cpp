@@ -164,6 +164,19 @@ TEST(Csv, MissingValues) {
   EXPECT_EQ(errorOf("b,a\n1,2\n3,NaN\n", GRADC_I64), "t.csv:3:3" + ending);
 }
 
+// As pandas writes them.
+TEST(Csv, BooleansAreNumbers) {
+  EXPECT_EQ(columnA("a\nTrue\nfalse\n\" TRUE \"\nFALSE"), (Floats{1, 0, 1, 0}));
+  CsvField fields[] = {{"a", {"a"}, GRADC_I64, {}, {}}, {"b", {"b", "c"}, GRADC_F32, {}, {}}};
+  auto arrays = read("a,b,c\nTrue,2.5,False\n0,true,3\n", fields);
+  ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+  EXPECT_EQ(valuesOf<int64_t>((*arrays)[0]), (std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(valuesOf<float>((*arrays)[1]), (Floats{2.5f, 0, 1, 3}));
+  for (std::string word : {"Tru", "truer", "falsely", "T"})
+    EXPECT_EQ(errorOf("a\n" + word + "\n"),
+              "t.csv:2:1: expected a number of type f32 in column 'a', found '" + word + "'");
+}
+
 TEST(Csv, ARowWithoutACellIsNotBlamedForTheTypeOfTheNext) {
   EXPECT_EQ(errorOf("b,a,c\n1,2,x\n3,y\n"),
             "t.csv:3:3: expected 3 cells as in the header, found 2");
