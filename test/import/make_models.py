@@ -67,8 +67,8 @@ def channels_last():
     return model
 
 
-def normalized(shared=False, constant=False, merged=False):
-    """x [N, 4] -> batch normalization (twice when shared) -> logits [N, 3]."""
+def normalized(shared=False, constant=False, merged=False, computed=False):
+    """x [N, 4] -> batch normalization (twice when shared) -> logits [N, 3]. With `computed` the graph gives it the batch's statistics."""
     model = Model("normalized")
     value = model.input("x", FLOAT, ["N", 4])
     names = [model.initializer("norm." + name, FLOAT, [4], [number] * 4)
@@ -77,6 +77,11 @@ def normalized(shared=False, constant=False, merged=False):
         names[2] = model.node("Constant", [], ["mean"], "constant", value=tensor("", FLOAT, [4], [0.5] * 4))
     if merged:  # behind Identity, as PyTorch's exporter leaves it
         names[2] = model.node("Identity", [names[1]], ["norm.copy"], "copy")
+    if computed:  # as PyTorch's exporter writes track_running_stats=False
+        names[2] = model.node("ReduceMean", [value], ["mean"], "mean", axes=[0], keepdims=0)
+        difference = model.node("Sub", [value, names[2]], ["difference"], "difference")
+        square = model.node("Mul", [difference, difference], ["square"], "square")
+        names[3] = model.node("ReduceMean", [square], ["variance"], "variance", axes=[0], keepdims=0)
     for output in ["normalized", "again"] if shared else ["normalized"]:
         value = model.node("BatchNormalization", [value, *names], [output], "norm", momentum=0.75)
     weight = model.initializer("fc.weight", FLOAT, [4, 3], [0.1 * i for i in range(12)])
@@ -166,6 +171,7 @@ def good():
     yield "normalized-twice", normalized(shared=True)
     yield "normalized-constant", normalized(constant=True)
     yield "normalized-merged", normalized(merged=True)
+    yield "normalized-computed", normalized(computed=True)
     yield "convnet", convnet()
     model = convnet()
     model.nodes.append(node("Identity", ["fc.weight"], [], "idle"))  # has no outputs

@@ -1,5 +1,5 @@
 // BatchNormalization: training entries use the batch's statistics, all other entries the running
-// ones.
+// ones. Statistics that the graph itself computes are used by all entries.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -65,6 +65,31 @@ static Expr withRunning(const BatchNorm &norm) {
   Expr a = norm.scale * (norm.variance + norm.epsilon).apply<RsqrtOp>();
   Expr b = norm.shift - norm.mean * a;
   return norm.x * norm.spread(a) + norm.spread(b);
+}
+
+/// The same for statistics of the batch itself, whose mean may be large beside the deviation.
+static Expr withComputed(const BatchNorm &norm) {
+  Expr a = norm.scale * (norm.variance + norm.epsilon).apply<RsqrtOp>();
+  return (norm.x - norm.spread(norm.mean)) * norm.spread(a) + norm.spread(norm.shift);
+}
+
+/// Whether the graph computes a statistic from the entry's inputs. PyTorch's exporter writes a
+/// layer with track_running_stats=False so: it normalizes by the batch in evaluations, too.
+static bool isComputed(Node &n, unsigned i) {
+  Operation *op = n.operand(i).getDefiningOp();
+  // In a branch or loop, initializers are arguments, too.
+  if (!op || !isa<func::FuncOp>(n.builder().getInsertionBlock()->getParentOp()))
+    return false;
+  SetVector<Operation *> behind;
+  behind.insert(op);
+  for (size_t next = 0; next < behind.size(); ++next)
+    for (Value operand : behind[next]->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer)
+        return true;
+      behind.insert(producer);
+    }
+  return false;
 }
 
 static Expr mix(const BatchNorm &norm, Expr running, Expr batch) {
@@ -166,7 +191,8 @@ static LogicalResult importBatchNormalization(Node &n) {
   // With frozen statistics, training normalizes like evaluation, as is usual in fine-tuning.
   States &states = n.getEntry().getStates();
   bool frozen = states.isFrozen(norm.mean) || states.isFrozen(norm.variance);
-  bool updates = n.training() && !frozen;
+  bool computed = isComputed(n, mean) && isComputed(n, variance);
+  bool updates = n.training() && !frozen && !computed;
   for (unsigned i : {mean, variance}) {
     bool isState = !frozen && states.makeStatistic(n.operand(i), n.loc());
     if (updates && !isState)
@@ -191,7 +217,7 @@ static LogicalResult importBatchNormalization(Node &n) {
     newMean = mix(norm, norm.mean, batchMean);
     newVariance = mix(norm, norm.variance, batchVariance);
   } else {
-    y = withRunning(norm);
+    y = computed ? withComputed(norm) : withRunning(norm);
   }
   // Up to opset 13, exporters name outputs that are never read.
   for (unsigned i = meanOut; i <= savedVariance; ++i)

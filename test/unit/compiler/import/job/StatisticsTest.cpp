@@ -1,0 +1,49 @@
+// Statistics that the graph of an exported module computes or updates by itself.
+#include "dialects/Pch.h"
+
+#include "compiler/Interpreter.h"
+#include "compiler/import/onnx/OnnxModel.h"
+#include "dialects/grad/Grad.h"
+#include "test/unit/compiler/import/TrainingTesting.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::grad;
+using namespace gradc;
+
+namespace {
+
+class StatisticsTest : public TrainingTesting {
+protected:
+  /// Arguments of an entry whose first is x [4, 4], numbers 0.1 apart; the others are 0.
+  static std::vector<HostTensor> arguments(func::FuncOp entry) {
+    std::vector<HostTensor> made;
+    for (Type type : entry.getArgumentTypes())
+      made.emplace_back(cast<RankedTensorType>(type));
+    for (int i = 0; i < 16; ++i)
+      made[0].setFloat(i, 0.1 * i);
+    return made;
+  }
+};
+
+/// Of a layer without running statistics, which the exporter computes from the batch: evaluations
+/// normalize by theirs, too.
+TEST_F(StatisticsTest, TakesStatisticsThatTheGraphComputes) {
+  Parts parts;
+  parts.model = "model: \"normalized-computed.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(trained(*imported),
+            (std::vector<std::string>{"norm.weight", "norm.bias", "fc.weight"}));
+  EXPECT_EQ(count<WriteOp>(function(*imported, "train")), 0);
+  func::FuncOp forward = function(*imported, "forward");
+  Interpreter interpreter(*imported->module);
+  auto results = interpreter.run(forward, arguments(forward));
+  for (int row = 0; row < 4; ++row)
+    for (int c = 0; c < 3; ++c)
+      EXPECT_NEAR(results[0].getFloat(row * 3 + c),
+                  (0.4 * row - 0.6) / std::sqrt(0.2 + 1e-5) * (1.8 + 0.4 * c), 1e-5);
+}
+
+} // namespace
