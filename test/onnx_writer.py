@@ -122,7 +122,7 @@ def value_info(name, dtype, dims, **metadata):
 class Model:
     def __init__(self, name="graph", opset=17, ir_version=8, producer="gradc-test"):
         self.name, self.opset, self.ir_version, self.producer = name, opset, ir_version, producer
-        self.nodes, self.initializers, self.inputs, self.outputs, self.values = [], [], [], [], []
+        self.nodes, self.initializers, self.inputs, self.outputs, self.values, self.metadata = [], [], [], [], [], []
 
     def input(self, name, dtype, dims):
         self.inputs.append(value_info(name, dtype, dims))
@@ -139,6 +139,11 @@ class Model:
         """Adds an initializer, and its kind as PyTorch's newer exporter records it: PARAMETER or BUFFER."""
         self.values.append(value_info(name, dtype, dims, **{"pkg.torch.export.graph_signature.InputSpec.kind": kind}))
         return self.initializer(name, dtype, dims, values)
+
+    def update_buffers(self, buffers):
+        """Records which values the module stores in its buffers, {value: buffer}, as PyTorch's newer exporter does."""
+        lines = "".join(f"{value}: BUFFER_MUTATION target='{buffer}'\n" for value, buffer in buffers.items())
+        self.metadata.append(message((1, "pkg.torch.export.ExportedProgram.graph_signature"), (2, "\n# outputs\n" + lines)))
 
     def weight(self, numbers, name, *dims):
         """Adds an initializer of random numbers, drawn from a random.Random, with a deviation of 0.2."""
@@ -161,7 +166,7 @@ class Model:
 
     def bytes(self):
         graph = message((1, self.nodes), (2, self.name), (5, self.initializers), (11, self.inputs), (12, self.outputs),
-                        (13, self.values))
+                        (13, self.values), (16, self.metadata))
         return message((1, self.ir_version), (2, self.producer), (7, graph), (8, message((1, ""), (2, self.opset))))
 
     def save(self, path):

@@ -89,6 +89,22 @@ def normalized(shared=False, constant=False, merged=False, computed=False):
     return model
 
 
+def averaged():
+    """x [N, 4] -> y = gain x -> y minus an average of its own, a buffer that the module updates -> logits [N, 3]."""
+    model = Model("averaged")
+    y = model.node("Mul", [model.input("x", FLOAT, ["N", 4]), model.of_module("PARAMETER", "gain", FLOAT, [4], [1.0] * 4)], ["y"], "scale")
+    old = model.node("Mul", [model.of_module("BUFFER", "average", FLOAT, [4], [0.5] * 4), model.initializer("keep", FLOAT, [], [0.75])],
+                     ["old"], "old")
+    mean = model.node("ReduceMean", [y], ["mean"], "mean", axes=[0], keepdims=0)
+    new = model.node("Mul", [mean, model.initializer("take", FLOAT, [], [0.25])], ["new"], "new")
+    model.node("Add", [old, new], ["add"], "update")
+    centered = model.node("Sub", [y, "add"], ["centered"], "center")
+    weight = model.of_module("PARAMETER", "fc.weight", FLOAT, [4, 3], [0.1 * i for i in range(12)])
+    model.output(model.node("MatMul", [centered, weight], ["logits"], "fc"), FLOAT, ["N", 3])
+    model.update_buffers({"add": "average"})
+    return model
+
+
 def left_in_training():
     """x [N, 4] -> batch normalization -> dropout -> logits [N, 3], in the training form of PyTorch's older exporter: unused new statistics
     and an unused mask, and training_mode set in both."""
@@ -172,6 +188,7 @@ def good():
     yield "normalized-constant", normalized(constant=True)
     yield "normalized-merged", normalized(merged=True)
     yield "normalized-computed", normalized(computed=True)
+    yield "averaged", averaged()
     yield "convnet", convnet()
     model = convnet()
     model.nodes.append(node("Identity", ["fc.weight"], [], "idle"))  # has no outputs

@@ -27,6 +27,18 @@ EXPORTS = {  # names of weight and bias, whether there is a Dropout, and metadat
 }
 
 
+def updating(kept):
+    """x minus an average, of which the file has the new value or, as where nothing reads it, has not."""
+    model = Model("updating")
+    x = model.input("x", FLOAT, [2, 3])
+    average = model.of_module("BUFFER", "average", FLOAT, [3], [0.5] * 3)
+    if kept:
+        average = model.node("Mul", [average, average], ["mul"], "update")
+    model.output(model.node("Sub", [x, average], ["y"], "center"), FLOAT, [2, 3])
+    model.update_buffers({"mul": "average"})
+    return model
+
+
 def main():
     os.makedirs(sys.argv[1], exist_ok=True)
     for name, (weight, bias, drops, entry) in EXPORTS.items():
@@ -44,6 +56,8 @@ def main():
             y = model.node("Dropout", [y], ["kept"], "drop")
         model.output(model.node("Relu", [y], ["y"], "relu"), FLOAT, [2, 1, 2, 2])
         model.save(os.path.join(sys.argv[1], f"{name}.onnx"))
+    updating(kept=True).save(os.path.join(sys.argv[1], "update-kept.onnx"))
+    updating(kept=False).save(os.path.join(sys.argv[1], "update-lost.onnx"))
 
 
 if __name__ == "__main__":

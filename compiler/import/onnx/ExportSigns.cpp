@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -79,6 +80,62 @@ bool gradc::isGivenToAll(const onnx::GraphProto &graph, const std::string &initi
     if (isCalledWith(node, argument))
       called.insert(node.name());
   return llvm::includes(called, nodes);
+}
+
+/// Every value that the module stores in a buffer, with the buffer. PyTorch lists them in lines
+/// "add_1: BUFFER_MUTATION target='norm.average'".
+static std::map<std::string, std::string> recordedUpdates(const onnx::GraphProto &graph) {
+  std::map<std::string, std::string> updates;
+  for (const onnx::StringStringEntryProto &entry : graph.metadata_props()) {
+    if (entry.key() != "pkg.torch.export.ExportedProgram.graph_signature")
+      continue;
+    StringRef line, rest = entry.value();
+    while (!rest.empty()) {
+      std::tie(line, rest) = rest.split('\n');
+      auto [value, target] = line.split(": BUFFER_MUTATION target='");
+      if (target.consume_back("'"))
+        updates[value.str()] = target.str();
+    }
+  }
+  return updates;
+}
+
+std::map<std::string, std::string> gradc::findBufferUpdates(const onnx::GraphProto &graph) {
+  std::map<std::string, std::string> recorded = recordedUpdates(graph), found;
+  llvm::StringSet<> computed, follow; // values of nodes; those that depend on such a buffer
+  for (const onnx::NodeProto &node : graph.node())
+    computed.insert(node.output().begin(), node.output().end());
+  for (auto &[value, buffer] : recorded)
+    if (computed.contains(value))
+      follow.insert(buffer);
+  for (const onnx::NodeProto &node : graph.node()) {
+    if (llvm::none_of(node.input(), [&](StringRef name) { return follow.contains(name); }))
+      continue;
+    for (const std::string &output : node.output()) {
+      follow.insert(output);
+      if (auto update = recorded.find(output); update != recorded.end())
+        found.insert(*update);
+    }
+  }
+  return found;
+}
+
+/// The buffers of which a node reads the old value although the file does not have the new one.
+/// BatchNormalization updates its own, behind an Identity where a module runs twice.
+static std::vector<std::string> lostUpdates(const onnx::GraphProto &graph) {
+  llvm::StringSet<> computed, read, initializers;
+  for (const onnx::NodeProto &node : graph.node()) {
+    computed.insert(node.output().begin(), node.output().end());
+    if (node.op_type() != "BatchNormalization" && node.op_type() != "Identity")
+      read.insert(node.input().begin(), node.input().end());
+  }
+  for (const onnx::TensorProto &initializer : graph.initializer())
+    initializers.insert(initializer.name());
+  std::vector<std::string> lost;
+  for (auto &[value, buffer] : recordedUpdates(graph))
+    if (!computed.contains(value) && read.contains(buffer) && initializers.contains(buffer))
+      lost.push_back(buffer);
+  return lost;
 }
 
 namespace {
@@ -168,6 +225,9 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
   if (detached.hasLost())
     notes.push_back("the exporter has left out detach(), so gradients flow where it stops them; " +
                     torchCall.str() + " keeps it");
+  for (const std::string &buffer : lostUpdates(graph))
+    notes.push_back("the module updates its buffer \"" + buffer +
+                    "\", but the exporter has left out the new value, so steps do not change it");
   bool seemsEvaluation = isEvaluation || numberedCount;
   if (seemsEvaluation && !hasOp(graph, "Dropout"))
     notes.push_back("the model looks exported in evaluation mode, which leaves out Dropout; if the "

@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/onnx.pb.h"
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,12 @@ std::optional<int64_t> findPaddingRow(const onnx::NodeProto &node);
 /// of these nodes, so that it is no merger of several parameters.
 bool isGivenToAll(const onnx::GraphProto &graph, const std::string &initializer,
                   const std::set<std::string> &nodes);
+
+/// The values that a module's forward pass stores in buffers, each with its buffer, as PyTorch's
+/// newer exporter has recorded them: the vectors of a spectral normalization, an average of the
+/// module's own. A value is one of the graph and depends on what buffers held before. So gradients
+/// stop at it in PyTorch, where a step cannot pass those of an earlier one.
+std::map<std::string, std::string> findBufferUpdates(const onnx::GraphProto &graph);
 
 /// One note per sign: the sign, and the exporter's call that avoids it. Notes are not errors: a
 /// network that never had BatchNormalization may look like one that had.

@@ -313,7 +313,7 @@ LogicalResult EntryImport::importNode(unsigned index) {
     followNarrow(node);
   for (auto [name, result] : llvm::zip(proto.output(), node.getResults()))
     if (!name.empty())
-      scope->values[name] = valueOfOutput(name, result);
+      scope->values[name] = valueOfOutput(name, storeInBuffer(node, name, result));
   followRowNumbers(operands, node.getResults(), nodeName(node.loc()));
   if (llvm::all_of(node.getResults(), [](Value v) { return !v || matchPattern(v, m_Constant()); }))
     foldedNodes.insert(nodeName(node.loc()));
@@ -325,6 +325,17 @@ Value EntryImport::valueOfOutput(StringRef name, Value result) {
   if (!isTarget || !isa<FloatType>(getElementTypeOrSelf(result)) || findExtent(result))
     return result;
   return OptimizationBarrierOp::create(builder, model.nameLoc(name), name, result);
+}
+
+Value EntryImport::storeInBuffer(Node &node, StringRef name, Value result) {
+  StringRef buffer = scope->outer || !result || !training ? "" : states.updatedBuffer(name);
+  if (buffer.empty() || !isa<FloatType>(getElementTypeOrSelf(result)))
+    return result;
+  Value old = model.initializer(buffer) ? value(buffer) : nullptr; // null: no node reads it
+  bool fits = old && old.getType() == result.getType() && !states.isFrozen(old);
+  if (fits && states.makeStatistic(old, node.loc()))
+    setStatistic(old.getDefiningOp<ReadOp>(), result, node.loc());
+  return node.detached(node.expr(result));
 }
 
 Value EntryImport::latestStatistic(ReadOp state) {

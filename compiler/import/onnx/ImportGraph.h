@@ -213,6 +213,9 @@ private:
   /// The value that later nodes read under the name of a node's output: `result`, or a barrier in
   /// front of it if it is a gradient's target.
   mlir::Value valueOfOutput(llvm::StringRef name, mlir::Value result);
+  /// In training, stores the result of a node in the buffer that the module updates with it, if
+  /// any. Returns the value that later nodes read, at which gradients stop.
+  mlir::Value storeInBuffer(Node &node, llvm::StringRef name, mlir::Value result);
   mlir::LogicalResult bindGraphInput(const onnx::ValueInfoProto &input, BindInput bindInput);
   /// Refuses operands with an extent that the op does not take.
   mlir::LogicalResult expectExtents(Node &node, TakesExtents how) const;

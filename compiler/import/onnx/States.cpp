@@ -1,6 +1,7 @@
 // Decides the role of each initializer, and owns the module's states.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/ExportSigns.h"
 #include "compiler/import/onnx/States.h"
 #include "compiler/import/support/Names.h"
 #include "dialects/grad/RepeatedDims.h"
@@ -18,7 +19,8 @@ static constexpr int64_t smallBytes = 1024;
 static constexpr StringRef kindKey = "pkg.torch.export.graph_signature.InputSpec.kind";
 
 States::States(const OnnxModel &model, SymbolTable &symbols, StringRef prefix)
-    : model(model), symbols(symbols), prefix(prefix.str()) {
+    : model(model), symbols(symbols), prefix(prefix.str()),
+      bufferUpdates(findBufferUpdates(model.graph())) {
   for (const onnx::ValueInfoProto &value : model.graph().value_info())
     for (const onnx::StringStringEntryProto &entry : value.metadata_props()) {
       if (entry.key() == kindKey && entry.value() == "PARAMETER")
@@ -70,12 +72,18 @@ StateOp States::create(StringRef name, StateKind kind, ElementsAttr value, Locat
   return state;
 }
 
-/// Exporters write numbers of the graph as scalars, so of these only those train that are known to
-/// be parameters.
+StringRef States::updatedBuffer(StringRef value) const {
+  auto found = bufferUpdates.find(value.str());
+  return found == bufferUpdates.end() ? StringRef() : StringRef(found->second);
+}
+
+/// Exporters write numbers of the graph as scalars, so of these only those are states that are
+/// known to be parameters, or that the module updates.
 bool States::mayTrain(StringRef initializer, RankedTensorType type) const {
   return isa<FloatType>(type.getElementType()) &&
          (type.getRank() > 0 || trainable.contains(initializer) ||
-          moduleParameters.contains(initializer));
+          moduleParameters.contains(initializer) ||
+          llvm::is_contained(llvm::make_second_range(bufferUpdates), initializer));
 }
 
 Value States::read(OpBuilder &builder, const onnx::TensorProto &initializer) {

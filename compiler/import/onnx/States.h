@@ -6,6 +6,8 @@
 #include "dialects/grad/Grad.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
+
 namespace gradc {
 
 /// Shared by all entries of a model. An initializer that may hold parameters (a float of rank above
@@ -39,6 +41,8 @@ public:
   /// The value of a constant or of an initializer; null for anything else.
   mlir::ElementsAttr known(mlir::Value value);
 
+  /// The buffer in which the module stores a value of the graph in each step; empty if in none.
+  llvm::StringRef updatedBuffer(llvm::StringRef value) const;
   /// Whether the exporter has recorded which initializers are parameters.
   bool hasKinds() const { return !moduleParameters.empty() || !moduleBuffers.empty(); }
   /// Whether `trainable` of the spec names the initializer.
@@ -83,6 +87,7 @@ private:
   llvm::StringMap<llvm::SmallVector<mlir::grad::StateOp, 1>> constants;
   llvm::StringSet<> trainable, frozen;
   llvm::StringSet<> moduleParameters, moduleBuffers; ///< as PyTorch's exporter records them
+  std::map<std::string, std::string> bufferUpdates;  ///< buffers by their new values
   std::string whyOthersStay;
   llvm::DenseMap<mlir::grad::StateOp, std::string> statistics; ///< with the node that updates them
   llvm::DenseMap<mlir::grad::StateOp, std::string> scales;     ///< with the node that reads them

@@ -46,4 +46,34 @@ TEST_F(StatisticsTest, TakesStatisticsThatTheGraphComputes) {
                   (0.4 * row - 0.6) / std::sqrt(0.2 + 1e-5) * (1.8 + 0.4 * c), 1e-5);
 }
 
+/// A module's own average, which PyTorch's exporter records as the new value of a buffer.
+TEST_F(StatisticsTest, StoresWhatTheModuleStoresInBuffers) {
+  Parts parts;
+  parts.model = "model: \"averaged.onnx\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(trained(*imported), (std::vector<std::string>{"gain", "fc.weight"}));
+  EXPECT_EQ(count<WriteOp>(function(*imported, "forward")), 0);
+  EXPECT_EQ(count<StraightThroughOp>(function(*imported, "forward")), 0);
+  EXPECT_EQ(imported->module->lookupSymbol<StateOp>("average").getKind(), StateKind::statistic);
+  func::FuncOp train = function(*imported, "train");
+  EXPECT_EQ(count<WriteOp>(train), 1);
+  EXPECT_EQ(count<StraightThroughOp>(train), 1); // gradients stop there
+  Interpreter interpreter(*imported->module);
+  interpreter.run(train, arguments(train));
+  for (int c = 0; c < 4; ++c)
+    EXPECT_NEAR(interpreter.state("average").getFloat(c), 0.75 * 0.5 + 0.25 * (0.6 + 0.1 * c),
+                1e-6);
+}
+
+TEST_F(StatisticsTest, KeepsFrozenBuffers) {
+  Parts parts;
+  parts.model = "model: \"averaged.onnx\"";
+  parts.rest = "freeze: \"average\"";
+  auto imported = training(parts);
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  EXPECT_EQ(count<WriteOp>(function(*imported, "train")), 0);
+  EXPECT_EQ(imported->module->lookupSymbol<StateOp>("average").getKind(), StateKind::constant);
+}
+
 } // namespace
