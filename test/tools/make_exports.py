@@ -6,7 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from onnx_writer import FLOAT, Model, field, message
+from onnx_writer import FLOAT, INT64, Model, field, message
 
 FUSED = ("pkg.onnxscript.rewriter.rule_name", "RemoveIdentity, FuseBatchNormIntoConv")
 EVALUATED = ("pkg.torch.onnx.fx_node", "%x = call_function[target=torch.ops.aten._native_batch_norm_legit_no_training.default]")
@@ -39,6 +39,16 @@ def updating(kept):
     return model
 
 
+def smoothed(smoothing):
+    """A cross-entropy, which the module has called with this label smoothing."""
+    model = Model("smoothed")
+    scores, labels = model.input("x", FLOAT, [2, 3]), model.input("labels", INT64, [2])
+    model.output(model.node("SoftmaxCrossEntropyLoss", [scores, labels], ["loss"], "loss"), FLOAT, [])
+    model.record("%loss : [num_users=1] = call_function[target=torch.ops.aten.cross_entropy_loss.default]"
+                 f"(args = (%x, %labels, None, 1, -100{smoothing}), kwargs = {{}})")
+    return model
+
+
 def main():
     os.makedirs(sys.argv[1], exist_ok=True)
     for name, (weight, bias, drops, entry) in EXPORTS.items():
@@ -56,6 +66,9 @@ def main():
             y = model.node("Dropout", [y], ["kept"], "drop")
         model.output(model.node("Relu", [y], ["y"], "relu"), FLOAT, [2, 1, 2, 2])
         model.save(os.path.join(sys.argv[1], f"{name}.onnx"))
+    smoothed(", 0.1").save(os.path.join(sys.argv[1], "smoothing-lost.onnx"))
+    smoothed("").save(os.path.join(sys.argv[1], "not-smoothed.onnx"))
+    smoothed(", 0.0").save(os.path.join(sys.argv[1], "smoothing-zero.onnx"))
     updating(kept=True).save(os.path.join(sys.argv[1], "update-kept.onnx"))
     updating(kept=False).save(os.path.join(sys.argv[1], "update-lost.onnx"))
 

@@ -51,6 +51,25 @@ std::optional<int64_t> gradc::findPaddingRow(const onnx::NodeProto &node) {
   return std::nullopt;
 }
 
+/// The label smoothing of a loss, which PyTorch's newer exporter leaves out. The call is
+/// "...cross_entropy_loss.default](args = (%scores, %labels, None, 1, -100, 0.1), kwargs = {})".
+static StringRef lostSmoothing(const onnx::NodeProto &node) {
+  static constexpr StringRef call = "[target=torch.ops.aten.cross_entropy_loss.default](args = (";
+  if (node.op_type() != "SoftmaxCrossEntropyLoss")
+    return "";
+  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
+    if (entry.key() != fxNode)
+      continue;
+    StringRef rest = StringRef(entry.value()).split(call).second.split(')').first;
+    for (int before = 0; before < 5; ++before)
+      rest = rest.split(',').second;
+    double smoothing = 0;
+    if (!rest.trim().getAsDouble(smoothing) && smoothing != 0)
+      return rest.trim();
+  }
+  return "";
+}
+
 static bool isInName(char c) { return c == '_' || llvm::isAlnum(c); }
 
 /// Whether the call that a node comes from has an argument of this name, "%p_norm_weight".
@@ -194,9 +213,14 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
   size_t numberedCount = 0;
   bool isEvaluation = false;
   Detached detached;
+  std::vector<std::string> notes;
   for (const onnx::NodeProto &node : graph.node()) {
     isEvaluation |= isFrom(node, fxNode, "_batch_norm_legit_no_training");
     detached.add(node);
+    if (StringRef smoothing = lostSmoothing(node); !smoothing.empty())
+      notes.push_back("the exporter has left out the label smoothing of cross_entropy (" +
+                      smoothing.str() +
+                      "); make the scores an output, and the loss one of the spec");
     if (!StringRef(node.op_type()).starts_with("Conv") || node.input_size() < 2)
       continue;
     StringRef weight = node.input(1);
@@ -209,7 +233,6 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
       numbered = weight.str();
   }
 
-  std::vector<std::string> notes;
   if (folded)
     notes.push_back("the exporter has folded BatchNormalization into " + convolutions(folded) +
                     ", and none of it trains; " + torchCall.str() + " keeps it");
