@@ -83,16 +83,19 @@ static PixelTaps tapsAt(const GridSample &g, Expr x, int64_t size) {
     x = x.apply<RoundOp>();
   if (g.outside == Outside::reflection)
     x = reflect(x, low, high);
+  bool isCubic = g.mode == Interpolation::cubic;
   if (g.outside == Outside::border) {
+    // Each of the four pixels of a cubic kernel moves to the border by itself, as in PyTorch and
+    // ONNX Runtime. From three pixels outside on, all four are that of the border.
+    double first = isCubic ? -3 : 0, last = n - 1 - first;
     Expr inside =
-        x.with(x.getBuilder().createOrFold<ClampOp>(x.getLoc(), x, APFloat(0.0), APFloat(n - 1)));
-    x = isOutside(x, low, high).select(inside, x);
+        x.with(x.getBuilder().createOrFold<ClampOp>(x.getLoc(), x, APFloat(first), APFloat(last)));
+    x = isOutside(x, low + first, high - first).select(inside, x);
   }
   if (g.mode == Interpolation::nearest)
     return {{pixelIndex(g, x, size)}, {}};
   Expr first = floorOf(x), rest = x - first;
   PixelTaps taps;
-  bool isCubic = g.mode == Interpolation::cubic;
   for (int64_t i = isCubic ? -1 : 0; i < (isCubic ? 3 : 2); ++i)
     taps.pixels.push_back(pixelIndex(g, first + double(i), size));
   taps.weights = isCubic ? cubicWeights(rest) : SmallVector<Expr>{1.0 - rest, rest};

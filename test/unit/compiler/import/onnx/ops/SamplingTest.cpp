@@ -30,6 +30,13 @@ TEST_F(SamplingTest, PositionsFarOutside) {
   expect(line("reflection", {-3, 0, 5, -1 - 2.0f / 3}), {1, 1, 4}, {3, 1.5f, 3, 1});
 }
 
+/// Half a pixel outside, a cubic kernel still reads the pixel next to the border's.
+TEST_F(SamplingTest, PixelsOfACubicKernelMoveToTheBorder) {
+  std::vector<float> positions{-3, -4.0f / 3, 0, 4.0f / 3, 5, infinity};
+  expect(line("border", positions).set("mode", "cubic"), {1, 1, 6},
+         {0, -0.09375f, 1.5f, 3.09375f, 3, 3});
+}
+
 /// A picture of 0, 1, 2 and 3 grows by 1 from left to right and by 2 from top to bottom.
 TEST_F(SamplingTest, ShortGridsAreLists) {
   for (OneNode::Shape grid : {OneNode::Shape{5, 3}, OneNode::Shape{2, 16}}) {
