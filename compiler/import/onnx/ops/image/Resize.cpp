@@ -2,6 +2,7 @@
 // matrix or, along long dims, read the few elements that contribute to each result.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/ops/Indices.h"
 #include "compiler/import/onnx/ops/Pick.h"
 #include "compiler/import/onnx/ops/image/ResizeTaps.h"
@@ -158,6 +159,16 @@ static LogicalResult setScales(Node &n, Resize &r, ArrayRef<int64_t> axes,
     dim.result = int64_t(result);
   }
   return success();
+}
+
+/// ONNX's own test cases align corners of results whose size is not rounded. PyTorch, whose
+/// exporter writes scales as they are given, and ONNX Runtime align those of the results that there
+/// are.
+static void alignWholeResults(Node &n, Resize &r) {
+  if (r.coordinates == "align_corners" && n.getEntry().getModel().producer() == "pytorch")
+    for (DimResize &dim : r.dims)
+      if (dim.size > 0)
+        dim.scale = double(dim.result) / double(dim.size);
 }
 
 /// With a `policy` other than "stretch", all dims share one scale, the smallest or the largest.
@@ -338,6 +349,7 @@ static LogicalResult importResize(Node &n) {
     auto scales = knownFloats(n, 2, "the scales");
     if (failed(scales) || failed(setScales(n, r, axes, *scales)))
       return failure();
+    alignWholeResults(n, r);
   } else if (n.operand(3)) {
     FailureOr<SmallVector<int64_t>> sizes = readSizes(n, axes);
     if (failed(sizes) || failed(setSizes(n, r, axes, *sizes, policy)))

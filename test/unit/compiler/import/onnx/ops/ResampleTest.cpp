@@ -221,6 +221,19 @@ TEST_F(ResampleTest, ResizesInEveryCoordinateMode) {
          {2}, {0.6666667f, 2.3333333f});
 }
 
+/// 3 * 1.5 = 4.5 elements become 4.
+TEST_F(ResampleTest, AlignsTheCornersOfWholeResultsAsPyTorchDoes) {
+  OneNode one = OneNode("Resize", 19)
+                    .input({3})
+                    .nothing()
+                    .floats({1}, {1.5f})
+                    .set("coordinate_transformation_mode", "align_corners")
+                    .set("mode", "linear");
+  expect(one, {4}, {0, 2 / 3.5f, 4 / 3.5f, 6 / 3.5f});
+  one.model.set_producer_name("pytorch");
+  expect(one, {4}, {0, 2 / 3.0f, 4 / 3.0f, 2});
+}
+
 TEST_F(ResampleTest, ResizesToTheNearestByMoving) {
   OneNode twice = resize({1, 3}, {2, 6}, "asymmetric", "nearest");
   expect(twice, {2, 6}, {0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2});
