@@ -70,6 +70,35 @@ static StringRef lostSmoothing(const onnx::NodeProto &node) {
   return "";
 }
 
+// The call is "...embedding_bag.padding_idx](args = (%p_table, %view, %arange, False, 1, False,
+// None, False, 0), kwargs = {})": the mode is the fifth argument, and padding_idx, which may be
+// None, the ninth. Last arguments are left out where they are the default.
+std::optional<EmbeddingBagCall> gradc::findEmbeddingBag(const onnx::NodeProto &node) {
+  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
+    if (entry.key() != fxNode)
+      continue;
+    auto [name, rest] =
+        StringRef(entry.value()).split("[target=torch.ops.aten.").second.split("](args = (");
+    name.consume_front("_"); // once decomposed
+    auto [list, keywords] = rest.split(')');
+    if (!name.starts_with("embedding_bag") || !keywords.starts_with(", kwargs = {}"))
+      return std::nullopt;
+    llvm::SmallVector<StringRef> arguments;
+    list.split(arguments, ',');
+    auto number = [&](size_t i, int64_t otherwise) {
+      int64_t value;
+      bool isNumber = i < arguments.size() && !arguments[i].trim().getAsInteger(10, value);
+      return isNumber ? value : otherwise;
+    };
+    int64_t mode = number(4, EmbeddingBagCall::sum), padding = number(8, -1);
+    if (mode < EmbeddingBagCall::sum || mode > EmbeddingBagCall::max)
+      return std::nullopt;
+    return EmbeddingBagCall{EmbeddingBagCall::Mode(mode),
+                            padding < 0 ? std::nullopt : std::optional(padding)};
+  }
+  return std::nullopt;
+}
+
 static bool isInName(char c) { return c == '_' || llvm::isAlnum(c); }
 
 /// Whether the call that a node comes from has an argument of this name, "%p_norm_weight".

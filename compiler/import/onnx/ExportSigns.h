@@ -1,4 +1,4 @@
-// Signs that an exporter has left out parts of a model that training needs.
+// What exporters record about a model, and signs that they have left out parts that training needs.
 #ifndef COMPILER_IMPORT_ONNX_EXPORTSIGNS_H
 #define COMPILER_IMPORT_ONNX_EXPORTSIGNS_H
 
@@ -18,6 +18,14 @@ bool isDetach(const onnx::NodeProto &node);
 /// The row of an embedding's table that PyTorch does not train, its `padding_idx`, which PyTorch's
 /// newer exporter has recorded.
 std::optional<int64_t> findPaddingRow(const onnx::NodeProto &node);
+
+/// A call of PyTorch's embedding bag.
+struct EmbeddingBagCall {
+  enum Mode { sum, mean, max } mode; ///< as PyTorch numbers them
+  std::optional<int64_t> padding;    ///< the index that bags leave out
+};
+/// The call that a node comes from, which PyTorch's newer exporter has recorded.
+std::optional<EmbeddingBagCall> findEmbeddingBag(const onnx::NodeProto &node);
 
 /// Whether PyTorch's newer exporter has recorded that the module itself gives an initializer to all
 /// of these nodes, so that it is no merger of several parameters.

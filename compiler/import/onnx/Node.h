@@ -12,6 +12,7 @@ namespace gradc {
 
 class EntryImport;
 class Node;
+struct EmbeddingBagCall;
 struct NarrowType;
 
 /// Imports one node: reads operands and attributes, builds grad ops, and sets the results.
@@ -157,6 +158,8 @@ public:
   bool isDetach() const;
   /// Of an embedding of PyTorch, the row of operand 0 that gets no gradient.
   std::optional<int64_t> paddingRow() const;
+  /// The embedding bag of PyTorch that the node is part of.
+  std::optional<EmbeddingBagCall> embeddingBag() const;
   /// `operand 1 ("fc1.weight", f32 [64, 128])`.
   std::string describeOperand(unsigned i) const;
 

@@ -11,6 +11,11 @@ namespace gradc {
 mlir::FailureOr<mlir::Value> raiseEmbeddingBags(Node &node, const onnx::GraphProto &body,
                                                 int64_t trips);
 
+/// Turns a Loop node that PyTorch's newer exporter has written for an embedding bag, and that
+/// appends its rows to a sequence, into one reduction. False, and nothing is built, if the node is
+/// another one or its bags have different sizes.
+bool raiseRecordedEmbeddingBag(Node &node, const onnx::GraphProto &body);
+
 } // namespace gradc
 
 #endif

@@ -44,6 +44,8 @@ public:
       if (failed(bags) || *bags)
         return failed(bags) ? failure() : n.set(*bags);
     }
+    if (hasSequence && !n.operand(0) && raiseRecordedEmbeddingBag(n, graph))
+      return success();
     return hasSequence ? unroll() : importOnce();
   }
 

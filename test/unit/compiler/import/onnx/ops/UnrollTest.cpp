@@ -178,4 +178,97 @@ TEST_F(UnrollTest, BagsCheckTheirIndices) {
   EXPECT_EQ(results[1].getInt(0), 7); // the largest index plus the number of rows
 }
 
+/// Two bags of six rows that have been read before, as PyTorch's newer exporter writes them, with
+/// its record of the call. With padding, a node of the loop reads the indices as well.
+std::string recorded(const std::string &arguments, const char *starts, bool hasPadding = false) {
+  std::string reads =
+      hasPadding ? "node { op_type: 'Gather' input: 'starts' input: 'at' output: 'first' } "
+                   "node { op_type: 'Gather' input: 'ids' input: 'first' output: 'id' } "
+                   "node { op_type: 'Gather' input: 'rows' input: 'id' output: 'row' } "
+                   "node { op_type: 'Unsqueeze' input: 'row' input: 'axis' output: 'bag' } "
+                 : "node { op_type: 'Reshape' input: 'at' input: 'all' output: 'from' } "
+                   "node { op_type: 'Add' input: 'from' input: 'one' output: 'to' } "
+                   "node { op_type: 'Add' input: 'to' input: 'one' output: 'behind' } "
+                   "node { op_type: 'Slice' input: 'starts' input: 'from' input: 'to' "
+                   "  output: 'start' } "
+                   "node { op_type: 'Slice' input: 'starts' input: 'to' input: 'behind' "
+                   "  output: 'end' } "
+                   "node { op_type: 'Slice' input: 'rows' input: 'start' input: 'end' "
+                   "  output: 'bag' } ";
+  return "input { name: 'rows' type { tensor_type { elem_type: 1 shape { dim { dim_value: 6 } "
+         "dim { dim_value: 2 } } } } } "
+         "input { name: 'ids' type { tensor_type { elem_type: 7 shape { dim { dim_value: 6 } } } } "
+         "} "
+         "initializer { name: 'zero' data_type: 7 int64_data: 0 } "
+         "initializer { name: 'axis' data_type: 7 dims: 1 int64_data: 0 } "
+         "initializer { name: 'one' data_type: 7 dims: 1 int64_data: 1 } "
+         "initializer { name: 'all' data_type: 7 dims: 1 int64_data: -1 } "
+         "initializer { name: 'step' data_type: 7 int64_data: 1 } "
+         "initializer { name: 'count' data_type: 7 int64_data: 2 } "
+         "initializer { name: 'starts' data_type: 7 dims: 3 int64_data: " +
+         std::string(starts) +
+         " } node { op_type: 'SequenceEmpty' output: 'none' } "
+         "node { op_type: 'Loop' input: '' input: 'yes' input: 'zero' input: 'none' "
+         "  output: 'last' output: 'bags' "
+         "  metadata_props { key: 'pkg.torch.onnx.fx_node' value: '%embedding_bag : [num_users=1] "
+         "= "
+         "call_function[target=torch.ops.aten.embedding_bag.padding_idx](args = (%p_weight, %view, "
+         "%arange, False, " +
+         arguments +
+         "), kwargs = {})' } "
+         "  attribute { name: 'body' type: 5 g { input { name: 'i' } input { name: 'go' } "
+         "    input { name: 'at' } input { name: 'before' } " +
+         reads +
+         "    node { op_type: 'ReduceSum' input: 'bag' input: 'axis' output: 'sum' } "
+         "    node { op_type: 'SequenceInsert' input: 'before' input: 'sum' output: 'after' } "
+         "    node { op_type: 'Add' input: 'at' input: 'step' output: 'then' } "
+         "    node { op_type: 'Less' input: 'then' input: 'count' output: 'goes' } "
+         "    output { name: 'goes' } output { name: 'then' } output { name: 'after' } } } } "
+         "node { op_type: 'ConcatFromSequence' input: 'bags' output: 'y' "
+         "  attribute { name: 'axis' type: 2 i: 0 } } ";
+}
+
+OneNode withRows(OneNode one) {
+  one.data = {{1, 2, 2, 4, 3, 6, 4, 8, 5, 10, 6, 12}, {5, 1, 2, 5, 5, 5}};
+  return one;
+}
+
+TEST_F(UnrollTest, RecordedBagsOfOneSizeAreOneReduction) {
+  for (auto [arguments, expected] :
+       {std::pair("0, False, None, False, None", Floats{6, 12, 15, 30}),
+        std::pair("1, False, None, False, None", Floats{2, 4, 5, 10}),
+        std::pair("2", Floats{3, 6, 6, 12})}) {
+    OneNode one = withRows(model(recorded(arguments, "[0, 3, 6]")));
+    expect(one, {2, 2}, expected);
+    EXPECT_EQ(count<mlir::grad::ConcatenateOp>(one), 0) << arguments;
+  }
+}
+
+/// The second bag has nothing but padding.
+TEST_F(UnrollTest, RecordedBagsLeaveOutPadding) {
+  for (auto [arguments, expected] : {std::pair("0, False, None, False, 5", Floats{5, 10, 0, 0}),
+                                     std::pair("1, False, None, False, 5", Floats{2.5, 5, 0, 0}),
+                                     std::pair("2, False, None, False, 5", Floats{3, 6, 0, 0})})
+    expect(withRows(model(recorded(arguments, "[0, 3, 6]", /*hasPadding=*/true))), {2, 2},
+           expected);
+}
+
+TEST_F(UnrollTest, OtherRecordedBagsAreWrittenOut) {
+  // Of other sizes, and in a call that is not an embedding bag's.
+  OneNode one = withRows(model(recorded("0, False, None, False, None", "[0, 2, 6]")));
+  expect(one, {2, 2}, {3, 6, 18, 36});
+  EXPECT_EQ(count<mlir::grad::ConcatenateOp>(one), 1);
+  for (const char *arguments : {"7, False, None, False, None", "0, False, None, False, 5"}) {
+    one = withRows(model(recorded(arguments, "[0, 3, 6]")));
+    expect(one, {2, 2}, {6, 12, 15, 30});
+    EXPECT_EQ(count<mlir::grad::ConcatenateOp>(one), 1) << arguments;
+  }
+  // All of the sequence is read.
+  one = withRows(model(recorded("0", "[0, 3, 6]") + "node { op_type: 'SequenceAt' input: 'bags' "
+                                                    "input: 'step' output: 'second' } "
+                                                    "output { name: 'second' } "));
+  expect(one, {2, 2}, {6, 12, 15, 30}, /*i=*/1);
+  expect(one, {1, 2}, {15, 30}, /*i=*/0);
+}
+
 } // namespace
