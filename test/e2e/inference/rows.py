@@ -422,16 +422,21 @@ if MODE == "cpu":
                                            'follows the rows' in said)
         expect(f"{name} refuses 5 rows: {result.stderr}", result.returncode != 0 and 'input "x": expected f32 [8, 4], found f32 [5, 4]' in result.stderr)
 
-    # x[arange(n), last]: as numbers of elements of x.flatten(), which may be of other rows, it takes whole batches; by GatherElements, any rows.
-    for name in "flat", "gathered":
+    # x[arange(n), last]: as numbers of elements of x.flatten(), which may be of other rows, it takes whole batches; by the places of the largest
+    # elements of the rows, and by GatherElements, any rows.
+    write_npy(path("five-places.npy"), array.array("q", [3] * 5), [5])
+    for name in "flat", "largest", "gathered":
         model = Model(name)
         x = model.input("x", FLOAT, ["N", 4])
         for value, elements in ("all", [-1]), ("width", [4]), ("columns", [1]):
             model.initializer(value, INT64, [1], elements)
         for value, number in ("zero", 0), ("one", 1):
             model.initializer(value, INT64, [], [number])
-        last = model.node("ArgMax", [x], ["places"], "places", axis=1, keepdims=int(name == "gathered"))
         if name == "flat":
+            last = model.input("places", INT64, ["N"])
+        else:
+            last = model.node("ArgMax", [x], ["places"], "places", axis=1, keepdims=int(name == "gathered"))
+        if name != "gathered":
             count = model.node("Squeeze", [model.node("Shape", [x], ["n"], "shape", end=1)], ["count"], "count")
             starts = model.node("Mul", [model.node("Range", ["zero", count, "one"], ["i"], "range"), "width"], ["starts"], "starts")
             flat = model.node("Reshape", [x, "all"], ["elements"], "flatten")
@@ -440,12 +445,15 @@ if MODE == "cpu":
             y = model.node("Squeeze", [model.node("GatherElements", [x, last], ["taken"], "reader", axis=1), "columns"], ["y"], "squeeze")
         model.output(y, FLOAT, ["N"])
         model.save(path(name + ".onnx"))
-        gradc("compile", path(name + ".onnx"), "--shape", "x=8x4", "-o", path(name), "--one-bucket")
-        said = subprocess.run([program("gradc"), "plan", path(name + ".onnx"), "--shape", "x=8x4"], capture_output=True, text=True).stderr
+        shapes = ["--shape", "x=8x4"] + ["--shape", "places=8"] * (name == "flat")
+        gradc("compile", path(name + ".onnx"), *shapes, "-o", path(name), "--one-bucket")
+        said = subprocess.run([program("gradc"), "plan", path(name + ".onnx"), *shapes], capture_output=True, text=True).stderr
         expect(f"{name} says why: {said}", ('node "numbers": note: entry "forward" takes no other number of rows than 8' in said) == (name == "flat"))
-        result = subprocess.run([program("gradc"), "run", path(name), "--input", "x=" + path("five.npy"), "--output-dir", path(name + "-5")],
+        places = ["--input", "places=" + path("five-places.npy")] * (name == "flat")
+        result = subprocess.run([program("gradc"), "run", path(name), "--input", "x=" + path("five.npy"), *places, "--output-dir", path(name + "-5")],
                                 capture_output=True, text=True)
-        expect(f"{name} with 5 rows: {result.stderr}", (result.returncode == 0) == (name == "gathered"))
-    with open(path("gathered-5/y.npy"), "rb") as file:
-        expect("the largest of 5 rows", list(read_npy(file.read())[1]) == [3, 7, 11, 15, 19])
+        expect(f"{name} with 5 rows: {result.stderr}", (result.returncode == 0) == (name != "flat"))
+    for name in "largest", "gathered":
+        with open(path(name + "-5/y.npy"), "rb") as file:
+            expect(f"{name} of 5 rows", list(read_npy(file.read())[1]) == [3, 7, 11, 15, 19])
 print(f"all: {checks} checks")

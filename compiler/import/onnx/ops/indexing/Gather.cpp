@@ -85,6 +85,45 @@ static Expr withoutGradientOfPadding(Node &n, Expr rows) {
   return isPadding.select(rows.splat(0), rows).apply<StraightThroughOp>(rows);
 }
 
+/// Whether an index is that of the largest of at most `size` elements.
+static bool isOfLargest(Value index, int64_t size) {
+  Operation *op = index.getDefiningOp();
+  while (isa_and_nonnull<ReshapeOp, CastOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  auto largest = dyn_cast_or_null<ArgmaxOp>(op);
+  return largest && cast<RankedTensorType>(largest.getOperand().getType())
+                            .getDimSize(int64_t(largest.getDim())) <= size;
+}
+
+/// Older exporters of PyTorch write x[arange(n), j] as x.flatten()[i * size + j]. Row i has that
+/// element, in runs of any number of rows, if j is below the size, as the index of a largest
+/// element is. Null if nothing tells that.
+static Value gatherWithinRows(Node &n) {
+  auto sum = n.operand(1).getDefiningOp<AddOp>();
+  if (!sum || n.rank(1) != 1 || !n.element(1).isSignlessInteger(64))
+    return {};
+  int64_t rows = n.shape(1)[0], elements = n.shape(0)[0];
+  if (rows < 2 || elements == 0 || elements % rows != 0)
+    return {};
+  int64_t size = elements / rows;
+  auto countsRows = [&](Value starts) {
+    return llvm::all_of(ArrayRef{RunRows::all, RunRows::oneLess}, [&](RunRows run) {
+      std::optional<LinearIndex> linear = findLinear(starts, run);
+      return linear && linear->start == 0 && linear->strides[0] == size;
+    });
+  };
+  Value place = sum.getLhs(), starts = sum.getRhs();
+  if (!countsRows(starts))
+    std::swap(place, starts);
+  if (!countsRows(starts) || !isOfLargest(place, size))
+    return {};
+  SmallVector<int64_t> shape{rows, size}, dims{0, -1};
+  llvm::append_range(shape, n.shape(0).drop_front());
+  llvm::append_range(dims, llvm::seq<int64_t>(1, n.rank(0)));
+  return n.builder().createOrFold<GatherOp>(n.loc(), n.expr(0u).reshape(shape).get(), place, dims,
+                                            ArrayRef<int64_t>{0});
+}
+
 static LogicalResult importGather(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   if (failed(dim) || failed(n.expect(1, Kind::Int)))
@@ -96,6 +135,9 @@ static LogicalResult importGather(Node &n) {
   // Older exporters of PyTorch number the elements of x in x.flatten()[i * n + j].
   if (!data && !n.extent(1) && countsInOrder(n.expr(1u), n.shape(0)[*dim]))
     return n.set(n.expr(0u).reshape(shape));
+  if (!data && !n.extent(1) && *dim == 0)
+    if (Value within = gatherWithinRows(n))
+      return n.set(within);
   bool isWithinExtent = data && data->dim == *dim;
   FailureOr<Value> indices = expectIndicesOfRun(n, *dim, /*areWritten=*/false);
   if (failed(indices))

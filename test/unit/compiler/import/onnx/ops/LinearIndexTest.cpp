@@ -163,6 +163,30 @@ TEST_F(LinearIndexTest, NumberedRowsAreADim) {
   EXPECT_EQ(dimsOf<GatherOp>(one), (llvm::SmallVector<int64_t>{0, -1}));
 }
 
+/// x.flatten(0, 1)[3 * arange(2) + j.argmax(1)], which may name an element of another row if j has
+/// more than three columns.
+std::string flat(const char *scores) {
+  return tensor("input", "x", "2x3x2") + tensor("input", "j", scores) + ints("shape", "2", "6, 2") +
+         ints("starts", "2", "0, 3") + node("Reshape", "x shape", "elements") +
+         node("ArgMax", "j", "largest",
+              along("1") + "attribute { name: 'keepdims' type: 2 i: 0 } ") +
+         node("Add", "largest starts", "i") + node("Gather", "elements i", "y") + output;
+}
+
+TEST_F(LinearIndexTest, ElementsOfNumberedRowsStayInThem) {
+  OneNode one = model(flat("2x3"));
+  one.data = {waveOf(12, 0), {1, 2, 3, 6, 5, 4}};
+  const Floats &x = one.data[0];
+  expect(one, {2, 2}, {x[4], x[5], x[6], x[7]});
+  EXPECT_EQ(dimsOf<GatherOp>(one), (llvm::SmallVector<int64_t>{0, -1, 1}));
+  EXPECT_EQ(run(one).size(), 1u) << "no run checks these indices";
+
+  one = model(flat("2x4"));
+  one.data = {waveOf(12, 0), {1, 2, 3, 4, 8, 7, 6, 5}};
+  expect(one, {2, 2}, {one.data[0][6], one.data[0][7], one.data[0][6], one.data[0][7]});
+  EXPECT_EQ(dimsOf<GatherOp>(one), (llvm::SmallVector<int64_t>{-1, 1}));
+}
+
 TEST_F(LinearIndexTest, UpdatesOfNumberedRowsStayInThem) {
   OneNode one = model(pairs + tensor("input", "u", "2") + node("ScatterND", "x i u", "y") + output);
   one.data = {{5, 6, 7, 8, 9, 10}, {2, 0}, {1, 2}};
