@@ -21,6 +21,9 @@ std::optional<RunExtent> EntryImport::findExtent(Value value) const {
   return found == extents.end() ? std::nullopt : std::optional(found->second);
 }
 
+/// The most ops from a count to the condition whose true elements it counts.
+constexpr int countDepth = 12;
+
 /// Whether both values are results of the same computation, along paths of at most `depth` ops.
 static bool isSame(Value a, Value b, int depth) {
   if (a == b)
@@ -37,12 +40,11 @@ static bool isSame(Value a, Value b, int depth) {
 }
 
 void EntryImport::setExtent(Value value, RunExtent extent) {
-  constexpr int depth = 12; // from a count to the condition whose true elements it counts
   int64_t most = cast<RankedTensorType>(value.getType()).getDimSize(extent.dim);
   if (most == 0) // in every run
     return;
-  auto known =
-      llvm::find_if(counts, [&](auto &count) { return isSame(count.first, extent.count, depth); });
+  auto known = llvm::find_if(
+      counts, [&](auto &count) { return isSame(count.first, extent.count, countDepth); });
   if (known == counts.end()) {
     counts.emplace_back(extent.count, most);
   } else {
@@ -52,10 +54,35 @@ void EntryImport::setExtent(Value value, RunExtent extent) {
   extents[value] = extent;
 }
 
+/// The numbers of true elements of masks that a shape is computed from. Exporters count these apart
+/// from the NonZero that lists them.
+static SmallVector<ReduceSumOp> countsOfTrue(Value shape) {
+  constexpr size_t most = 256; // values; shape arithmetic is short
+  SmallVector<ReduceSumOp> found;
+  llvm::SetVector<Value> reached;
+  reached.insert(shape);
+  for (size_t i = 0; i < reached.size() && i < most; ++i) {
+    Operation *op = reached[i].getDefiningOp();
+    auto sum = dyn_cast_or_null<ReduceSumOp>(op);
+    auto number = sum ? sum.getOperand().getDefiningOp<CastOp>() : CastOp();
+    bool isOfMask = number && getElementTypeOrSelf(number.getOperand().getType()).isInteger(1) &&
+                    sum.getType().getRank() == 0 &&
+                    sum.getType().getElementType().isSignlessInteger(64);
+    if (isOfMask)
+      found.push_back(sum);
+    else if (op && op->getNumRegions() == 0)
+      reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return found;
+}
+
 /// Evaluates the shape with all counts at their maxima, with one less, which tells the size that
 /// follows a count, and at 0, which tells a size that follows it only near its maximum; then with
 /// one count less after another.
 std::optional<RunShape> EntryImport::shapeOfRun(Value shape) {
+  for (ReduceSumOp sum : countsOfTrue(shape))
+    if (llvm::none_of(counts, [&](auto &count) { return isSame(count.first, sum, countDepth); }))
+      counts.emplace_back(sum, sum.getOperand().getType().getNumElements());
   llvm::DenseMap<Value, HostTensor> before = evaluated;
   llvm::scope_exit restore([&] { evaluated = std::move(before); });
   using Count = std::pair<Value, int64_t>; // with its maximum

@@ -14,7 +14,15 @@ static Expr findTrue(Expr x, int64_t most) {
   return x.with(b.createOrFold<PositionsOp>(x.getLoc(), type, x.get()));
 }
 
+/// As many for a mask that is repeated along new dims as for the mask, times the repetitions:
+/// exporters count the true elements of either one.
 static Value countTrue(Expr x) {
+  if (auto reshaped = x.get().getDefiningOp<ReshapeOp>())
+    return countTrue(x.with(reshaped.getOperand()));
+  if (auto wide = x.get().getDefiningOp<BroadcastOp>())
+    if (int64_t elements = wide.getOperand().getType().getNumElements(); elements > 0)
+      return x.with(countTrue(x.with(wide.getOperand()))) *
+             double(x.type().getNumElements() / elements);
   Expr list = x.reshape({x.type().getNumElements()});
   return list.cast(x.getBuilder().getI64Type()).sum({0});
 }

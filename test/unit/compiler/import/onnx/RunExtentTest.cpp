@@ -316,6 +316,26 @@ TEST_F(RunExtentTest, UpdatesAreAsManyAsIndices) {
                 "extent of dim 0");
 }
 
+// t[x > 0] = e as PyTorch's exporter writes it: a NonZero of the mask of all elements, and as many
+// rows e as the sum of the mask says.
+TEST_F(RunExtentTest, MasksAreCountedApart) {
+  auto assigned = [&](const char *counted) {
+    return picked + tensor("input", "t", "6x2") + tensor("input", "e", "2") + ints("two", {2}) +
+           ints("all", {-1}) + ints("shape", {6, 2}) + node("Less", "x none", "below") +
+           node("Unsqueeze", "above second", "column") + node("Expand", "column shape", "mask") +
+           node("NonZero", "mask", "places") + node("Transpose", "places", "i") +
+           node("Reshape", counted, "list") + node("Cast", "list", "ones", integer("to", 7)) +
+           node("ReduceSum", "ones", "count") +
+           node("Concat", "count two", "s", integer("axis", 0)) + node("Expand", "e s", "rows") +
+           node("Reshape", "rows all", "u") + node("ScatterND", "t i u", "y") + output;
+  };
+  OneNode one = model(assigned("above all"));
+  one.data = {numbers, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {70, 80}};
+  expect(one, {6, 2}, {70, 80, 2, 3, 70, 80, 6, 7, 70, 80, 70, 80});
+  expectError(assigned("below all"), "ScatterND expected indices and updates with the same extent "
+                                     "that only a run knows, found operand 1");
+}
+
 /// Regions around pixels; those in rows 1 and 3 are not picked.
 const Floats regions{0, 0, 1, 1, 9, 9, 9, 9, 2, 1, 3, 2, 9, 9, 9, 9, 3, 3, 4, 4, 1, 0, 2, 1};
 
