@@ -13,6 +13,8 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::grad;
 
@@ -248,22 +250,21 @@ private:
   void resolve(CountOp count, bool isExact) {
     OpBuilder b(count);
     auto type = cast<RankedTensorType>(count.getOperand().getType());
-    int64_t fixed = 1, perRow = 0;
+    int64_t elements = 1, dimsOfRows = 0; // elements: of one row
     for (int64_t d : count.getDims()) {
       int64_t extent = isExact ? extent::whole : (*analysis.find(count.getOperand()))[d];
-      if (extent > 0)
-        perRow = extent;
-      else
-        fixed *= type.getDimSize(d);
+      dimsOfRows += extent > 0;
+      elements *= extent > 0 ? extent : type.getDimSize(d);
     }
-    Expr value(
-        b, count.getLoc(),
-        splat(b, count.getLoc(), count.getType(), double(fixed * std::max<int64_t>(perRow, 1))));
-    if (perRow > 0) {
+    Expr value(b, count.getLoc(), splat(b, count.getLoc(), count.getType(), double(elements)));
+    if (dimsOfRows > 0) {
       Value counted = passInto(*count->getBlock(), rowsOf(function));
-      value = value * value.with(counted).cast(count.getType().getElementType());
-      if (count.getLeast() && fixed > 0) // no number of rows of no elements is enough
-        askForRows(count, llvm::divideCeil(*count.getLeast(), fixed * perRow));
+      for (int64_t i = 0; i < dimsOfRows; ++i) // pairs of rows have two dims of them
+        value = value * value.with(counted).cast(count.getType().getElementType());
+      if (count.getLeast() && elements > 0) { // no number of rows of no elements is enough
+        double wanted = double(llvm::divideCeil(*count.getLeast(), elements));
+        askForRows(count, int64_t(std::ceil(std::pow(wanted, 1.0 / double(dimsOfRows)))));
+      }
     }
     count.replaceAllUsesWith(value.get());
     count.erase();

@@ -44,6 +44,27 @@ func.func @any.tail(%x: tensor<5x4xf32> {grad.batched}) -> tensor<5x4xf32> attri
   return %x : tensor<5x4xf32>
 }
 
+// Pairs of rows are as many as the square of the rows.
+// CHECK-LABEL: func.func @pairs
+// CHECK-SAME: %[[ROWS:[a-z0-9]+]]: tensor<f32> {grad.name = "rows", grad.role = "rows"}
+// CHECK: %[[N:.*]] = grad.mul {{.*}}%[[ROWS]]
+// CHECK: %[[SQUARE:.*]] = grad.mul %[[N]], %[[ROWS]]
+// CHECK: return %[[SQUARE]]
+func.func @pairs(%x: tensor<32x4xf32> {grad.batched}) -> tensor<f32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.matmul %x, %x transpose_rhs : tensor<32x4xf32>, tensor<32x4xf32>
+  %1 = grad.count %0 dims [0, 1] : tensor<32x32xf32>
+  return %1 : tensor<f32>
+}
+
+// Two rows have 4 pairs, so 3 pairs take 2 rows.
+// CHECK-LABEL: func.func @least_pairs
+// CHECK-SAME: grad.least_rows = 2 : i64
+func.func @least_pairs(%x: tensor<32x4xf32> {grad.batched}) -> tensor<f32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.matmul %x, %x transpose_rhs : tensor<32x4xf32>, tensor<32x4xf32>
+  %1 = grad.count %0 dims [0, 1] least 3 : tensor<32x32xf32> loc("bn")
+  return %1 : tensor<f32>
+}
+
 // A requested gradient has the type of its target, so rows are counted after it, too.
 // CHECK-LABEL: func.func @requests
 // CHECK-SAME: %[[ROWS:[a-z0-9]+]]: tensor<f32> {grad.name = "rows", grad.role = "rows"}
