@@ -27,14 +27,14 @@ EXPORTS = {  # names of weight and bias, whether there is a Dropout, and metadat
 }
 
 
-def updating(kept):
+def updating(kept, dtype=FLOAT):
     """x minus an average, of which the file has the new value or, as where nothing reads it, has not."""
     model = Model("updating")
-    x = model.input("x", FLOAT, [2, 3])
-    average = model.of_module("BUFFER", "average", FLOAT, [3], [0.5] * 3)
+    x = model.input("x", dtype, [2, 3])
+    average = model.of_module("BUFFER", "average", dtype, [3], [2] * 3)
     if kept:
         average = model.node("Mul", [average, average], ["mul"], "update")
-    model.output(model.node("Sub", [x, average], ["y"], "center"), FLOAT, [2, 3])
+    model.output(model.node("Sub", [x, average], ["y"], "center"), dtype, [2, 3])
     model.update_buffers({"mul": "average"})
     return model
 
@@ -70,6 +70,7 @@ def main():
     smoothed("").save(os.path.join(sys.argv[1], "not-smoothed.onnx"))
     smoothed(", 0.0").save(os.path.join(sys.argv[1], "smoothing-zero.onnx"))
     updating(kept=True).save(os.path.join(sys.argv[1], "update-kept.onnx"))
+    updating(kept=True, dtype=INT64).save(os.path.join(sys.argv[1], "update-integers.onnx"))
     updating(kept=False).save(os.path.join(sys.argv[1], "update-lost.onnx"))
 
 

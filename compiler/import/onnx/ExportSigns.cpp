@@ -2,11 +2,14 @@
 // write.
 #include "compiler/import/onnx/ExportSigns.h"
 
+#include "compiler/import/onnx/DataType.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <tuple>
 
 using namespace gradc;
 using llvm::StringRef;
@@ -168,22 +171,31 @@ std::map<std::string, std::string> gradc::findBufferUpdates(const onnx::GraphPro
   return found;
 }
 
-/// The buffers of which a node reads the old value although the file does not have the new one.
+/// One note per buffer that steps do not change although the module does and a node reads it.
 /// BatchNormalization updates its own, behind an Identity where a module runs twice.
-static std::vector<std::string> lostUpdates(const onnx::GraphProto &graph) {
-  llvm::StringSet<> computed, read, initializers;
+static std::vector<std::string> stillBuffers(const onnx::GraphProto &graph) {
+  llvm::StringSet<> computed, read;
+  llvm::StringMap<int32_t> types;
   for (const onnx::NodeProto &node : graph.node()) {
     computed.insert(node.output().begin(), node.output().end());
     if (node.op_type() != "BatchNormalization" && node.op_type() != "Identity")
       read.insert(node.input().begin(), node.input().end());
   }
   for (const onnx::TensorProto &initializer : graph.initializer())
-    initializers.insert(initializer.name());
-  std::vector<std::string> lost;
-  for (auto &[value, buffer] : recordedUpdates(graph))
-    if (!computed.contains(value) && read.contains(buffer) && initializers.contains(buffer))
-      lost.push_back(buffer);
-  return lost;
+    types[initializer.name()] = initializer.data_type();
+  std::vector<std::string> notes;
+  for (auto &[value, buffer] : recordedUpdates(graph)) {
+    auto type = types.find(buffer);
+    if (type == types.end() || !read.contains(buffer))
+      continue;
+    if (!computed.contains(value))
+      notes.push_back("the module updates its buffer \"" + buffer +
+                      "\", but the exporter has left out the new value, so steps do not change it");
+    else if (type->second == data_type::INT64 || type->second == data_type::INT32)
+      notes.push_back("the module updates its buffer \"" + buffer +
+                      "\", but it holds integers, so steps do not change it");
+  }
+  return notes;
 }
 
 namespace {
@@ -277,9 +289,7 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
   if (detached.hasLost())
     notes.push_back("the exporter has left out detach(), so gradients flow where it stops them; " +
                     torchCall.str() + " keeps it");
-  for (const std::string &buffer : lostUpdates(graph))
-    notes.push_back("the module updates its buffer \"" + buffer +
-                    "\", but the exporter has left out the new value, so steps do not change it");
+  llvm::append_range(notes, stillBuffers(graph));
   bool seemsEvaluation = isEvaluation || numberedCount;
   if (seemsEvaluation && !hasOp(graph, "Dropout"))
     notes.push_back("the model looks exported in evaluation mode, which leaves out Dropout; if the "
