@@ -39,6 +39,18 @@ def updating(kept, dtype=FLOAT):
     return model
 
 
+def apart(reads_again):
+    """The product with a teacher's weight, which the module computes under torch.no_grad(), minus that with a student's."""
+    model = Model("apart")
+    x = model.input("x", FLOAT, [2, 3])
+    teacher, student = (model.of_module("PARAMETER", name, FLOAT, [3, 3], [0.5] * 9) for name in ("teacher", "student"))
+    wanted = model.node("MatMul", [x, teacher], ["wanted"], "first")
+    model.nodes[-1] += field(9, message((1, "pkg.torch.onnx.stack_trace"), (2, 'File "<eval_with_key>.42", line 5, in forward')))
+    found = model.node("MatMul", [x, teacher if reads_again else student], ["found"], "second")
+    model.output(model.node("Sub", [found, wanted], ["y"], "difference"), FLOAT, [2, 3])
+    return model
+
+
 def smoothed(smoothing):
     """A cross-entropy, which the module has called with this label smoothing."""
     model = Model("smoothed")
@@ -66,6 +78,8 @@ def main():
             y = model.node("Dropout", [y], ["kept"], "drop")
         model.output(model.node("Relu", [y], ["y"], "relu"), FLOAT, [2, 1, 2, 2])
         model.save(os.path.join(sys.argv[1], f"{name}.onnx"))
+    apart(reads_again=False).save(os.path.join(sys.argv[1], "apart.onnx"))
+    apart(reads_again=True).save(os.path.join(sys.argv[1], "apart-and-again.onnx"))
     smoothed(", 0.1").save(os.path.join(sys.argv[1], "smoothing-lost.onnx"))
     smoothed("").save(os.path.join(sys.argv[1], "not-smoothed.onnx"))
     smoothed(", 0.0").save(os.path.join(sys.argv[1], "smoothing-zero.onnx"))

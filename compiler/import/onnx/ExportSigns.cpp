@@ -198,6 +198,24 @@ static std::vector<std::string> stillBuffers(const onnx::GraphProto &graph) {
   return notes;
 }
 
+/// The parameters of the module that are read nowhere but in parts that PyTorch's newer exporter
+/// has traced as functions of their own, as it does for torch.no_grad.
+static std::vector<std::string> parametersOfParts(const onnx::GraphProto &graph) {
+  llvm::StringSet<> readInParts, readOutside;
+  for (const onnx::NodeProto &node : graph.node()) {
+    bool isPart = isFrom(node, "pkg.torch.onnx.stack_trace", "File \"<eval_with_key>");
+    (isPart ? readInParts : readOutside).insert(node.input().begin(), node.input().end());
+  }
+  std::vector<std::string> found;
+  for (const onnx::ValueInfoProto &value : graph.value_info())
+    for (const onnx::StringStringEntryProto &entry : value.metadata_props())
+      if (entry.key() == "pkg.torch.export.graph_signature.InputSpec.kind" &&
+          entry.value() == "PARAMETER" && readInParts.contains(value.name()) &&
+          !readOutside.contains(value.name()))
+        found.push_back(value.name());
+  return found;
+}
+
 namespace {
 /// The results of `detach` in PyTorch, "%detach" or "%detach_1".
 struct Detached {
@@ -290,6 +308,12 @@ std::vector<std::string> gradc::exportSigns(const onnx::GraphProto &graph) {
     notes.push_back("the exporter has left out detach(), so gradients flow where it stops them; " +
                     torchCall.str() + " keeps it");
   llvm::append_range(notes, stillBuffers(graph));
+  if (std::vector<std::string> apart = parametersOfParts(graph); !apart.empty())
+    notes.push_back("gradients flow through what the exporter has traced apart, as it does for "
+                    "torch.no_grad(), where they stop in PyTorch; to keep \"" +
+                    apart.front() + "\"" +
+                    (apart.size() > 1 ? " and " + std::to_string(apart.size() - 1) + " more" : "") +
+                    " as in the file, use freeze");
   bool seemsEvaluation = isEvaluation || numberedCount;
   if (seemsEvaluation && !hasOp(graph, "Dropout"))
     notes.push_back("the model looks exported in evaluation mode, which leaves out Dropout; if the "
