@@ -10,6 +10,7 @@ std::span<const MapKind> pictureMaps() {
                                       {"flip", makeFlip},
                                       {"normalize", makeNormalize},
                                       {"random_crop", makeRandomCrop},
+                                      {"random_erase", makeRandomErase},
                                       {"random_resized_crop", makeRandomResizedCrop},
                                       {"resize", makeResize}};
   return kinds;

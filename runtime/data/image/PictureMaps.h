@@ -12,6 +12,7 @@ Result<std::unique_ptr<const Transform>> makeDecode(Config config, const Field *
 Result<std::unique_ptr<const Transform>> makeFlip(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makeNormalize(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makeRandomCrop(Config config, const Field *before);
+Result<std::unique_ptr<const Transform>> makeRandomErase(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makeRandomResizedCrop(Config config, const Field *before);
 Result<std::unique_ptr<const Transform>> makeResize(Config config, const Field *before);
 

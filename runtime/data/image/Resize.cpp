@@ -3,6 +3,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/image/PictureMaps.h"
 #include "runtime/data/image/PixelSteps.h"
+#include "runtime/data/image/RandomPart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,11 +56,6 @@ private:
   Sampling sampling;
 };
 
-/// The share of a picture's area that a random part has, and its width divided by its height.
-struct PartReach {
-  double leastArea, mostArea, leastRatio, mostRatio;
-};
-
 /// torchvision.transforms.RandomResizedCrop.
 class RandomResizedCrop final : public PixelStep {
 public:
@@ -68,7 +64,7 @@ public:
 
   Status plan(PixelPlan &plan, Random &random) const override {
     int64_t rows = plan.rows.outputs(), columns = plan.columns.outputs();
-    Part part = drawPart(rows, columns, random);
+    PicturePart part = drawPart(reach, rows, columns, random).value_or(middle(rows, columns));
     plan.rows.crop(part.top, part.height);
     plan.columns.crop(part.left, part.width);
     sampling.resize(plan.rows, height);
@@ -82,37 +78,12 @@ public:
   PixelStage leaves() const override { return PixelStage::selected; }
 
 private:
-  struct Part {
-    int64_t top, left, height, width;
-  };
-
-  Part drawPart(int64_t rows, int64_t columns, Random &random) const {
-    for (int attempt = 0; attempt < 10; ++attempt) {
-      double share = between(reach.leastArea, reach.mostArea, random),
-             ratio =
-                 std::exp(between(std::log(reach.leastRatio), std::log(reach.mostRatio), random));
-      double area = share * double(rows) * double(columns);
-      int64_t wide = std::llround(std::sqrt(area * ratio)),
-              high = std::llround(std::sqrt(area / ratio));
-      if (wide < 1 || wide > columns || high < 1 || high > rows)
-        continue;
-      auto top = int64_t(random.below(uint64_t(rows - high) + 1)),
-           left = int64_t(random.below(uint64_t(columns - wide) + 1));
-      return {top, left, high, wide};
-    }
-    return middle(rows, columns);
-  }
-
   /// Where no part was found: the largest one in the middle whose ratio is allowed.
-  Part middle(int64_t rows, int64_t columns) const {
+  PicturePart middle(int64_t rows, int64_t columns) const {
     double ratio = std::clamp(double(columns) / double(rows), reach.leastRatio, reach.mostRatio);
     int64_t wide = std::clamp<int64_t>(std::llround(double(rows) * ratio), 1, columns),
             high = std::clamp<int64_t>(std::llround(double(columns) / ratio), 1, rows);
     return {(rows - high) / 2, (columns - wide) / 2, high, wide};
-  }
-
-  static double between(double least, double most, Random &random) {
-    return least + (most - least) * double(random.uniform());
   }
 
   int64_t height, width;
@@ -187,15 +158,9 @@ Result<std::unique_ptr<const Transform>> makeRandomResizedCrop(Config config, co
   auto height = pictureSide(config, name, "height"), width = pictureSide(config, name, "width");
   if (!height || !width)
     return height ? width.status() : height.status();
-  PartReach reach = {config.real("least_area", 0.08), config.real("most_area", 1),
-                     config.real("least_ratio", 3.0 / 4), config.real("most_ratio", 4.0 / 3)};
-  if (!(reach.leastArea > 0 && reach.leastArea <= reach.mostArea && reach.mostArea <= 1))
-    return Status::invalid(text(name, " has least_area ", reach.leastArea, " and most_area ",
-                                reach.mostArea,
-                                ", expected shares above 0 and up to 1, the smaller one first"));
-  if (!(reach.leastRatio >= 1e-5 && reach.leastRatio <= reach.mostRatio && reach.mostRatio <= 1e5))
-    return Status::invalid(text(name, " has least_ratio ", reach.leastRatio, " and most_ratio ",
-                                reach.mostRatio, ", expected 1e-5 to 1e5, the smaller one first"));
+  auto reach = readPartReach(config, name, {0.08, 1, 3.0 / 4, 4.0 / 3});
+  if (!reach)
+    return reach.status();
   if (!before)
     return std::unique_ptr<const Transform>();
   auto picture = pictureField(*before, name);
@@ -205,7 +170,7 @@ Result<std::unique_ptr<const Transform>> makeRandomResizedCrop(Config config, co
   picture->width = *width;
   picture->dtype = typeAfter(config, *sampling, picture->dtype);
   return makePixelPass(*before, *picture,
-                       std::make_shared<RandomResizedCrop>(*height, *width, reach, *sampling));
+                       std::make_shared<RandomResizedCrop>(*height, *width, *reach, *sampling));
 }
 
 } // namespace gradc::runtime

@@ -153,7 +153,8 @@ private:
       for (std::string &field : mappedFields(map))
         if (contains(sourceFields, field))
           mapped[index].push_back(std::move(field));
-      isKept[index] = !mapped[index].empty() && !map.child("flip") && !map.child("color_jitter");
+      isKept[index] = !mapped[index].empty() && !map.child("flip") && !map.child("color_jitter") &&
+                      !map.child("random_erase");
       return {};
     }
     auto model = MapModel::find(map, models, /*tail=*/false);

@@ -195,6 +195,11 @@ TEST_F(MaskTest, ColorsOfClassesDoNotChange) {
   EXPECT_EQ(buildError(data(both("color_jitter { brightness: 0.5 }")), context),
             "color_jitter of field 'mask' would change its pixels, which are classes: name fields "
             "of colors only");
+  EXPECT_EQ(buildError(data(both("random_erase { }")), context),
+            "random_erase of field 'mask' would change its pixels, which are classes: name fields "
+            "of colors only");
+  EXPECT_EQ(buildError(data(image("random_erase { value: 256 }")), context),
+            "random_erase { value } is 256, expected 0 to 255");
 }
 
 } // namespace

@@ -1,6 +1,7 @@
-// Random parts of pictures, resized: their sizes and places.
+// Random parts of pictures, resized or covered: their sizes and places.
 #include "DataTesting.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace gradc::runtime;
@@ -79,6 +80,54 @@ TEST_F(ResizedCropTest, WithoutAPartThatFitsTakesTheMiddle) {
                      16),
               pixels(resize, 16));
   }
+}
+
+TEST_F(ResizedCropTest, ErasedPartsAreRectanglesOfOneColor) {
+  std::string erase = "random_erase { value: -1 value: -2 }",
+              crop = map("crop { height: 40 width: 40 }");
+  auto all = pixels(crop + map(erase), 40), whole = pixels(crop, 40);
+  ASSERT_EQ(all.size(), whole.size());
+  constexpr int64_t side = 40;
+  int erased = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    int64_t top = side, bottom = -1, left = side, right = -1, count = 0;
+    for (int64_t at = 0; at < side * side; ++at) {
+      auto place = size_t((i * side * side + at) * 2);
+      if (all[place] >= 0) {
+        ASSERT_EQ(all[place], whole[place]);
+        ASSERT_EQ(all[place + 1], whole[place + 1]);
+        continue;
+      }
+      ASSERT_EQ(all[place], -1);
+      ASSERT_EQ(all[place + 1], -2);
+      top = std::min(top, at / side);
+      bottom = std::max(bottom, at / side);
+      left = std::min(left, at % side);
+      right = std::max(right, at % side);
+      ++count;
+    }
+    if (count == 0)
+      continue;
+    ++erased;
+    ASSERT_EQ(count, (bottom - top + 1) * (right - left + 1));
+    ASSERT_LE(double(count), 0.36 * double(side * side)); // sides are rounded
+  }
+  EXPECT_GT(erased, rows * 3 / 10);
+  EXPECT_LT(erased, rows * 7 / 10);
+  EXPECT_EQ(pixels(crop + map("random_erase { probability: 0 }"), 40), whole);
+}
+
+TEST_F(ResizedCropTest, WrongSettingsOfErasing) {
+  context.demands = {{"p", "x", GRADC_F32, {40, 60, 2}, 0}};
+  auto error = [&](const std::string &settings) {
+    return buildError(data(map("random_erase { " + settings + " }")), context);
+  };
+  EXPECT_EQ(error("probability: 2"), "random_erase { probability } is 2, expected 0 to 1");
+  EXPECT_EQ(error("most_area: 2"), "random_erase has least_area 0.02 and most_area 2, expected "
+                                   "shares above 0 and up to 1, the smaller one first");
+  EXPECT_EQ(error("value: 1 value: 2 value: 3"),
+            "random_erase { value } has 3 values, expected 1 or one for each of 2 channels");
+  EXPECT_EQ(error("value: 1e39"), "random_erase { value } is 1e+39, expected a finite number");
 }
 
 TEST_F(ResizedCropTest, WrongSettings) {
