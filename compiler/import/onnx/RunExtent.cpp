@@ -80,9 +80,15 @@ static SmallVector<ReduceSumOp> countsOfTrue(Value shape) {
 /// follows a count, and at 0, which tells a size that follows it only near its maximum; then with
 /// one count less after another.
 std::optional<RunShape> EntryImport::shapeOfRun(Value shape) {
-  for (ReduceSumOp sum : countsOfTrue(shape))
-    if (llvm::none_of(counts, [&](auto &count) { return isSame(count.first, sum, countDepth); }))
+  SmallVector<std::pair<Value, Value>> alike; // sums of masks, each with the count that it equals
+  for (ReduceSumOp sum : countsOfTrue(shape)) {
+    auto known =
+        llvm::find_if(counts, [&](auto &count) { return isSame(count.first, sum, countDepth); });
+    if (known == counts.end())
       counts.emplace_back(sum, sum.getOperand().getType().getNumElements());
+    else if (known->first != sum.getResult())
+      alike.emplace_back(sum, known->first);
+  }
   llvm::DenseMap<Value, HostTensor> before = evaluated;
   llvm::scope_exit restore([&] { evaluated = std::move(before); });
   using Count = std::pair<Value, int64_t>; // with its maximum
@@ -93,6 +99,10 @@ std::optional<RunShape> EntryImport::shapeOfRun(Value shape) {
       HostTensor assumed(RankedTensorType::get({}, builder.getI64Type()));
       assumed.setInt(0, std::max<int64_t>(number(count), 0));
       evaluated[count.first] = std::move(assumed);
+    }
+    for (auto [sum, count] : alike) {
+      HostTensor assumed = evaluated.find(count)->second;
+      evaluated[sum] = std::move(assumed);
     }
     std::optional<HostTensor> value = known(shape, /*mayBind=*/false);
     if (!value)

@@ -316,24 +316,27 @@ TEST_F(RunExtentTest, UpdatesAreAsManyAsIndices) {
                 "extent of dim 0");
 }
 
-// t[x > 0] = e as PyTorch's exporter writes it: a NonZero of the mask of all elements, and as many
-// rows e as the sum of the mask says.
+// t[x > 0] = e, and = e[x > 0]: PyTorch counts the mask of all elements, and that of the rows.
 TEST_F(RunExtentTest, MasksAreCountedApart) {
-  auto assigned = [&](const char *counted) {
-    return picked + tensor("input", "t", "6x2") + tensor("input", "e", "2") + ints("two", {2}) +
+  auto assigned = [&](const char *counted, const char *dims, const std::string &rows) {
+    return picked + tensor("input", "t", "6x2") + tensor("input", "e", dims) + ints("two", {2}) +
            ints("all", {-1}) + ints("shape", {6, 2}) + node("Less", "x none", "below") +
            node("Unsqueeze", "above second", "column") + node("Expand", "column shape", "mask") +
            node("NonZero", "mask", "places") + node("Transpose", "places", "i") +
-           node("Reshape", counted, "list") + node("Cast", "list", "ones", integer("to", 7)) +
-           node("ReduceSum", "ones", "count") +
-           node("Concat", "count two", "s", integer("axis", 0)) + node("Expand", "e s", "rows") +
+           node("Cast", counted, "ones", integer("to", 7)) + node("ReduceSum", "ones", "count") +
+           node("Concat", "count two", "s", integer("axis", 0)) + rows +
            node("Reshape", "rows all", "u") + node("ScatterND", "t i u", "y") + output;
   };
-  OneNode one = model(assigned("above all"));
-  one.data = {numbers, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {70, 80}};
-  expect(one, {6, 2}, {70, 80, 2, 3, 70, 80, 6, 7, 70, 80, 70, 80});
-  expectError(assigned("below all"), "ScatterND expected indices and updates with the same extent "
-                                     "that only a run knows, found operand 1");
+  OneNode one = model(assigned("above", "2", node("Expand", "e s", "rows")));
+  one.data = {numbers, Floats(12, 1), {7, 8}};
+  expect(one, {6, 2}, {7, 8, 1, 1, 7, 8, 1, 1, 7, 8, 7, 8});
+  one = model(assigned("above", "6x2",
+                       node("Transpose", "p", "q") + node("GatherND", "e q", "chosen") +
+                           node("Expand", "chosen s", "rows")));
+  one.data = {numbers, Floats(12, 1), {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}};
+  expect(one, {6, 2}, {2, 3, 1, 1, 6, 7, 1, 1, 10, 11, 12, 13});
+  expectError(assigned("below", "2", node("Expand", "e s", "rows")),
+              "ScatterND expected indices and updates with the same extent");
 }
 
 /// Regions around pixels; those in rows 1 and 3 are not picked.
