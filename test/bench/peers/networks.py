@@ -129,11 +129,13 @@ def shape_options(given):
     return [part for name, array in given.items() for part in ("--shape", f"{name}={'x'.join(map(str, array.shape))}")]
 
 
-def export(name, folder, rows):
+def export(name, folder, rows, half=False):
     """Exports by tracing, like most users; GPT-2 of whole texts, which that exporter does not support, by torch.export. Returns the file and
-    the inputs by name; the first output is y."""
+    the inputs by name; the first output is y. `half`: floats are f16."""
     model, given = make_model(name), NETWORKS[name][1](rows)
     given = given if isinstance(given, tuple) else (given,)
+    if half:
+        model, given = model.half(), tuple(value.half() if value.is_floating_point() else value for value in given)
     more = range(1, len(given))
     inputs, outputs = ["x", *(f"past.{i}" for i in more)], ["y", *(f"present.{i}" for i in more)]
     path = os.path.join(folder, "model.onnx")
