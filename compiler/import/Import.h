@@ -76,7 +76,7 @@ struct Imported {
   bool differentiates() const;
   /// Whether the run decodes pictures, which requires libraries.
   bool decodesPictures() const;
-  /// Whether the data need what only the full runner has: TFRecords, maps of pictures, windows,
+  /// Whether the data need what only the full runner has: TFRecords, tokens, maps of pictures, windows,
   /// samplers, mixed batches.
   bool hasRareData() const;
   /// Whether any table is Parquet, which requires the plug-in.

@@ -257,7 +257,9 @@ bool Imported::decodesPictures() const {
 }
 
 bool Imported::hasRareData() const {
-  if (anyData(spec, [](const spec::Data &data) { return data.source().has_tfrecord(); }))
+  if (anyData(spec, [](const spec::Data &data) {
+        return data.source().has_tfrecord() || data.source().has_tokens();
+      }))
     return true;
   return anyStage(spec, [](const spec::Stage &stage) {
     const spec::Map &map = stage.map();

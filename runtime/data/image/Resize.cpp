@@ -64,21 +64,23 @@ public:
 
   Status plan(PixelPlan &plan, Random &random) const override {
     int64_t rows = plan.rows.outputs(), columns = plan.columns.outputs();
-    PicturePart part = drawPart(reach, rows, columns, random).value_or(middle(rows, columns));
+    auto drawn = isRandom() ? drawPart(reach, rows, columns, random) : std::nullopt;
+    PicturePart part = drawn.value_or(middle(rows, columns));
     plan.rows.crop(part.top, part.height);
     plan.columns.crop(part.left, part.width);
     sampling.resize(plan.rows, height);
     sampling.resize(plan.columns, width);
     return {};
   }
-  bool isRandom() const override { return true; }
-  bool drawsBySize() const override { return true; }
+  /// A part of all of the area has one place, as where predictions leave nothing to chance.
+  bool isRandom() const override { return reach.leastArea < 1; }
+  bool drawsBySize() const override { return isRandom(); }
   bool interpolates() const override { return sampling.interpolates(); }
   PixelStage follows() const override { return PixelStage::cropped; }
   PixelStage leaves() const override { return PixelStage::selected; }
 
 private:
-  /// Where no part was found: the largest one in the middle whose ratio is allowed.
+  /// Where no part was drawn: the largest one in the middle whose ratio is allowed.
   PicturePart middle(int64_t rows, int64_t columns) const {
     double ratio = std::clamp(double(columns) / double(rows), reach.leastRatio, reach.mostRatio);
     int64_t wide = std::clamp<int64_t>(std::llround(double(rows) * ratio), 1, columns),

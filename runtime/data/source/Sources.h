@@ -33,6 +33,10 @@ __attribute__((weak)) Status applyFolder(Config config, const DataContext &conte
                                          Pipeline &pipeline);
 __attribute__((weak)) Status describeFolder(Config config, const DataContext &context,
                                             Pipeline &pipeline);
+__attribute__((weak)) Status applyTokens(Config config, const DataContext &context,
+                                         Pipeline &pipeline);
+__attribute__((weak)) Status describeTokens(Config config, const DataContext &context,
+                                            Pipeline &pipeline);
 __attribute__((weak)) Status applyTfRecord(Config config, const DataContext &context,
                                            Pipeline &pipeline);
 __attribute__((weak)) Status describeTfRecord(Config config, const DataContext &context,

@@ -9,8 +9,8 @@
 
 #include "compiler/import/onnx/ExportSigns.h"
 #include "compiler/import/onnx/GraphOrder.h"
-#include "compiler/import/onnx/ops/control/EmbeddingBag.h"
 #include "compiler/import/onnx/ops/Indices.h"
+#include "compiler/import/onnx/ops/control/EmbeddingBag.h"
 
 using namespace mlir;
 using namespace mlir::grad;
