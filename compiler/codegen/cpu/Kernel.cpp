@@ -106,6 +106,7 @@ LogicalResult emitSpace(exec::KernelOp kernel, LoopNest &nest, TileEmitter &tile
     else
       emit(begin, end);
   }
+  tiles.keepNoMore();
   if (!apart.empty())
     emitApart(nest, tiles, apart, begin, end);
   return success();

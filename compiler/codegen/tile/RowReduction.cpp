@@ -186,7 +186,10 @@ SmallVector<Value> TileEmitter::reduceTogether(linalg::GenericOp op, OpResult re
       return sums.loop(depth, nest.extent(0, each), each, carried, inside);
     return sums.loop(depth, ranges[dims[depth]], false, carried, inside);
   };
-  return loops(loops, 0, start);
+  SmallVector<Value> values = loops(loops, 0, start);
+  if (op == kept.sum)
+    llvm::append_range(kept.rows, points);
+  return values;
 }
 
 Value TileEmitter::combineTree(linalg::GenericOp op, Value combined, SmallVector<Value> parts) {

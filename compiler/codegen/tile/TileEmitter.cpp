@@ -88,7 +88,8 @@ Value TileEmitter::loadKept(Value value, const Point &point) {
   Value sum = kept.sum.getResult(0);
   AffineMap rows = kept.sum.getMatchingIndexingMap(kept.sum.getDpsInitOperand(0));
   std::optional<Point> row = evaluate(rows, point.coordinates, /*valid=*/1);
-  return row && nest.known(sum, *row) ? kept.memory.load(nest, point) : Value();
+  bool isStored = row && nest.known(sum, *row) && llvm::is_contained(kept.rows, *row);
+  return isStored ? kept.memory.load(nest, point) : Value();
 }
 
 Value TileEmitter::computeConstant(arith::ConstantOp op, const Point &point) {

@@ -92,10 +92,13 @@ public:
                   mlir::Value first, mlir::Value last);
 
   /// From now on, the elements of `value` that `sum` reads along a row are also stored in `memory`,
-  /// where those who need them after the sum find them. `sum` has no other input.
+  /// where those who need them after the sum find them. `sum` has no other input. Rows that are
+  /// summed element by element, since their vectors are not next to each other, are not stored.
   void keep(mlir::Value value, mlir::linalg::GenericOp sum, const Memory &memory) {
-    kept = {value, sum, memory};
+    kept = {value, sum, memory, {}};
   }
+  /// Ends `keep`: what follows may sum rows again whose results are in the memory.
+  void keepNoMore() { kept = {}; }
 
   /// From now on, a product is summed along the lanes: each result has `chains` vectors of partial
   /// sums, for any number of rows in a tile. 0: lanes run along results.
@@ -257,6 +260,7 @@ private:
     mlir::Value value;
     mlir::linalg::GenericOp sum;
     Memory memory;
+    llvm::SmallVector<Point> rows; ///< that are stored
   };
   Kept kept;
   Team *team = nullptr;
