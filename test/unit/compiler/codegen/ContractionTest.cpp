@@ -55,7 +55,6 @@ TEST(Contraction, NarrowTypes) {
   contraction(13, 20, 30, false, false, false, 8, "6, 16", "1, 0", "i32");
 }
 
-/// Vectors run along the rows of a result with fewer columns than lanes.
 /// A state of f16 in panels, beside a factor that was widened.
 TEST(Contraction, WideByHalves) {
   for (auto [m, n, k] : {std::tuple(1, 37, 9), {13, 64, 33}})
@@ -70,6 +69,7 @@ TEST(Contraction, WideByHalves) {
                   /*tolerance=*/3e-3);
 }
 
+/// Vectors run along the rows of a result with fewer columns than lanes.
 TEST(Contraction, FewColumns) {
   for (int n : {1, 2, 3, 7})
     for (auto [m, k] : {std::pair(64, 32), {50, 37}, {5, 20}, {8, 1}})
