@@ -43,9 +43,10 @@ gradc::RowDependence gradc::findDependence(Block &block, int64_t batch,
       if (failed(analysis.visitSizes(count)))
         return {&op, false};
       const Extents &extents = *analysis.find(count.getOperand());
-      bool isReadOnly = count->use_empty();
+      bool isReadBy = count->hasAttr(readByName), isReadOnly = isReadBy && count->use_empty();
       // Sizes of dims depend on the rows as all dims of rows do.
-      if (isReadOnly && (count->hasAttr(sizedByName) || !count->hasAttr(readByName))) {
+      bool isSize = count->hasAttr(sizedByName) || (count->hasAttr(sizesName) && !isReadBy);
+      if (isSize && count->use_empty()) {
         analysis.set(count, {});
         continue;
       }
