@@ -112,6 +112,9 @@ def tables(folder):
     drafts(folder, "three.onnx", "numbered.csv", "Guesses say so; `gradc check` describes the job.\nmodel:")
     table(inside("yes.csv"), ["a", "b", "label"], lambda i: [0.5, i % 2, i % 2], delimiter=";")
     drafts(folder, "one.onnx", "yes.csv", 'delimiter: ";"', "binary_cross_entropy", "if these are amounts, mean_squared_error")
+    table(inside("booleans.csv"), ["a", "member", "left"], lambda i: [0.5, "" if i == 3 else i % 2 == 0, str(i % 3 == 0).lower()])
+    drafts(folder, "one.onnx", "booleans.csv", 'column: "a"  column: "member"  fill: MEDIAN', 'column: "left"  categories {}',
+           "2 different texts, one score a row")
     table(inside("counted.csv"), ["a", "b", "c", "d", "class"], lambda i: [1, 2, i % 3, 0, i % 3 + 1])
     drafts(folder, "three.onnx", "counted.csv", "offset: -1")
     # Columns "x[0]", "x[1]" and so on are the values of "x".

@@ -87,8 +87,10 @@ void TableLook::lookAtCell(LookedField &field, const std::string &cell, bool isF
     ++field.missing;
     return;
   }
-  double value = 0;
-  if (!field.isText && parseNumber(cell, value) == NumberError::none)
+  auto boolean = booleanOf(cell);
+  field.isBoolean &= boolean.has_value();
+  double value = boolean.value_or(false);
+  if (!field.isText && (boolean || parseNumber(cell, value) == NumberError::none))
     look(field, value, isFirst);
   else
     field.isText = true;

@@ -20,8 +20,9 @@ struct LookedField {
   int64_t rows = 0;                ///< of an array
 
   bool isText = false;
-  bool isWhole = true; ///< all values are integers
-  int64_t missing = 0; ///< cells without a value
+  bool isBoolean = true; ///< all cells of a table's column are true or false
+  bool isWhole = true;   ///< all values are integers
+  int64_t missing = 0;   ///< cells without a value
   double least = 0, most = 0;
   bool hasOneNegative = true; ///< all negative values, if there are any, are the same
   /// The distinct texts of columns, and of arrays with one number per row; at most `maxDistinct`.

@@ -184,7 +184,8 @@ Status TableMatch::feedList(const DraftPort &port, const Columns &values) {
 Status TableMatch::feedByName(const DraftPort &port, const LookedField &column) {
   int64_t size = elements(port);
   bool wantsFloat = findDataType(port.dtype)->floating;
-  if (!column.isText && size == 1) {
+  bool areTexts = column.isText || (column.isBoolean && size != 1);
+  if (!areTexts && size == 1) {
     addNumbers(port, {&column});
     return {};
   }
@@ -192,10 +193,10 @@ Status TableMatch::feedByName(const DraftPort &port, const LookedField &column) 
   // too.
   int64_t categories = std::ssize(column.texts) + (column.missing > 0);
   bool isOneHot = wantsFloat && size == categories;
-  if (!column.isText || (size != 1 && !isOneHot))
+  if (!areTexts || (size != 1 && !isOneHot))
     return doesNotFit(port, data,
-                      text("column '", column.name, "' has ", column.isText ? "texts of " : "",
-                           column.isText ? text(categories, " categories") : "one number a row"));
+                      text("column '", column.name, "' has ", areTexts ? "texts of " : "",
+                           areTexts ? text(categories, " categories") : "one number a row"));
   std::string shape = !isOneHot && port.shape.size() == 1 ? "  shape: 1" : "";
   addField(port.name, {&column},
            text(shape, column.missing ? "  fill: CATEGORY" : "", "  categories {}"));
@@ -242,6 +243,10 @@ Result<DraftParts> TableMatch::run(const std::string &path) {
   parts.rows = data.rows;
   if (const LookedField *target = model.output.isLoss ? nullptr : findTarget()) {
     parts.target = *target;
+    if (target->isBoolean) { // predictions then name the classes as the table does
+      parts.target.isText = true;
+      parts.target.dtype = GRADC_F32;
+    }
     used.push_back(target);
   }
   const DraftPort *rest = nullptr;
