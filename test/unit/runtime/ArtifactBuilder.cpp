@@ -55,27 +55,6 @@ void gradc::runtime::test::sealHash(Bytes &blob) {
   std::memcpy(blob.data() + offsetof(gradc_artifact_header, hash), &hash, sizeof hash);
 }
 
-Bytes gradc::runtime::test::readFile(const std::string &path) {
-  Bytes bytes;
-  FILE *file = std::fopen(path.c_str(), "rb");
-  EXPECT_NE(file, nullptr) << path;
-  if (!file)
-    return bytes;
-  std::byte buffer[1 << 16];
-  while (size_t count = std::fread(buffer, 1, sizeof buffer, file))
-    bytes.insert(bytes.end(), buffer, buffer + count);
-  std::fclose(file);
-  return bytes;
-}
-
-void gradc::runtime::test::writeFile(const std::string &path, const Bytes &bytes) {
-  FILE *file = std::fopen(path.c_str(), "wb");
-  ASSERT_NE(file, nullptr) << path;
-  ASSERT_EQ(std::fwrite(bytes.data(), 1, bytes.size(), file), bytes.size());
-  std::fclose(file);
-  chmod(path.c_str(), 0755);
-}
-
 Bytes gradc::runtime::test::withArtifact(Bytes runner, const Bytes &artifact) {
   runner.resize((runner.size() + 63) / 64 * 64);
   runner.insert(runner.end(), artifact.begin(), artifact.end());

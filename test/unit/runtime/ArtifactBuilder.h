@@ -3,16 +3,14 @@
 #define TEST_UNIT_RUNTIME_ARTIFACTBUILDER_H
 
 #include "runtime/include/gradc/artifact.h"
+#include "test/unit/runtime/Files.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gradc::runtime::test {
-
-using Bytes = std::vector<std::byte>;
 
 /// Sections are appended in the order of the calls; the caller sets `header` and its ranges.
 class ArtifactBuilder {
@@ -41,8 +39,6 @@ private:
 /// Recomputes the hash, for tests that corrupt bytes after the header.
 void sealHash(Bytes &blob);
 
-Bytes readFile(const std::string &path);
-void writeFile(const std::string &path, const Bytes &bytes);
 /// The bytes of a runner with an artifact appended.
 Bytes withArtifact(Bytes runner, const Bytes &artifact);
 

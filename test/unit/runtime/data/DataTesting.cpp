@@ -1,36 +1,13 @@
 // Writes .npy and .npz files, valid and invalid ones.
 #include "test/unit/runtime/data/DataTesting.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <fstream>
 #include <unistd.h>
 #include <zlib.h>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
-
-TemporaryFolder::TemporaryFolder() {
-  const char *base = std::getenv("TMPDIR");
-  path = std::string(base ? base : "/tmp") + "/gradc-test-XXXXXX";
-  if (!mkdtemp(path.data()))
-    std::abort();
-}
-
-static void removeAll(const std::string &path) {
-  if (DIR *folder = opendir(path.c_str())) {
-    while (dirent *entry = readdir(folder))
-      if (std::string_view name = entry->d_name; name != "." && name != "..")
-        removeAll(path + "/" + entry->d_name);
-    closedir(folder);
-    rmdir(path.c_str());
-  } else {
-    unlink(path.c_str());
-  }
-}
-
-TemporaryFolder::~TemporaryFolder() { removeAll(path); }
 
 MemoryLimit::MemoryLimit(size_t bytes) {
   size_t pages = 0;

@@ -10,16 +10,6 @@
 
 namespace gradc::runtime::test {
 
-/// A folder that is removed with its content.
-class TemporaryFolder {
-public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  std::string path;
-  std::string operator/(std::string_view name) const { return path + "/" + std::string(name); }
-};
-
 /// While it lives, this process can allocate `bytes` more, files that it maps included.
 class MemoryLimit {
 public:
@@ -43,11 +33,6 @@ private:
 /// A .npy array of raw bytes. `descr` and `shape` are written as in its header: "<f4", "(3, 4)".
 Bytes npy(std::string_view descr, std::string_view shape, const Bytes &data,
           std::string_view fortran = "False");
-
-template <typename T> Bytes bytesOf(const std::vector<T> &values) {
-  auto raw = reinterpret_cast<const std::byte *>(values.data());
-  return Bytes(raw, raw + values.size() * sizeof(T));
-}
 
 struct Member {
   std::string name;

@@ -230,18 +230,3 @@ void TrainTest::waitForCheckpoint(const std::string &run, int64_t step) {
        usleep(200))
     ASSERT_LT(std::chrono::steady_clock::now(), end) << "no checkpoint after step " << step;
 }
-
-std::vector<std::string> gradc::runtime::test::linesOf(const std::string &path) {
-  std::vector<std::string> lines = {""};
-  for (std::byte byte : readFile(path))
-    if (char(byte) == '\n')
-      lines.emplace_back();
-    else
-      lines.back() += char(byte);
-  lines.pop_back();
-  return lines;
-}
-
-bool gradc::runtime::test::exists(const std::string &path) {
-  return access(path.c_str(), F_OK) == 0;
-}

@@ -69,10 +69,6 @@ protected:
   TemporaryFolder folder;
 };
 
-/// The lines of a text file.
-std::vector<std::string> linesOf(const std::string &path);
-bool exists(const std::string &path);
-
 } // namespace gradc::runtime::test
 
 #endif
