@@ -76,8 +76,8 @@ struct Imported {
   bool differentiates() const;
   /// Whether the run decodes pictures, which requires libraries.
   bool decodesPictures() const;
-  /// Whether the data need what only the full runner has: TFRecords, tokens, maps of pictures, windows,
-  /// samplers, mixed batches.
+  /// Whether the data need what only the full runner has: TFRecords, tokens, maps of pictures,
+  /// windows, samplers, mixed batches.
   bool hasRareData() const;
   /// Whether any table is Parquet, which requires the plug-in.
   bool readsParquet() const;

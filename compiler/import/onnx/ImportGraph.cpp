@@ -420,7 +420,8 @@ void EntryImport::requireEnd(Value goesOn, Location node) {
 /// Whether gradc-bind-rows reads an op that nothing else reads.
 static bool isJudgedLater(Operation &op) {
   if (op.hasAttr(sizedByName)) // unless nothing reads the dim
-    return !op.getOperand(0).hasOneUse();
+    return llvm::any_of(op.getOperand(0).getUsers(),
+                        [](Operation *user) { return !user->hasAttr(sizedByName); });
   return op.hasAttr(readByName) || op.hasAttr(sizesName);
 }
 
