@@ -210,12 +210,11 @@ private:
           failed(sizes) || count->hasAttr(sizedByName))
         return sizes;
       bool hasRows = analysis.isBatched(count.getOperand());
-      auto reader = count->getAttrOfType<StringAttr>(readByName);
+      bool hasReader = count->hasAttr(readByName);
       bool isReadOnly = count->use_empty();
       for (int64_t d : count.getDims())
-        if (reader && (*analysis.find(count.getOperand()))[d] > 0)
-          return analysis.fail("node \"" + reader.getValue() +
-                               "\" is compiled for a number that follows the rows");
+        if (hasReader && (*analysis.find(count.getOperand()))[d] > 0)
+          return analysis.failAtReader(count);
       for (int64_t d : count.getDims())
         if (!hasRows && !isReadOnly && extent::isFree((*analysis.find(count.getOperand()))[d]) &&
             mayHoldBatch(count.getOperand(), d))

@@ -146,6 +146,12 @@ LogicalResult ExtentAnalysis::visit(Operation *op) {
   return fail("it has no loops");
 }
 
+LogicalResult ExtentAnalysis::failAtReader(grad::CountOp count) {
+  auto reader = count->getAttrOfType<StringAttr>(grad::readByName);
+  return fail("node \"" + (reader ? reader.getValue() : StringRef()) +
+              "\" is compiled for a number that follows the rows");
+}
+
 LogicalResult ExtentAnalysis::visitSizes(grad::CountOp count) {
   Extents extents = *find(count.getOperand());
   if (auto sizes = count->getAttrOfType<DenseI64ArrayAttr>(grad::sizesName))
@@ -156,8 +162,7 @@ LogicalResult ExtentAnalysis::visitSizes(grad::CountOp count) {
     return success();
   for (int64_t d : count.getDims()) {
     if (extents[d] == extent::whole)
-      return fail("node \"" + count->getAttrOfType<StringAttr>(grad::readByName).getValue() +
-                  "\" is compiled for a number that follows the rows");
+      return failAtReader(count);
     if (extent::isFree(extents[d]))
       extents[d] = extent::perRow;
   }

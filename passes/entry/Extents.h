@@ -63,6 +63,9 @@ public:
   /// it counts rows, such a dim holds rows or what is repeated for each row; fails at a whole dim,
   /// which fits the largest batch alone.
   mlir::LogicalResult visitSizes(mlir::grad::CountOp count);
+  /// Names the node that is compiled for the number of rows that the count has in the largest
+  /// batch.
+  mlir::LogicalResult failAtReader(mlir::grad::CountOp count);
   mlir::LogicalResult fail(const llvm::Twine &why);
   llvm::StringRef why() const { return reason; }
 

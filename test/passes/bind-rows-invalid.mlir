@@ -122,3 +122,13 @@ func.func @tiles(%x: tensor<32x4xf32> {grad.batched}) -> tensor<4xf32> attribute
   %4 = grad.reduce_sum %3 dims [0] : tensor<1024x4xf32>
   return %4 : tensor<4xf32>
 }
+
+// A mark without the name of a node, which an import always gives.
+// CHECK: func.func @unnamed
+// CHECK-SAME: grad.exact
+func.func @unnamed(%x: tensor<32x32xf32> {grad.batched}) -> tensor<32x32xf32> attributes {grad.batch = 32 : i64} {
+  %0 = grad.count %x dims [0] {grad.sizes = array<i64: 0>} : tensor<32x32xf32>
+  // expected-remark @+1 {{entry "unnamed" takes no other number of rows than 32: node "" is compiled for a number that follows the rows}}
+  %1 = grad.count %x dims [1] {grad.sized_by = 0 : i64} : tensor<32x32xf32>
+  return %x : tensor<32x32xf32>
+}
