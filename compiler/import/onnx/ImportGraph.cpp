@@ -417,14 +417,6 @@ void EntryImport::requireEnd(Value goesOn, Location node) {
   indexChecks.push_back({x, GRADC_LIMIT_TRIPS, nodeName(node)});
 }
 
-/// Whether gradc-bind-rows reads an op that nothing else reads.
-static bool isJudgedLater(Operation &op) {
-  if (op.hasAttr(sizedByName)) // unless nothing reads the dim
-    return llvm::any_of(op.getOperand(0).getUsers(),
-                        [](Operation *user) { return !user->hasAttr(sizedByName); });
-  return op.hasAttr(readByName) || op.hasAttr(sizesName);
-}
-
 void EntryImport::finish() {
   for (size_t i = 0, count = results.size(); i < count; ++i)
     if (auto extent = findExtent(results[i])) {

@@ -11,6 +11,13 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
+bool EntryImport::isJudgedLater(Operation &op) {
+  if (op.hasAttr(sizedByName)) // unless nothing reads the dim
+    return llvm::any_of(op.getOperand(0).getUsers(),
+                        [](Operation *user) { return !user->hasAttr(sizedByName); });
+  return op.hasAttr(readByName) || op.hasAttr(sizesName);
+}
+
 /// The counts of dims that a value follows and that may be of rows.
 SmallVector<CountOp> EntryImport::countsBehind(Value value) {
   constexpr size_t most = 4096; // values; shape arithmetic is short
