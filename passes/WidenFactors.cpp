@@ -48,7 +48,7 @@ private:
   void widen(exec::LaunchOp launch, size_t number) {
     auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
     Operation *product = productOf(kernel);
-    if (!product)
+    if (!isa_and_nonnull<ContractionOpInterface>(product)) // or a reduction in loops
       return;
     std::optional<unsigned> lhs = factorOf(product, 0), rhs = factorOf(product, 1);
     if (!lhs || !rhs || isState(launch.getOperand(*lhs)))

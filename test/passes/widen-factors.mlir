@@ -36,7 +36,7 @@ func.func @step(%x: tensor<32x64xf16>) -> tensor<64x128xf32> {
   return %g : tensor<64x128xf32>
 }
 
-// Not those of bf16, which is the upper half of f32, nor those whose lhs is a state, nor those that their kernel also reads elsewhere.
+// Not those of bf16, which is the upper half of f32, nor those whose lhs is a state, nor those that their kernel also reads elsewhere, nor operands of sums.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: @widen
 // CHECK: return
@@ -53,11 +53,21 @@ exec.kernel @added(%x: tensor<8x8xf16>, %v: tensor<8x8xf16>) {
   %z = grad.add %x, %y : tensor<8x8xf16>
   exec.yield %z : tensor<8x8xf16>
 }
-func.func @others(%x: tensor<32x64xbf16>, %v: tensor<64x128xbf16>, %u: tensor<128x5xf16>, %s: tensor<8x8xf16>)
-    -> (tensor<32x128xbf16>, tensor<64x5xf16>, tensor<8x8xf16>) {
+exec.kernel @summed(%x: tensor<8x8xf16>, %start: tensor<8xf16>) {
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x8xf16>) outs(%start : tensor<8xf16>) {
+  ^bb0(%a: f16, %b: f16):
+    %c = arith.addf %b, %a : f16
+    linalg.yield %c : f16
+  } -> tensor<8xf16>
+  exec.yield %y : tensor<8xf16>
+}
+func.func @others(%x: tensor<32x64xbf16>, %v: tensor<64x128xbf16>, %u: tensor<128x5xf16>, %s: tensor<8x8xf16>, %t: tensor<8xf16>)
+    -> (tensor<32x128xbf16>, tensor<64x5xf16>, tensor<8x8xf16>, tensor<8xf16>) {
   %w = grad.read @w : tensor<64x128xf16>
   %0 = exec.launch @of_bf16(%x, %v) : (tensor<32x64xbf16>, tensor<64x128xbf16>) -> tensor<32x128xbf16>
   %1 = exec.launch @of_a_state(%w, %u) : (tensor<64x128xf16>, tensor<128x5xf16>) -> tensor<64x5xf16>
   %2 = exec.launch @added(%s, %s) : (tensor<8x8xf16>, tensor<8x8xf16>) -> tensor<8x8xf16>
-  return %0, %1, %2 : tensor<32x128xbf16>, tensor<64x5xf16>, tensor<8x8xf16>
+  %3 = exec.launch @summed(%s, %t) : (tensor<8x8xf16>, tensor<8xf16>) -> tensor<8xf16>
+  return %0, %1, %2, %3 : tensor<32x128xbf16>, tensor<64x5xf16>, tensor<8x8xf16>, tensor<8xf16>
 }
