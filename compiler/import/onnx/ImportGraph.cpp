@@ -5,7 +5,6 @@
 #include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/Narrow.h"
 #include "dialects/grad/EntryAttributes.h"
-#include "dialects/grad/math/Count.h"
 #include "passes/entry/Coupling.h"
 
 using namespace mlir;

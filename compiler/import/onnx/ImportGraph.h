@@ -173,9 +173,9 @@ public:
 
   /// Finds the node that couples rows of the batch, for `grad.coupling_node`. Only the first call
   /// has an effect: sums over rows that are added later do not count.
+  void judgeRows();
   /// Whether gradc-bind-rows reads an op that nothing else reads.
   static bool isJudgedLater(mlir::Operation &op);
-  void judgeRows();
 
   void addResult(mlir::Value value, llvm::StringRef name, gradc_role role,
                  llvm::ArrayRef<mlir::NamedAttribute> more = {});
