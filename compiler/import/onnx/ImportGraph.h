@@ -174,8 +174,10 @@ public:
   /// Finds the node that couples rows of the batch, for `grad.coupling_node`. Only the first call
   /// has an effect: sums over rows that are added later do not count.
   void judgeRows();
-  /// Whether gradc-bind-rows reads an op that nothing else reads.
-  static bool isJudgedLater(mlir::Operation &op);
+  /// Whether gradc-bind-rows reads an op that nothing else reads: the size of a dim that has
+  /// readers, or a count that such a size follows, which comes before it. To be called from the
+  /// last op to the first.
+  bool isJudgedLater(mlir::Operation &op);
 
   void addResult(mlir::Value value, llvm::StringRef name, gradc_role role,
                  llvm::ArrayRef<mlir::NamedAttribute> more = {});
@@ -298,7 +300,8 @@ private:
   llvm::SmallVector<Update> updates;
   /// Constants with an element for each row, and what nodes compute from these and other constants.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::grad::CountOp>> rowNumbers;
-  int64_t sizedDims = 0; ///< whose sizes follow counts
+  int64_t sizedDims = 0;               ///< whose sizes follow counts
+  llvm::DenseSet<int64_t> judgedSizes; ///< those that `isJudgedLater` keeps
   std::set<std::string> boundInputs, foldedNodes;
   llvm::StringSet<> gradientTargets; ///< of nodes Gradient
 };

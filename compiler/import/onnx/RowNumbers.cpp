@@ -12,10 +12,17 @@ using namespace mlir::grad;
 using namespace gradc;
 
 bool EntryImport::isJudgedLater(Operation &op) {
-  if (op.hasAttr(sizedByName)) // unless nothing reads the dim
-    return llvm::any_of(op.getOperand(0).getUsers(),
-                        [](Operation *user) { return !user->hasAttr(sizedByName); });
-  return op.hasAttr(readByName) || op.hasAttr(sizesName);
+  if (auto number = op.getAttrOfType<IntegerAttr>(sizedByName)) {
+    bool isRead = llvm::any_of(op.getOperand(0).getUsers(),
+                               [](Operation *user) { return !user->hasAttr(sizedByName); });
+    if (isRead)
+      judgedSizes.insert(number.getInt());
+    return isRead;
+  }
+  auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(sizesName);
+  return op.hasAttr(readByName) ||
+         (numbers && llvm::any_of(numbers.asArrayRef(),
+                                  [&](int64_t number) { return judgedSizes.contains(number); }));
 }
 
 /// The counts of dims that a value follows and that may be of rows.

@@ -69,7 +69,11 @@ def follows(node):
     return f'node "{node}" is compiled for a number that follows the rows'
 
 
-REPEATED = f"it sums what is repeated {BATCH} times, which may be for each row of the batch"
+def repeated(times):
+    return f"it sums what is repeated {times} times, which may be for each row of the batch"
+
+
+REPEATED = repeated(BATCH)
 
 
 def count_to(m, n):
@@ -115,7 +119,7 @@ check("wide", lambda m, x, n: summed(m, repeats(m, x, n, 2), 2), reason=REPEATED
 check("tiles", lambda m, x, n: summed(m, m.node("Tile", [x, m.node("Concat", [n, "one"], ["times"], "times", axis=0)], ["t"], "tile"), 0),
       reason="it merges rows of the batch with what is repeated for each of them")
 check("wide_tiles", lambda m, x, n: summed(m, m.node("Tile", [x, m.node("Concat", ["one", n], ["times"], "times", axis=0)], ["t"], "tile"), 1),
-      reason=REPEATED)
+      reason=repeated(4 * BATCH))
 
 
 def distances(m, x, n):
