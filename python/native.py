@@ -77,10 +77,12 @@ typedef struct { size_t size; const char *name; gradc_dtype dtype; uint32_t rank
 typedef struct { size_t size; int64_t steps; int64_t epochs; const uint64_t *seed; int32_t threads; const char *level;
                  const char *data_folder; const char *log; const char *checkpoint; const char *resume; const char *export_onnx;
                  uint32_t progress; int (*on_step)(const gradc_step_report *report, void *context); void *context; const char *trace;
-                 const gradc_data_field *fields; uint32_t field_count; ...; } gradc_train_options;
+                 const gradc_data_field *fields; uint32_t field_count;
+                 void (*on_metric)(const char *name, double value, void *context); ...; } gradc_train_options;
 typedef struct { size_t size; int64_t steps; double seconds; float loss; double evaluation_loss; double metric; ...; } gradc_train_result;
 gradc_status gradc_train(const gradc_model *model, const gradc_train_options *options, gradc_train_result *result);
 extern "Python" int gradc_python_on_step(const gradc_step_report *report, void *context);
+extern "Python" void gradc_python_on_metric(const char *name, double value, void *context);
 """)
 
 if __name__ == "__main__":

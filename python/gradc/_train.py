@@ -29,13 +29,16 @@ class Report(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """The result of a run. `session` has its weights: the best by evaluation if there is one, otherwise the last. A missing loss is nan."""
+    """The result of a run. `session` has its weights: the best by evaluation if there is one, otherwise the last. A missing loss is nan.
+
+    `metrics`: those of the last evaluation by name, such as "loss" and "accuracy"; those of its sets as "NAME/loss" and "NAME/accuracy"."""
     steps: int
     seconds: float
     loss: float
     evaluation_loss: float
     metric: float
     session: Session
+    metrics: dict[str, float]
 
 
 class _Run:
@@ -43,6 +46,7 @@ class _Run:
 
     def __init__(self, on_step: Callable[[Report], object] | None):
         self.on_step, self.raised = on_step, None
+        self.metrics: dict[str, float] = {}
 
 
 def _keep(_, value, traceback):
@@ -61,6 +65,11 @@ def gradc_python_on_step(report, context):
     except BaseException as raised:
         run.raised = raised
         return 0
+
+
+@ffi.def_extern(onerror=_keep)
+def gradc_python_on_metric(name, value, context):
+    ffi.from_handle(context).metrics[text(name)] = value
 
 
 def _fields(arrays: Mapping[str, np.ndarray], keep: list):
@@ -106,7 +115,7 @@ def train(model: Model, *, data: Mapping[str, np.ndarray] | None = None, steps: 
     options = ffi.new("gradc_train_options *", {
         "size": ffi.sizeof("gradc_train_options"), "steps": steps, "epochs": epochs, "threads": threads, "checkpoint": path(checkpoint),
         "resume": path(resume), "log": path(log), "export_onnx": path(export), "data_folder": path(data_folder), "progress": int(progress),
-        "on_step": lib.gradc_python_on_step, "context": handle})
+        "on_step": lib.gradc_python_on_step, "on_metric": lib.gradc_python_on_metric, "context": handle})
     if seed is not None:
         keep.append(ffi.new("uint64_t *", checked_seed(seed)))
         options.seed = keep[-1]
@@ -120,4 +129,4 @@ def train(model: Model, *, data: Mapping[str, np.ndarray] | None = None, steps: 
     check(status)
     session = model.session(threads)
     session.load(_weights(os.fsdecode(checkpoint)))
-    return Trained(result.steps, result.seconds, result.loss, result.evaluation_loss, result.metric, session)
+    return Trained(result.steps, result.seconds, result.loss, result.evaluation_loss, result.metric, session, run.metrics)

@@ -432,6 +432,10 @@ gradc_status gradc_train(const gradc_model *model, const gradc_train_options *op
     auto summary = train(model->artifact, translated);
     if (!summary)
       return summary.status();
+    if (accepted->on_metric)
+      for (const Metric &metric : summary->evaluation)
+        if (metric.table.empty())
+          accepted->on_metric(metric.name.c_str(), metric.value, accepted->context);
     auto evaluated = [&](size_t i) {
       return i < summary->ownMetrics ? summary->evaluation[i].value : double(missing);
     };

@@ -4,6 +4,7 @@
 """
 import copy
 import gc
+import json
 import math
 import os
 import pickle
@@ -160,6 +161,20 @@ class Digits(unittest.TestCase):
             gc.collect()
             trained = gradc.train(gradc.Model(output), epochs=1)
             self.assertTrue(0 < trained.evaluation_loss < 3)
+
+    def test_a_run_returns_the_metrics_of_each_set(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, log = os.path.join(folder, "some.npz"), os.path.join(folder, "log.jsonl")
+            np.savez(file, **{name: values[:100] for name, values in self.test.items()})
+            some = f'evaluation {{ set {{ name: "some"  data {{ source {{ npz {{ path: "{file}" }} }} stage {{ batch {{ size: 60 }} }} }} }} '
+            spec = SPEC.replace("evaluation {", some, 1)
+            trained = gradc.train(gradc.compile(MODEL, spec, data=self.data, evaluation=self.test), epochs=1, log=log)
+            with open(log) as lines:
+                evaluated = [json.loads(line) for line in lines if '"event":"eval"' in line][-1]
+        self.assertEqual(list(trained.metrics), ["loss", "accuracy", "some/loss", "some/accuracy"])
+        self.assertEqual(trained.metrics, {name: evaluated[name] for name in trained.metrics})
+        self.assertEqual((trained.evaluation_loss, trained.metric), (trained.metrics["loss"], trained.metrics["accuracy"]))
+        self.assertNotEqual(trained.metrics["some/loss"], trained.evaluation_loss)
 
     def test_paths_may_have_any_bytes_but_zero(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -329,6 +329,9 @@ typedef struct gradc_train_options {
    * apply to them. All must have the same number of rows. Default: the files. */
   const gradc_data_field *fields;
   uint32_t field_count;
+  /* Called after the last step for each metric of the last evaluation that is one number: "loss" and the metrics of the
+   * job, then the same of each set as "NAME/loss" and so on. The name is valid during the call. */
+  void (*on_metric)(const char *name, double value, void *context);
 } gradc_train_options;
 
 typedef struct gradc_train_result {
