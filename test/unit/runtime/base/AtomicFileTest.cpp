@@ -1,8 +1,9 @@
 // Files that are there whole or not at all.
 #include "runtime/base/AtomicFile.h"
-#include "test/unit/runtime/train/TrainModel.h"
+#include "test/unit/runtime/Files.h"
 
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
