@@ -96,85 +96,6 @@ TEST_F(ImportTrainingTest, TheModelAloneTakesTheRowsOfOnePart) {
   EXPECT_EQ(forward->getAttrOfType<IntegerAttr>("grad.batch").getInt(), 1);
 }
 
-TEST_F(ImportTrainingTest, UpdatesRunningStatisticsInTrainingOnly) {
-  Parts parts;
-  parts.model = "model: \"normalized.onnx\"";
-  parts.rest = evaluation;
-  auto imported = training(parts);
-  ASSERT_TRUE(succeeded(imported)) << everything();
-  EXPECT_EQ(trained(*imported),
-            (std::vector<std::string>{"norm.weight", "norm.bias", "fc.weight"}));
-  EXPECT_EQ(count<WriteOp>(function(*imported, "evaluate")), 0);
-  EXPECT_EQ(count<WriteOp>(function(*imported, "forward")), 0);
-  EXPECT_EQ(count<WriteOp>(function(*imported, "train.tail")), 2);
-  EXPECT_EQ(imported->module->lookupSymbol<StateOp>("norm.running_var").getKind(),
-            StateKind::statistic);
-
-  func::FuncOp train = function(*imported, "train");
-  ASSERT_EQ(count<WriteOp>(train), 2);
-  std::vector<HostTensor> arguments;
-  for (Type type : train.getArgumentTypes())
-    arguments.emplace_back(cast<RankedTensorType>(type));
-  for (int i = 0; i < 16; ++i)
-    arguments[0].setFloat(i, 0.1 * i);
-  Interpreter interpreter(*imported->module);
-  interpreter.run(train, arguments);
-  // Four rows 0.4 apart: variance 0.2, 0.2 * 4/3 without bias; momentum is 0.75.
-  for (int c = 0; c < 4; ++c) {
-    EXPECT_NEAR(interpreter.state("norm.running_mean").getFloat(c),
-                0.75 * 0.5 + 0.25 * (0.6 + 0.1 * c), 1e-6);
-    EXPECT_NEAR(interpreter.state("norm.running_var").getFloat(c), 0.75 + 0.25 * 0.8 / 3, 1e-6);
-  }
-}
-
-/// One module in two places updates its statistics twice.
-TEST_F(ImportTrainingTest, UpdatesSharedStatisticsInOrder) {
-  Parts parts;
-  parts.model = "model: \"normalized-twice.onnx\"";
-  auto imported = training(parts);
-  ASSERT_TRUE(succeeded(imported)) << everything();
-  func::FuncOp train = function(*imported, "train");
-  EXPECT_EQ(count<WriteOp>(train), 2);
-  std::vector<HostTensor> arguments;
-  for (Type type : train.getArgumentTypes())
-    arguments.emplace_back(cast<RankedTensorType>(type));
-  for (int i = 0; i < 16; ++i)
-    arguments[0].setFloat(i, 0.1 * i);
-  Interpreter interpreter(*imported->module);
-  interpreter.run(train, arguments);
-  // The normalized values have mean 0 the second time.
-  EXPECT_NEAR(interpreter.state("norm.running_mean").getFloat(0), 0.75 * (0.75 * 0.5 + 0.25 * 0.6),
-              1e-6);
-}
-
-TEST_F(ImportTrainingTest, KeepsFrozenStatistics) {
-  Parts parts;
-  parts.model = "model: \"normalized.onnx\"";
-  parts.rest = "freeze: \"norm.running_*\"";
-  auto imported = training(parts);
-  ASSERT_TRUE(succeeded(imported)) << everything();
-  func::FuncOp train = function(*imported, "train");
-  EXPECT_EQ(count<WriteOp>(train) + count<NormalizeOp>(train), 0);
-  EXPECT_EQ(imported->module->lookupSymbol<StateOp>("norm.running_var").getKind(),
-            StateKind::constant);
-}
-
-TEST_F(ImportTrainingTest, RefusesStatisticsThatCannotBeUpdated) {
-  Parts parts;
-  parts.model = "model: \"normalized-constant.onnx\"";
-  EXPECT_TRUE(failed(training(parts)));
-  expectSaid({"expected an initializer as running statistic, found operand 3 (\"mean\", f32 [4])"});
-}
-
-TEST_F(ImportTrainingTest, RefusesStatisticsMergedWithParameters) {
-  Parts parts;
-  parts.model = "model: \"normalized-merged.onnx\"";
-  EXPECT_TRUE(failed(training(parts)));
-  expectSaid({"expected a running statistic of its own, found operand 3 (\"norm.copy\", f32 [4]), "
-              "which is also operand 2 of BatchNormalization \"norm\"; export the model without "
-              "merging equal initializers"});
-}
-
 TEST_F(ImportTrainingTest, RefusesParametersNamedLikeEntries) {
   Parts parts;
   parts.model = "model: \"named-like-entries.onnx\"";
@@ -182,15 +103,6 @@ TEST_F(ImportTrainingTest, RefusesParametersNamedLikeEntries) {
   EXPECT_TRUE(failed(training(parts)));
   expectSaid({"initializer \"forward\" has the name of an entry of the compiled program; rename it",
               "initializer \"evaluate\" has the name of an entry"});
-}
-
-TEST_F(ImportTrainingTest, RefusesABatchOfOneElementAChannel) {
-  Parts parts;
-  parts.model = "model: \"normalized.onnx\"";
-  parts.batch = "stage { batch { size: 3 } }";
-  EXPECT_TRUE(failed(training(parts)));
-  expectSaid({"expected more than one element a channel in training, found operand 0 (\"x\", f32 "
-              "[1, 4])\n  note: for the last batch, which has 1 of 3 rows"});
 }
 
 TEST_F(ImportTrainingTest, TrainsConvolutionalNetworks) {
