@@ -176,7 +176,7 @@ class BatchStage {
 public:
   virtual ~BatchStage() = default;
   /// The batch knows its position and its number of rows. `rows` may have one more, which the first
-  /// row is mixed with (BatchRule::mixes); it lies behind the others.
+  /// row is mixed with (BatchRule::mixes); that row comes last.
   virtual Status apply(Batch &batch, RowList rows, Scratch &scratch) const = 0;
 };
 

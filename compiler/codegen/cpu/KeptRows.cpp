@@ -72,7 +72,7 @@ private:
     });
   }
 
-  /// Whether vectors of the row are what `sum` adds up.
+  /// Whether `sum` adds vectors along the row.
   static bool sumsRows(linalg::GenericOp sum, OpOperand &operand) {
     SmallVector<unsigned> reduced = reducedDims(sum);
     return sum.getNumDpsInputs() == 1 && sum.getNumResults() == 1 && reduced.size() == 1 &&

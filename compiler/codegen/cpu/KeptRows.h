@@ -13,8 +13,8 @@ struct KeptRows {
   unsigned result;             ///< the number of the kernel's result that is made from both
 };
 
-/// Nothing if no such value is in the kernel, if its rows stay in registers or leave the caches, or
-/// if an operand that the result may overwrite is read after the sum.
+/// None if the kernel has no such value, if its rows fit into registers or exceed the caches, or if
+/// an operand that the result may overwrite is read after the sum.
 std::optional<KeptRows> findKeptRows(mlir::exec::KernelOp kernel, const tile::TileEmitter &tiles,
                                      const mlir::exec::Level &level);
 

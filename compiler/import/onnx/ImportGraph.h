@@ -300,7 +300,7 @@ private:
   llvm::SmallVector<Update> updates;
   /// Constants with an element for each row, and what nodes compute from these and other constants.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::grad::CountOp>> rowNumbers;
-  int64_t sizedDims = 0;               ///< whose sizes follow counts
+  int64_t sizedDims = 0;               ///< number of dims whose sizes follow counts
   llvm::DenseSet<int64_t> judgedSizes; ///< those that `isJudgedLater` keeps
   std::set<std::string> boundInputs, foldedNodes;
   llvm::StringSet<> gradientTargets; ///< of nodes Gradient

@@ -12,7 +12,7 @@ namespace gradc::runtime {
 enum class Filter {
   nearest,  ///< the pixel under the center of the new one
   bilinear, ///< between the two nearest pixels; with antialias a triangle as wide as the new pixel
-  bicubic,  ///< Keys' cubic with a = -0.5, four pixels; with antialias as wide as the new pixel
+  bicubic,  ///< Keys' cubic, a = -0.5, over 4 pixels; with antialias, stretched to the new pixel
   area      ///< the mean over the new pixel's area
 };
 

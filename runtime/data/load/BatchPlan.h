@@ -10,7 +10,7 @@ namespace gradc::runtime {
 
 struct BatchPlan {
   std::vector<int64_t> rows; ///< that are made here
-  bool hasPartner = false;   ///< the last of them is only mixed with the first one
+  bool hasPartner = false;   ///< the last row is read only to be mixed with the first
   int64_t allRows = 0;       ///< of all ranks
   Position begin, after;
   int64_t skipped = 0; ///< bad rows skipped between them

@@ -150,7 +150,7 @@ Result<MixRule> readRule(Config config, const DataContext &context) {
   return rule;
 }
 
-/// Fails unless the numbers of a field may be mixed.
+/// Fails if the numbers of a field cannot be mixed.
 Status expectFloats(const Field &field, bool isLabel) {
   if (field.dtype == GRADC_F32)
     return {};
@@ -181,7 +181,7 @@ Result<Picture> pictureOf(const Field &field, bool channelsFirst) {
                               shapeText(shape)));
 }
 
-/// One field; none if a description does not know it.
+/// One field; none if the data's description lacks it.
 Result<std::optional<MixedField>> findMixed(std::string_view name, bool isLabel, Config cutmix,
                                             std::span<const Field> fields, bool isDescribed) {
   auto found = std::ranges::find(fields, name, &Field::name);
