@@ -3,6 +3,7 @@
 
 #include "runtime/base/Text.h"
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -15,9 +16,15 @@ bool CsvColumns::readHeader() {
   if (at == end)
     return fail(at, "the file is empty, expected a line that names the columns");
   for (;; ++at) {
+    bool isPlain = !isQuoted();
     CsvCell cell = nextCell();
     if (!cell.end)
       return false;
+    // All of such a file would be one line.
+    if (size_t cr = cell.text.find('\r'); isPlain && cr != cell.text.npos)
+      return fail(cell.text.data() + cr,
+                  "a line ends with a carriage return alone, expected a line "
+                  "feed, or both");
     columns.push_back({unquoted(trimmed(cell.text), isQuoted())});
     at = cell.end;
     if (endsLine(at))
@@ -67,7 +74,12 @@ bool CsvColumns::claimColumns(const CsvField &field, std::vector<size_t> &indice
   return true;
 }
 
-bool CsvColumns::shapeArray(const CsvField &field, size_t columnCount) {
+bool CsvColumns::shapeArray(const CsvField &field, const std::vector<size_t> &indices) {
+  size_t columnCount = indices.size();
+  // "x" means column "x[0]": a list, which is a vector even if it has one value.
+  bool isList = std::ranges::none_of(field.columns, [&](const std::string &pattern) {
+    return matches(pattern, columns[indices.front()].name);
+  });
   SourceArray array;
   array.field = {field.name, field.dtype, {}};
   if (field.categories)
@@ -77,7 +89,7 @@ bool CsvColumns::shapeArray(const CsvField &field, size_t columnCount) {
                 field.missing.size(), " values of missing, expected one, or one for each");
   if (field.shape)
     array.field.shape = *field.shape;
-  else if (columnCount > 1)
+  else if (columnCount > 1 || isList)
     array.field.shape = {int64_t(columnCount)};
   if (array.field.elements() != columnCount)
     return fail(start, "field '", field.name, "' has ", columnCount, " columns, but shape ",

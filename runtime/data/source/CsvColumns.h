@@ -30,7 +30,7 @@ protected:
   /// Finds the field's columns.
   bool claimColumns(const CsvField &field, std::vector<size_t> &indices);
   /// Appends the field's array, without memory so far.
-  bool shapeArray(const CsvField &field, size_t columnCount);
+  bool shapeArray(const CsvField &field, const std::vector<size_t> &indices);
 
   std::vector<Column> columns;
   std::vector<SourceArray> arrays;

@@ -69,7 +69,7 @@ private:
 
 bool CsvReader::makeArray(const CsvField &field, const std::vector<size_t> &indices,
                           uint64_t maxRows) {
-  if (!shapeArray(field, indices.size()))
+  if (!shapeArray(field, indices))
     return false;
   SourceArray &array = arrays.back();
   size_t rowBytes = array.field.bytes();
@@ -264,8 +264,7 @@ bool CsvReader::readRow() {
 
 /// After a row that cannot be read: moves on to the next one if such rows are collected.
 bool CsvReader::passOver(const char *line, int64_t row) {
-  constexpr size_t mostBad = size_t(1) << 20; // a wrong column rather than wrong rows
-  if (!options.bad || options.bad->size() == mostBad)
+  if (!options.bad || options.bad->size() >= mostBadRows)
     return false;
   options.bad->emplace(row, std::exchange(error, Status()).message());
   for (Categories *categories : added)
@@ -306,9 +305,15 @@ Result<std::vector<SourceArray>> CsvReader::read(std::span<const CsvField> field
 
   // 3. Read the rows.
   int64_t rows = 0;
-  for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows)
+  for (skipEmptyLines(); at != end; skipEmptyLines(), ++rows) {
+    // Another program may write over a mapped file; its memory has no room for more rows.
+    if (rows == int64_t(maxRows)) {
+      fail(at, "the file has changed while it was read");
+      return error;
+    }
     if (const char *line = at; !readRow() && !passOver(line, rows))
       return error;
+  }
   for (SourceArray &array : arrays)
     array.rows = rows;
   return std::move(arrays);
@@ -342,7 +347,7 @@ CsvReader::describe(std::span<const CsvField> fields,
   Status first;
   for (size_t i = 0; i < fields.size(); ++i) {
     std::vector<size_t> indices;
-    if (claimColumns(fields[i], indices) && shapeArray(fields[i], indices.size()))
+    if (claimColumns(fields[i], indices) && shapeArray(fields[i], indices))
       continue;
     wrong(i, error.message());
     keepFirst(first, std::exchange(error, Status()));

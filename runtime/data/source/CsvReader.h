@@ -21,6 +21,9 @@ struct CsvField {
   std::shared_ptr<Categories> categories = {}; ///< cells are texts; null: numbers
 };
 
+/// With more bad rows than these, a column is wrong rather than rows.
+constexpr size_t mostBadRows = size_t(1) << 20;
+
 struct CsvOptions {
   char delimiter = ',';
   uint64_t maxBytes = UINT64_MAX; ///< that the fields may take in memory

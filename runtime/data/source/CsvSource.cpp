@@ -48,9 +48,7 @@ Result<CsvFile> openCsv(std::string_view path, const DataContext &context,
   if (Status status = expectParquetByName(csv.path, csv.file->bytes()); !status.ok())
     return status;
   if (isParquet(csv.file->bytes())) {
-    if (Status status =
-            readParquet(csv.path, options.delimiter, fields, options.maxBytes, csv.inflated);
-        !status.ok())
+    if (Status status = readParquet(csv.path, options, fields, csv.inflated); !status.ok())
       return status;
     return csv;
   }
@@ -215,12 +213,12 @@ Status describeCsv(Config config, const DataContext &context, Pipeline &pipeline
   CsvSpec spec;
   if (Status status = readSpec(config, context, spec); !status.ok() || !context.hasFiles)
     return status;
+  BadRows bad; // not kept: the rows of text are not read
+  if (context.skips)
+    spec.options.bad = &bad;
   auto opened = openCsv({}, context, spec.options, spec.fields);
   if (!opened)
     return opened.status();
-  BadRows bad; // stays empty: no row is read
-  if (context.skips)
-    spec.options.bad = &bad;
   std::vector<Config> blocks = config.children("field");
   auto arrays = describeCsv(opened->text(), opened->path, spec.fields, spec.options,
                             [&](size_t field, const std::string &message) {
@@ -249,13 +247,16 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
   for (const CsvField &field : fields)
     if (Status status = rememberCategories(field, context); !status.ok())
       return status;
-  auto opened = openCsv(config.string("path"), context, spec.options, fields);
-  if (!opened)
-    return opened.status();
   BadRows bad;
   if (context.skips)
     spec.options.bad = &bad;
+  auto opened = openCsv(config.string("path"), context, spec.options, fields);
+  if (!opened)
+    return opened.status();
   auto arrays = readCsv(opened->text(), opened->path, fields, spec.options);
+  // Of a file that was truncated, the reader has met zeros.
+  if (Status whole = MappedFile::expectWhole(); !whole.ok())
+    return whole;
   return setTable(std::move(arrays), opened->path, pipeline, std::move(bad));
 }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
 #include <memory>
 #include <unistd.h>
 #include <vector>
@@ -74,8 +75,8 @@ template <typename T> struct Owned {
 
 class Reader {
 public:
-  Reader(const std::string &path, char delimiter, uint64_t maxBytes)
-      : path(path), delimiter(delimiter), maxBytes(maxBytes) {}
+  Reader(const std::string &path, const CsvOptions &options)
+      : path(path), options(options), delimiter(options.delimiter) {}
   ~Reader() {
     if (file)
       plugin.close(file);
@@ -95,17 +96,20 @@ private:
   }
   Status choose(const ArrowSchema &schema, std::span<const CsvField> fields);
   Status measureLists(bool readsAll);
+  std::string tellLength(const Chosen &list, int64_t count, int64_t row) const;
+  Status addBadRow(const ArrowArray &batch, int64_t row, bool &isBad);
   void addHeader();
   Status addRows(const ArrowArray &batch);
   template <typename Body> Status forEachBatch(std::span<const int> numbers, Body &&body);
 
   const std::string &path;
+  const CsvOptions &options;
   char delimiter;
-  uint64_t maxBytes;
   Plugin plugin;
   gradc_parquet_file *file = nullptr;
   std::vector<std::string> names; ///< of the file's columns
   std::vector<Chosen> chosen;
+  int64_t before = 0; ///< rows of the batches before
   std::string out;
 };
 
@@ -157,8 +161,22 @@ template <typename Body> Status Reader::forEachBatch(std::span<const int> number
   }
 }
 
+std::string Reader::tellLength(const Chosen &list, int64_t count, int64_t row) const {
+  return runtime::text("column '", names[size_t(list.number)], "' has a list of ", count,
+                       count == 1 ? " value" : " values", " in row ", before + row,
+                       " (from 0), expected ");
+}
+
+/// The length of most lists; of equally many, the smallest.
+int64_t mostFrequent(const std::map<int64_t, int64_t> &rowsOfLength) {
+  auto most =
+      std::ranges::max_element(rowsOfLength, {}, [](const auto &one) { return one.second; });
+  return most == rowsOfLength.end() ? 0 : most->first;
+}
+
 /// Finds the length of each column's lists before a row is written, as the header depends on it.
-/// Lists of several lengths are an error or, where all columns are only looked at, not read.
+/// Lists of several lengths are an error or, where all columns are only looked at, not read. Where
+/// bad rows are collected, most lists have the expected length.
 Status Reader::measureLists(bool readsAll) {
   std::vector<int> numbers;
   std::vector<Chosen *> lists;
@@ -170,7 +188,7 @@ Status Reader::measureLists(bool readsAll) {
     }
   if (lists.empty())
     return {};
-  int64_t before = 0; // rows of the batches before
+  std::vector<std::map<int64_t, int64_t>> rowsOfLength(lists.size()); // if bad rows are collected
   Status measured = forEachBatch(numbers, [&](const ArrowArray &batch) -> Status {
     for (size_t i = 0; i < lists.size(); ++i) {
       ParquetColumn &cells = lists[i]->cells;
@@ -178,20 +196,24 @@ Status Reader::measureLists(bool readsAll) {
         int64_t count = cells.countValues(*batch.children[i], row + batch.offset);
         if (count < 0 || (count > 0 && count == cells.width))
           continue;
-        if (count > 0 && cells.width == 0)
+        if (options.bad)
+          rowsOfLength[i][count] += count > 0;
+        else if (count > 0 && cells.width == 0)
           cells.width = count;
         else if (readsAll)
           cells.width = -1;
         else
           return fail(runtime::text(
-              "column '", names[size_t(lists[i]->number)], "' has a list of ", count,
-              count == 1 ? " value" : " values", " in row ", before + row, " (from 0), expected ",
+              tellLength(*lists[i], count, row),
               cells.width ? runtime::text(cells.width, ", as in the rows before") : "1 or more"));
       }
     }
     before += batch.length;
     return {};
   });
+  before = 0;
+  for (size_t i = 0; options.bad && i < lists.size(); ++i)
+    lists[i]->cells.width = mostFrequent(rowsOfLength[i]);
   std::erase_if(chosen, [](const Chosen &one) { return one.cells.width < 0; });
   for (Chosen &one : chosen)
     one.cells.width = std::max<int64_t>(one.cells.width, 1);
@@ -220,8 +242,39 @@ void Reader::addHeader() {
   out += '\n';
 }
 
+/// If a list of the row has another length than most, and bad rows are collected, adds the row to
+/// them. Its line has one cell more than the header, so that it cannot be read, either.
+Status Reader::addBadRow(const ArrowArray &batch, int64_t row, bool &isBad) {
+  isBad = false;
+  if (!options.bad)
+    return {};
+  size_t cells = 0; // of the lists, less one for each
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const ParquetColumn &list = chosen[i].cells;
+    cells += size_t(list.width) - 1;
+    int64_t count = list.isList() ? list.countValues(*batch.children[i], row + batch.offset) : -1;
+    if (isBad || count < 0 || count == list.width)
+      continue;
+    isBad = true;
+    Status wrong =
+        fail(runtime::text(tellLength(chosen[i], count, row),
+                           count ? runtime::text(list.width, ", as in most rows") : "1 or more"));
+    if (options.bad->size() >= mostBadRows)
+      return wrong;
+    options.bad->emplace(before + row, wrong.message());
+  }
+  if (isBad)
+    out.append(names.size() + cells, delimiter) += '\n';
+  return {};
+}
+
 Status Reader::addRows(const ArrowArray &batch) {
   for (int64_t row = 0; row < batch.length; ++row) {
+    bool isBad = false;
+    if (Status status = addBadRow(batch, row, isBad); !status.ok())
+      return status;
+    if (isBad)
+      continue;
     int at = 0;
     for (size_t i = 0; i < chosen.size(); ++i) {
       for (; at < chosen[i].number; ++at)
@@ -234,9 +287,10 @@ Status Reader::addRows(const ArrowArray &batch) {
     out.append(names.size() - 1 - size_t(at), delimiter);
     out += '\n';
   }
-  if (out.size() > maxBytes)
-    return Status(Code::doesNotFit,
-                  runtime::text("the table of '", path, "' takes more than ", maxBytes, " bytes"));
+  before += batch.length;
+  if (out.size() > options.maxBytes)
+    return Status(Code::doesNotFit, runtime::text("the table of '", path, "' takes more than ",
+                                                  options.maxBytes, " bytes"));
   return {};
 }
 
@@ -266,9 +320,9 @@ Result<std::string> Reader::read(std::span<const CsvField> fields) {
 
 } // namespace
 
-Status parquetText(const std::string &path, char delimiter, std::span<const CsvField> fields,
-                   uint64_t maxBytes, Inflated &text) {
-  auto written = Reader(path, delimiter, maxBytes).read(fields);
+Status parquetText(const std::string &path, const CsvOptions &options,
+                   std::span<const CsvField> fields, Inflated &text) {
+  auto written = Reader(path, options).read(fields);
   if (!written)
     return written.status();
   text.bytes.reset(static_cast<std::byte *>(std::malloc(written->size())));

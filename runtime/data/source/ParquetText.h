@@ -22,17 +22,17 @@ inline Status expectParquetByName(const std::string &path, std::span<const std::
 
 /// The table as CSV, read by the Parquet plug-in: a header, and one line per row. A column "x" of
 /// lists is the columns "x[0]", "x[1]", and so on. Columns that no field names are empty; without
-/// fields, so are columns that are neither numbers nor text nor lists of one length. Only in
+/// fields, so are columns that are neither numbers nor text nor lists of one length. Rows whose
+/// lists have another length than most are errors or, with `options.bad`, added to it. Only in
 /// programs with gradc_full.
-__attribute__((weak)) Status parquetText(const std::string &path, char delimiter,
-                                         std::span<const CsvField> fields, uint64_t maxBytes,
-                                         Inflated &text);
+__attribute__((weak)) Status parquetText(const std::string &path, const CsvOptions &options,
+                                         std::span<const CsvField> fields, Inflated &text);
 
 /// The same, or an error that explains why this program cannot read Parquet.
-inline Status readParquet(const std::string &path, char delimiter, std::span<const CsvField> fields,
-                          uint64_t maxBytes, Inflated &text) {
+inline Status readParquet(const std::string &path, const CsvOptions &options,
+                          std::span<const CsvField> fields, Inflated &text) {
   if (parquetText)
-    return parquetText(path, delimiter, fields, maxBytes, text);
+    return parquetText(path, options, fields, text);
   return Status::error(
       "this program does not read Parquet files such as '" + path +
       "': compile it with a spec whose table's name ends with .parquet, or use gradc");

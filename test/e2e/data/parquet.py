@@ -116,10 +116,34 @@ def with_lists():
         with open(path("refused.textproto"), "w") as file:
             file.write(LISTS.replace("TABLE", "lists.parquet").replace('column: "place"', f'name: "place"  column: "{column}"'))
         refused(3, f"lists.parquet': {message}", program("gradc"), "check", path("refused.textproto"))
+    other_lengths()
     with open(path("holes.textproto"), "w") as file:
         file.write(LISTS.replace("TABLE", "lists.parquet").replace("  fill: MEDIAN", ""))
     refused(1, "lists.parquet:2:", program("gradc"), "train", path("holes.textproto"), "--quiet")
     refused(1, "no value in column 'gaps[0]'; to read it as 0, write missing: 0 in field 'all'", program("gradc"), "train", path("holes.textproto"), "--quiet")
+
+
+def other_lengths():
+    """With on_error: SKIP the row with a list of another length is skipped; a list of one value is a vector."""
+    model = Model("skips", opset=17)
+    scores = [model.node("MatMul", [model.input(name, FLOAT, ["N", n]), model.initializer(f"w{n}", FLOAT, [n, 2], [0.1, -0.1] * n)], [f"scores{n}"], f"fc{n}")
+              for name, n in (("ragged", 2), ("one", 1))]
+    model.output(model.node("Add", scores, ["logits"], "add"), FLOAT, ["N", 2])
+    model.save(path("skips.onnx"))
+    columns = 'field { column: "ragged" }  field { column: "one" }  field { column: "kind"  categories {} }'
+    with open(path("skips.textproto"), "w") as file:
+        file.write(f"""model: "skips.onnx"
+loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "kind" }} }}
+optimizer {{ adam {{ learning_rate: 0.05 }} }}
+data {{ source {{ csv {{ path: "lists.parquet"  {columns} }} }} stage {{ batch {{ size: 20 }} }} on_error: SKIP }}
+epochs: 1
+""")
+    log = path("skips.jsonl")
+    gradc("train", path("skips.textproto"), "--quiet", "--log", log, cwd=folder)
+    with open(log) as file:
+        said = file.read()
+    assert "column 'ragged' has a list of 1 value in row 45 (from 0), expected 2, as in most rows" in said, said
+    assert said.count('"skip"') == 1, said
 
 
 def write_spec(name, table, columns=NUMBERS):

@@ -159,7 +159,7 @@ Result<LookedData> lookAtTable(const std::string &path) {
   LookedData data = {LookedData::Kind::csv, path};
   bool isTable = isParquet(bytes);
   if (isTable) {
-    if (Status status = readParquet(path, ',', {}, mostText, inflated); !status.ok())
+    if (Status status = readParquet(path, {.maxBytes = mostText}, {}, inflated); !status.ok())
       return status;
     bytes = {inflated.bytes.get(), inflated.size};
   }

@@ -91,13 +91,14 @@ Columns TableMatch::valuesOf(std::string_view list) const {
 }
 
 /// Whether "x" in a spec stands for columns "x[0]", "x[1]", and so on, which are all among these.
+/// Of one value "x" would be a vector, "x[0]" is a number.
 bool TableMatch::hasAllValues(const Columns &columns, std::string_view list) const {
   auto isOf = [&](std::string_view name) { return listOf(name) == list; };
   auto isNamed = [&](const LookedField &column) { return column.name == list; };
   auto count =
       std::ranges::count_if(columns, [&](const LookedField *column) { return isOf(column->name); });
   auto all = std::ssize(valuesOf(list)) + std::ranges::count_if(data.emptyColumns, isOf);
-  return !list.empty() && count == all && std::ranges::none_of(data.fields, isNamed) &&
+  return !list.empty() && count == all && all > 1 && std::ranges::none_of(data.fields, isNamed) &&
          std::ranges::find(data.emptyColumns, list) == data.emptyColumns.end();
 }
 

@@ -90,7 +90,7 @@ int inspectTable(const std::string &path, llvm::StringRef content) {
   runtime::Inflated inflated;
   bool isParquet = runtime::isParquet(bytes);
   if (isParquet) {
-    if (runtime::Status status = runtime::readParquet(path, ',', {}, mostText, inflated);
+    if (runtime::Status status = runtime::readParquet(path, {.maxBytes = mostText}, {}, inflated);
         !status.ok())
       return fail(status);
   } else if (runtime::isGzip(bytes)) {

@@ -5,9 +5,11 @@
 #include "test/unit/runtime/data/DataTesting.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <unistd.h>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
@@ -149,6 +151,12 @@ TEST(Csv, ColumnsWithNumbersInBracketsAreLists) {
   arrays = read("v[0],w[0],v[1]\n1,2,3\n", {&some, 1});
   ASSERT_TRUE(arrays.ok()) << arrays.status().message();
   EXPECT_EQ(valuesOf<float>((*arrays)[0]), (Floats{1, 3, 2}));
+  // A list of one value is a vector, its value is a number.
+  CsvField one[] = {{"x", {"v"}, GRADC_F32, {}, {}}, {"y", {"w[0]"}, GRADC_F32, {}, {}}};
+  arrays = read("v[0],w[0]\n1,2\n", one);
+  ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+  EXPECT_EQ((*arrays)[0].field.shape, std::vector<int64_t>{1});
+  EXPECT_EQ((*arrays)[1].field.shape, std::vector<int64_t>());
   CsvField none{"x", {"v"}, GRADC_F32, {}, {}};
   EXPECT_EQ(read("v[a],w\n1,2\n", {&none, 1}).status().message(),
             "t.csv:1:1: no column 'v' for field 'x' among 2");
@@ -294,6 +302,9 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   EXPECT_EQ(errorOf("\xFF\xFE"
                     "a"),
             "t.csv:1:1: the file is UTF-16, expected UTF-8");
+  EXPECT_EQ(errorOf("a,b\r1,2\r3,4\r"),
+            "t.csv:1:4: a line ends with a carriage return alone, expected a line feed, or both");
+  EXPECT_EQ(errorOf("a,\"b\rc\"\n1,2\n"), "read");
   EXPECT_EQ(errorOf("age,A\n1,2\n"), "t.csv:1:1: no column 'a' for field 'a', did you mean 'A'?");
   EXPECT_EQ(errorOf("height,weight\n1,2\n"), "t.csv:1:1: no column 'a' for field 'a' among 2");
   EXPECT_EQ(errorOf("a,a\n1,2\n"), "t.csv:1:1: two columns have the name 'a'");
@@ -373,6 +384,23 @@ TEST_F(CsvSourceTest, GivesBatchesOfTheRowsThatAreAskedFor) {
   EXPECT_EQ(Floats(x, x + 4), (Floats{5, 6, 7, 8}));
   auto *labels = reinterpret_cast<const int64_t *>(batch.field(1));
   EXPECT_EQ(std::vector<int64_t>(labels, labels + 2), (std::vector<int64_t>{2, 0}));
+}
+
+/// Reads a table that another program truncates. Ends the process, for which the file stays cut
+/// off, with the message.
+[[noreturn]] void readCutOff(const std::string &path, const std::string &block,
+                             const DataContext &context) {
+  auto file = MappedFile::open(path);
+  EXPECT_TRUE(MappedFile::outliveFault((*file)->bytes().data()));
+  std::fputs(buildError(block, context).c_str(), stderr);
+  _exit(0);
+}
+
+// Rather than of a cell in the zeros that are read in its place.
+TEST_F(CsvSourceTest, ATableThatIsTruncatedIsSaidToBe) {
+  writeFile(folder / "t.csv", bytesOfText("p0;p1;label\n1;2;0\n3;4"));
+  EXPECT_EXIT(readCutOff(folder / "t.csv", block(goodFields), context), testing::ExitedWithCode(0),
+              "data file '.*/t.csv' became shorter while it was read");
 }
 
 TEST_F(CsvSourceTest, Errors) {
