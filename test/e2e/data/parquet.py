@@ -135,7 +135,7 @@ def other_lengths():
         file.write(f"""model: "skips.onnx"
 loss {{ softmax_cross_entropy {{ logits: "logits"  labels: "kind" }} }}
 optimizer {{ adam {{ learning_rate: 0.05 }} }}
-data {{ source {{ csv {{ path: "lists.parquet"  {columns} }} }} stage {{ batch {{ size: 20 }} }} on_error: SKIP }}
+data {{ source {{ csv {{ path: "lists.parquet"  {columns} }} }} stage {{ batch {{ size: 10 }} }} on_error: SKIP }}
 epochs: 1
 """)
     log = path("skips.jsonl")
