@@ -21,7 +21,8 @@ public:
   void step(const StepReport &step, const Batch &batch, Iterator &iterator) {
     milliseconds += step.milliseconds;
     inputMilliseconds += step.inputMilliseconds;
-    if (batch.skipped)
+    // Of batches that are handed over together, the first one carries the complaints of all.
+    if (batch.skipped || !batch.complaints.empty())
       skip(batch);
     if (milliseconds >= due)
       look(step.step, iterator);
