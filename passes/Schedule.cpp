@@ -5,6 +5,7 @@
 #include "dialects/grad/TensorTypes.h"
 #include "passes/Passes.h"
 #include "passes/entry/ModuleLevel.h"
+#include "passes/kernel/BlockWalks.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/kernel/CostModel.h"
 #include "passes/kernel/InPlace.h"

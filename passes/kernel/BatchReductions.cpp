@@ -4,6 +4,7 @@
 #include "passes/kernel/BatchReductions.h"
 
 #include "passes/entry/NodeOrder.h"
+#include "passes/kernel/BlockWalks.h"
 #include "passes/kernel/Clusters.h"
 
 using namespace mlir;

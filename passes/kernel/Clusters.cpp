@@ -4,6 +4,7 @@
 
 #include "dialects/grad/math/Count.h"
 #include "passes/kernel/BatchReductions.h"
+#include "passes/kernel/BlockWalks.h"
 #include "passes/kernel/GroupGraph.h"
 #include "passes/kernel/PadSums.h"
 #include "passes/kernel/TensorLife.h"
@@ -53,19 +54,6 @@ bool isFree(Operation *op) {
           (loopKind(op) == LoopKind::movement && op->getNumOperands() == 1 &&
            typeOf(op).getNumElements() >
                cast<ShapedType>(op->getOperand(0).getType()).getNumElements()));
-}
-
-bool walksBlocks(Operation *op, const exec::KernelLimits &limits) {
-  auto contraction = dyn_cast<ContractionOpInterface>(op);
-  if (!contraction || !isa<Float32Type, Float64Type>(typeOf(op).getElementType()))
-    return op->hasTrait<grad::OwnKernel>();
-  ContractionLetters letters = contraction.getLetters();
-  auto isSummed = [&](char letter) { return letters.isSummed(letter); };
-  int64_t terms = cast<CostOpInterface>(op).getFlops() / 2, elements = typeOf(op).getNumElements();
-  if (letters.lhs.empty() || terms == 0 || isSummed(letters.lhs.back()) ||
-      (!letters.window && llvm::none_of(letters.lhs, isSummed)))
-    return false;
-  return terms >= elements * (letters.window ? limits.minBlockedSum : limits.minBlockedProduct);
 }
 
 namespace {

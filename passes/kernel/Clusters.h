@@ -28,11 +28,6 @@ bool broadcastsRows(mlir::Operation *op);
 /// Bytes of the widest float in a kernel; 4 without floats (index arithmetic is legalized).
 int64_t widestElement(mlir::Operation *kernel);
 
-/// Whether an op walks its operands in blocks and therefore is its own kernel: an attention, or a
-/// contraction whose tiles would each stream whole operands at a cache line or more per step (a
-/// filter gradient).
-bool walksBlocks(mlir::Operation *op, const mlir::exec::KernelLimits &limits);
-
 /// Partitions the compute ops of `block` into clusters without cyclic dependences. Clones free ops
 /// (constants, broadcasts), so that every user has its own copy.
 mlir::FailureOr<std::vector<Cluster>> formClusters(mlir::Block &block,

@@ -3,6 +3,7 @@
 
 #include "dialects/grad/Grad.h"
 #include "dialects/grad/TensorTypes.h"
+#include "passes/kernel/BlockWalks.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/OperandLayout.h"

@@ -26,7 +26,21 @@ exec.kernel @long_sum(%x: tensor<2048x1024xf32>, %g: tensor<2048x1024xf32>) attr
   exec.yield %0 : tensor<1024x1024xf32>
 }
 
-// So is a factor that is no state. A few long panels take all of the second-level cache.
+// Ops behind a sum need all of it, so such a kernel does not add up blocks in memory.
+
+// V3-LABEL: exec.kernel @rounded_sum(
+// V3-NOT: block =
+// V3: grad.matmul
+// V4-LABEL: exec.kernel @rounded_sum(
+// V4-NOT: block =
+// V4: grad.matmul
+exec.kernel @rounded_sum(%x: tensor<2048x1024xf32>, %g: tensor<2048x1024xf32>) attributes {flops = 4294967296 : i64, bytes = 18874368 : i64} {
+  %0 = grad.matmul %x, %g transpose_lhs wide : tensor<2048x1024xf32>, tensor<2048x1024xf32>
+  %1 = grad.cast %0 : tensor<1024x1024xf32> -> tensor<1024x1024xf16>
+  exec.yield %1 : tensor<1024x1024xf16>
+}
+
+// A factor that is no state is copied, too. A few long panels take all of the second-level cache.
 
 // V3-LABEL: exec.kernel @columns(
 // V3-SAME: order = [1, 0], grain = 1, panels = [0, 4]>
