@@ -62,6 +62,15 @@ def adding():
     end(model, loop("adding", ["trips", "first", "x"], "y", nodes, "w"))
 
 
+def counted():
+    """Doubles x three times at most, which only the condition says: it also counts."""
+    model = begin("counted")
+    model.initializer("two", INT64, [], [2])
+    nodes = [node("Add", ["v", "v"], ["w"], "add"), *goes("w", "limit", "small"), node("Less", ["i", "two"], ["few"], "few"),
+             node("And", ["few", "small"], ["goes"], "both")]
+    end(model, loop("counted", ["", "first", "x"], "y", nodes, "w"))
+
+
 def nested():
     """Each step doubles until 8, then triples."""
     model = begin("nested")
@@ -128,6 +137,23 @@ def check_steps():
     expect(f"the plan is {plan}", "copy" not in body and not re.search(r"\bif\b", body))
 
 
+def check_counter():
+    """A counter in the condition bounds a loop, which then has a gradient."""
+    check("counted", [({"x": 5.0, "limit": 5.0}, lambda v: v), ({"x": 1.0, "limit": 3.0}, lambda v: v * 4),
+                      ({"x": 1.0, "limit": NEVER}, lambda v: v * 8)])
+    plan = gradc("plan", path("counted.onnx"))
+    expect(f"the plan is {plan}", "loop of at most 3" in plan)
+    with open(path("slope.textproto"), "w") as file:
+        file.write('model: "counted.onnx" gradients { of: "y" with_respect_to: "x" }')
+    gradc("compile", path("slope.textproto"), "-o", path("slope"))
+    for limit, slope in (1.0, 1), (3.0, 4), (NEVER, 8):
+        result = run(path("slope"), *give(x=1.0, limit=limit))
+        expect(f"gradients up to {limit}: {result.stderr}", result.returncode == 0)
+        with open(path("out/dy_dx.npy"), "rb") as file:
+            found = list(read_npy(file.read())[1])
+        expect(f"the gradients up to {limit} are {found}", found == [slope] * SIZE)
+
+
 def check_indices():
     """Indices are checked in the steps that run."""
     check("adding", [({"x": 5.0, "limit": 13.0}, lambda v: v + 8)])
@@ -137,7 +163,7 @@ def check_indices():
         expect(f"{file} {how} said {result.stderr}", result.returncode and 'node "lookup": index 8 is out of range, expected -8 to 7' in result.stderr)
 
 
-doubling("million", 10**6), doubling("few", 3), doubling("bounded", "n"), doubling("largest", LARGEST), doubling("missing", ""), adding(), nested()
+doubling("million", 10**6), doubling("few", 3), doubling("bounded", "n"), doubling("largest", LARGEST), doubling("missing", ""), adding(), counted(), nested()
 check_doubling("million", 10**6)
 check_doubling("few", 3)
 for n in (-1, 0, 4, 99):
@@ -146,4 +172,5 @@ check_doubling("largest", LARGEST)
 check_doubling("missing", LARGEST)
 check("nested", [({"x": 1.0, "limit": 1000.0}, lambda v: v * 8 * 3**5), ({"x": 9.0, "limit": 9.0}, lambda v: v)])
 check_steps()
+check_counter()
 check_indices()

@@ -279,7 +279,8 @@ onnx package on PyPI has cases for; `test/bars/onnx-cases-newest` checks those r
 
 Shapes are static, so what determines one must be known at compile time: a constant, a computation on constants and shapes, or an
 input that `gradc run` is given. A Loop whose trip count is a number of the run needs a bound that the graph
-computes (`Min(n, 8)`, `Clip(n, 0, 8)`); one that a condition of the run ends needs a trip count only for a gradient.
+computes (`Min(n, 8)`, `Clip(n, 0, 8)`); one that a condition of the run ends needs a trip count only for a gradient,
+unless the condition also compares a counter with a constant (`i < 8 and ...`).
 NonZero, Compress, Unique and NonMaxSuppression give values of which only a run knows how many there are. Operators on single
 elements, reductions, MatMul, Gemm, Softmax, gathers, scatters, Concat, Split, Reshape, Transpose, Expand, Range, Slice, Shape, Size,
 ArgMax, ArgMin, TopK, NonZero, Compress, NonMaxSuppression and RoiAlign take these; convolutions, pools, norms of pictures, Pad, Resize

@@ -5,6 +5,7 @@
 #include "compiler/import/onnx/Subgraph.h"
 #include "compiler/import/onnx/ops/UpperBound.h"
 #include "compiler/import/onnx/ops/control/EmbeddingBag.h"
+#include "compiler/import/onnx/ops/control/LoopCounter.h"
 #include "compiler/import/support/ErrorNote.h"
 #include "dialects/grad/control/Control.h"
 
@@ -232,6 +233,11 @@ private:
   /// The run decides after each iteration whether to continue; later iterations do nothing.
   LogicalResult guard(Body region) {
     auto &[block, initial, captured, yielded, proceed] = region;
+    std::optional<int64_t> counted = mostIterations({*block, initial, captured, yielded, proceed});
+    if (counted && *counted <= *bound) {
+      bound = counted;
+      isCut = false;
+    }
     OpBuilder &b = n.builder();
     RankedTensorType flag = RankedTensorType::get({}, b.getI1Type());
     Expr active(b, n.loc(),
