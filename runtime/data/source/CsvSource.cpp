@@ -48,9 +48,8 @@ Result<CsvFile> openCsv(std::string_view path, const DataContext &context,
   if (Status status = expectParquetByName(csv.path, csv.file->bytes()); !status.ok())
     return status;
   if (isParquet(csv.file->bytes())) {
-    if (Status status = readParquet(csv.path, options, fields, csv.inflated); !status.ok())
-      return status;
-    return csv;
+    Status status = readParquet(csv.path, options, fields, csv.inflated);
+    return status.ok() ? Result<CsvFile>(std::move(csv)) : status;
   }
   if (!isGzip(csv.file->bytes()))
     return csv;
@@ -214,8 +213,7 @@ Status describeCsv(Config config, const DataContext &context, Pipeline &pipeline
   if (Status status = readSpec(config, context, spec); !status.ok() || !context.hasFiles)
     return status;
   BadRows bad; // not kept: the rows of text are not read
-  if (context.skips)
-    spec.options.bad = &bad;
+  spec.options.bad = context.skips ? &bad : nullptr;
   auto opened = openCsv({}, context, spec.options, spec.fields);
   if (!opened)
     return opened.status();
@@ -248,8 +246,7 @@ Status applyCsv(Config config, const DataContext &context, Pipeline &pipeline) {
     if (Status status = rememberCategories(field, context); !status.ok())
       return status;
   BadRows bad;
-  if (context.skips)
-    spec.options.bad = &bad;
+  spec.options.bad = context.skips ? &bad : nullptr;
   auto opened = openCsv(config.string("path"), context, spec.options, fields);
   if (!opened)
     return opened.status();

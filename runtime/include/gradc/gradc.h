@@ -8,9 +8,8 @@
  * Errors: a function that can fail returns a gradc_status; gradc_last_error() then returns the
  * message. Results are written through pointers, and only on success.
  * A null pointer where a call needs one is GRADC_USAGE (without a status: 0 or NULL). A call that refuses an argument has changed nothing.
- * Memory: tensors are row-major host memory of the caller. Strings and shapes that a call returns
- * belong to the model or session of the call and live as long as it does. No call takes ownership,
- * except gradc_close and gradc_session_free.
+ * Memory: tensors are row-major host memory of the caller. Strings and shapes that a call returns belong to the model or session of the
+ * call and live as long as it does. No call takes ownership, except gradc_close and gradc_session_free.
  * Threads: a model is immutable and may be used from all threads; a session from one at a time, and in a forked process on one alone.
  * Compatibility: functions and fields are only ever added, fields at the end of their struct. Every
  * struct therefore begins with its size, set by the caller: `gradc_port_info port = {.size = sizeof port};`
@@ -325,12 +324,10 @@ typedef struct gradc_train_options {
   int (*on_step)(const gradc_step_report *report, void *context);
   void *context;
   const char *trace; /* a trace-event file of steps and kernels, for Perfetto; default: none */
-  /* Fields to use in place of the files of the job's training data; the stages (rows, map, shuffle, batch, ...)
-   * apply to them. All must have the same number of rows. Default: the files. */
+  /* Fields in place of the files of the training data; its stages apply to them. All have the same number of rows. */
   const gradc_data_field *fields;
   uint32_t field_count;
-  /* Called after the last step for each metric of the last evaluation that is one number: "loss" and the metrics of the
-   * job, then the same of each set as "NAME/loss" and so on. The name is valid during the call. */
+  /* Called after the last step for each number of the last evaluation: "loss" and metrics, and "NAME/loss" and so on of sets. */
   void (*on_metric)(const char *name, double value, void *context);
 } gradc_train_options;
 
