@@ -41,11 +41,7 @@ public:
       resolveHazards(function);
     for (StateStorage &storage : states.all())
       createTransfer(storage);
-    llvm::DenseSet<StringAttr> launched;
-    module.walk([&](exec::LaunchOp launch) { launched.insert(launch.getKernelAttr().getAttr()); });
-    for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>()))
-      if (!launched.contains(kernel.getSymNameAttr()))
-        kernel.erase();
+    exec::eraseUnusedKernels(module);
   }
 
 private:

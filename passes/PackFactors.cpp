@@ -72,13 +72,6 @@ public:
       pack(launch);
   }
 
-  void eraseUnused() {
-    exec::KernelLaunches launches = exec::launchesByKernel(module);
-    for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>()))
-      if (!launches.contains(kernel.getSymNameAttr()))
-        kernel.erase();
-  }
-
 private:
   /// Whether a product with many rows reads panels of values across the factor's rows, or the
   /// factor is a filter whose transform pays.
@@ -122,7 +115,7 @@ struct PackFactors : impl::PackFactorsBase<PackFactors> {
     Packer packer(getOperation(), *level);
     for (auto function : functionsOf(getOperation()))
       function.walk([&](Block *block) { packer.pack(*block); });
-    packer.eraseUnused();
+    exec::eraseUnusedKernels(getOperation());
   }
 };
 

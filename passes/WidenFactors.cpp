@@ -32,13 +32,6 @@ public:
       widen(launch, i);
   }
 
-  void eraseUnused() {
-    exec::KernelLaunches launches = exec::launchesByKernel(module);
-    for (auto kernel : llvm::to_vector(module.getOps<exec::KernelOp>()))
-      if (!launches.contains(kernel.getSymNameAttr()))
-        kernel.erase();
-  }
-
 private:
   struct Copy {
     Value value;
@@ -126,7 +119,7 @@ struct WidenFactors : impl::WidenFactorsBase<WidenFactors> {
     Widener widener(getOperation());
     for (auto function : functionsOf(getOperation()))
       function.walk([&](Block *block) { widener.widen(*block); });
-    widener.eraseUnused();
+    exec::eraseUnusedKernels(getOperation());
   }
 };
 

@@ -171,6 +171,13 @@ exec::KernelLaunches exec::launchesByKernel(ModuleOp module) {
   return launches;
 }
 
+void exec::eraseUnusedKernels(ModuleOp module) {
+  KernelLaunches launches = launchesByKernel(module);
+  for (auto kernel : llvm::to_vector(module.getOps<KernelOp>()))
+    if (!launches.contains(kernel.getSymNameAttr()))
+      kernel.erase();
+}
+
 PanelAttr KernelOp::getLayout(unsigned i) {
   return getLayouts() ? dyn_cast<PanelAttr>((*getLayouts())[i]) : PanelAttr();
 }

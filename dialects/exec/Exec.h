@@ -26,6 +26,8 @@ KernelOp createKernel(MLIRContext *context, StringRef name, TypeRange arguments)
 /// The launches of each kernel, by its name.
 using KernelLaunches = DenseMap<StringAttr, SmallVector<LaunchOp>>;
 KernelLaunches launchesByKernel(ModuleOp module);
+/// Erases kernels without a launch.
+void eraseUnusedKernels(ModuleOp module);
 
 /// The tiles of a scheduled kernel along one dim of its root.
 int64_t tilesAlong(KernelOp kernel, int64_t dim);
