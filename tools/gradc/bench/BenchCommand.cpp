@@ -20,17 +20,13 @@ struct Settings {
   bool json = false;
 };
 
-double sum(const BenchResult &result, double (*part)(const KernelTime &)) {
-  double all = 0;
-  for (const KernelTime &kernel : result.kernels)
-    all += part(kernel);
-  return all;
-}
 double totalFlops(const BenchResult &result) {
-  return sum(result, [](const KernelTime &kernel) { return double(kernel.flops); });
+  auto flops = [](const KernelTime &kernel) { return double(kernel.flops); };
+  return llvm::sum_of(llvm::map_range(result.kernels, flops));
 }
 double totalSeconds(const BenchResult &result) {
-  return sum(result, [](const KernelTime &kernel) { return kernel.seconds; });
+  auto seconds = [](const KernelTime &kernel) { return kernel.seconds; };
+  return llvm::sum_of(llvm::map_range(result.kernels, seconds));
 }
 
 std::string peakText(const Peak &peak, const char *unit) {
