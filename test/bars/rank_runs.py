@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import time
 
-from bar import DIGITS, compile_spec, events
+from bar import DIGITS, compile_spec, events, run
 
 RANK = b"OMPI_COMM_WORLD_RANK="
 
@@ -38,6 +38,14 @@ def mpi_environment():
 
 def start(command, folder, **how):
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how)
+
+
+def logs_of_ranks(trainer, folder, steps, counts=(1, 2, 3)):
+    """The logs of a trainer's runs by so many ranks, each of `steps` steps."""
+    for count in counts:
+        log = os.path.join(folder, f"{count}.jsonl")
+        run(trainer, "--ranks", count, "--steps", steps, "--log", log, "--checkpoint", os.path.join(folder, str(count)), cwd=folder)
+        yield log
 
 
 def losses(log):
