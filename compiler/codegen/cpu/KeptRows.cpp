@@ -101,7 +101,8 @@ private:
     return llvm::none_of(after, mayBeOverwritten);
   }
 
-  /// What the values are computed from, up to reductions and to `end`.
+  /// The values and those that they depend on. The search goes no further at reductions and at
+  /// `end`.
   static llvm::SetVector<Value> below(ValueRange values, Value end) {
     llvm::SetVector<Value> found(values.begin(), values.end());
     for (size_t i = 0; i < found.size(); ++i) {

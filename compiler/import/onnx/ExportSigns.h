@@ -1,4 +1,4 @@
-// What exporters record about a model, and signs that they have left out parts that training needs.
+// Records that exporters keep about a model, and signs that a part which training needs is missing.
 #ifndef COMPILER_IMPORT_ONNX_EXPORTSIGNS_H
 #define COMPILER_IMPORT_ONNX_EXPORTSIGNS_H
 

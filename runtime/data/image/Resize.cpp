@@ -13,7 +13,7 @@ namespace gradc::runtime {
 
 namespace {
 
-/// What both steps have in common.
+/// How a picture is resampled, by `resize` and `random_resized_crop` alike.
 struct Sampling {
   Filter filter = Filter::bilinear;
   bool antialias = true;

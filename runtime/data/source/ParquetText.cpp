@@ -75,8 +75,7 @@ template <typename T> struct Owned {
 
 class Reader {
 public:
-  Reader(const std::string &path, const CsvOptions &options)
-      : path(path), options(options), delimiter(options.delimiter) {}
+  Reader(const std::string &path, const CsvOptions &options) : path(path), options(options) {}
   ~Reader() {
     if (file)
       plugin.close(file);
@@ -104,7 +103,6 @@ private:
 
   const std::string &path;
   const CsvOptions &options;
-  char delimiter;
   Plugin plugin;
   gradc_parquet_file *file = nullptr;
   std::vector<std::string> names; ///< of the file's columns
@@ -130,7 +128,7 @@ Status Reader::choose(const ArrowSchema &schema, std::span<const CsvField> field
     const ArrowSchema &column = *schema.children[i];
     const std::string &name =
         names.emplace_back(column.name ? trimmed(column.name) : std::string_view());
-    ParquetColumn cells(column, delimiter);
+    ParquetColumn cells(column, options.delimiter);
     if (!fields.empty() && !isNamed(name, cells.isList(), fields))
       continue;
     if (cells.isKnown())
@@ -226,17 +224,17 @@ void Reader::addHeader() {
     bool isChosen = next < chosen.size() && size_t(chosen[next].number) == i;
     const ParquetColumn *cells = isChosen ? &chosen[next++].cells : nullptr;
     if (i)
-      out += delimiter;
+      out += options.delimiter;
     if (names.size() == 1 && names[i].empty()) // an empty line would not be a row
       out += "\"\"";
     if (!cells || !cells->isList()) {
-      appendCell(out, names[i], delimiter);
+      appendCell(out, names[i], options.delimiter);
       continue;
     }
     for (int64_t value = 0; value < cells->width; ++value) {
       if (value)
-        out += delimiter;
-      appendCell(out, runtime::text(names[i], '[', value, ']'), delimiter);
+        out += options.delimiter;
+      appendCell(out, runtime::text(names[i], '[', value, ']'), options.delimiter);
     }
   }
   out += '\n';
@@ -264,7 +262,7 @@ Status Reader::addBadRow(const ArrowArray &batch, int64_t row, bool &isBad) {
     options.bad->emplace(before + row, wrong.message());
   }
   if (isBad)
-    out.append(names.size() + cells, delimiter) += '\n';
+    out.append(names.size() + cells, options.delimiter) += '\n';
   return {};
 }
 
@@ -278,13 +276,13 @@ Status Reader::addRows(const ArrowArray &batch) {
     int at = 0;
     for (size_t i = 0; i < chosen.size(); ++i) {
       for (; at < chosen[i].number; ++at)
-        out += delimiter;
+        out += options.delimiter;
       if (!chosen[i].cells.addTo(out, *batch.children[i], row + batch.offset))
         return fail("it is damaged: a value is not in its dictionary or list");
     }
     if (names.size() == 1 && out.back() == '\n') // an empty line would not be a row
       out += "\"\"";
-    out.append(names.size() - 1 - size_t(at), delimiter);
+    out.append(names.size() - 1 - size_t(at), options.delimiter);
     out += '\n';
   }
   before += batch.length;

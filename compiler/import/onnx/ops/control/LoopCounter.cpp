@@ -69,11 +69,11 @@ private:
     int64_t step = limit ? next->offset : -next->offset;
     if (step <= 0)
       return std::nullopt;
-    // The condition holds after so many iterations, and each time one more follows.
+    // One iteration runs before the first test, and one after each test that holds.
     return 1 + (room > 0 ? (room + step - 1) / step : 0);
   }
 
-  /// What a value is a shape of; exporters write scalars also as [1].
+  /// The value before it was reshaped or broadcast: exporters also write scalars as [1].
   static Value unshaped(Value value) {
     while (isa_and_present<ReshapeOp, BroadcastOp>(value.getDefiningOp()))
       value = value.getDefiningOp()->getOperand(0);
