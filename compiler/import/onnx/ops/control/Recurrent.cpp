@@ -82,18 +82,18 @@ private:
         return n.error() << "has no activation function \"" << name << "\"";
       activations.push_back(*function);
     }
-    readParameters("activation_alpha", 1, &RecurrentActivation::alpha);
-    readParameters("activation_beta", 2, &RecurrentActivation::beta);
+    readParameters("activation_alpha", 1, &NamedActivation::alpha);
+    readParameters("activation_beta", 2, &NamedActivation::beta);
     return success();
   }
 
   /// Only the activations that have at least `count` parameters consume a value, in order.
-  void readParameters(StringRef name, unsigned count, double RecurrentActivation::*to) {
+  void readParameters(StringRef name, unsigned count, double NamedActivation::*to) {
     const onnx::AttributeProto *a = n.attribute(name, AttributeType::reals);
     if (!a)
       return;
     int used = 0;
-    for (RecurrentActivation &function : activations)
+    for (NamedActivation &function : activations)
       if (function.parameterCount >= count && used < a->floats_size())
         function.*to = a->floats(used++);
     if (used < a->floats_size())
@@ -218,7 +218,7 @@ private:
   // A step ---------------------------------------------------------------------------------------
 
   SmallVector<Value> buildStep(OpBuilder &b, Block::BlockArgListType arguments,
-                               ArrayRef<RecurrentActivation> functions) {
+                               ArrayRef<NamedActivation> functions) {
     unsigned carried = kind == CellKind::lstm ? 2 : 1, stacks = n.operand(4) ? 2 : 1;
     auto state = arguments.take_front(carried);
     auto invariants = arguments.drop_front(carried + stacks);
@@ -247,14 +247,14 @@ private:
   }
 
   SmallVector<Value> rnn(Expr share, Value state, ValueRange invariants,
-                         ArrayRef<RecurrentActivation> functions) {
+                         ArrayRef<NamedActivation> functions) {
     Expr sum = share + timesTransposed(share.with(state), invariants[0]);
     return {functions[0](clipped(sum))};
   }
 
   /// Gates z (update), r (reset) and h (hidden).
   SmallVector<Value> gru(Expr share, Value state, ValueRange invariants,
-                         ArrayRef<RecurrentActivation> functions) {
+                         ArrayRef<NamedActivation> functions) {
     Expr h = share.with(state), weight = share.with(invariants[0]);
     auto rowsOf = [&](int64_t begin, int64_t count) {
       return weight.slice(0, begin * hidden, count * hidden);
@@ -278,7 +278,7 @@ private:
 
   /// Gates i (input), o (output), f (forget) and c (cell).
   SmallVector<Value> lstm(Expr share, ValueRange state, ValueRange invariants,
-                          ArrayRef<RecurrentActivation> functions) {
+                          ArrayRef<NamedActivation> functions) {
     Expr sum = share + timesTransposed(share.with(state[0]), invariants[0]);
     Expr cell = share.with(state[1]);
     bool hasPeepholes = n.operand(7) != nullptr;
@@ -326,7 +326,7 @@ private:
   int64_t gates, directions = 1, layout = 0, steps = 0, rows = 0, hidden = 0;
   bool startsReverse = false, couplesInput = false, resetsAfter = false;
   std::optional<double> clip;
-  SmallVector<RecurrentActivation> activations; ///< of each direction in turn
+  SmallVector<NamedActivation> activations; ///< of each direction in turn
 };
 
 template <CellKind kind> LogicalResult importRecurrent(Node &n) {

@@ -43,17 +43,17 @@ Expr leakyRelu(Expr x, double alpha) { return leakyRelu(x, x.splat(alpha)); }
 Expr importLeakyRelu(Node &n, Expr x) { return leakyRelu(x, n.real("alpha", 0.01f)); }
 Expr elu(Expr x, double alpha) { return isPositive(x).select(x, negativeExpm1(x) * alpha); }
 Expr importElu(Node &n, Expr x) { return elu(x, n.real("alpha", 1)); }
-Expr selu(Node &n, Expr x) {
-  double alpha = n.real("alpha", 1.67326319217681884765625f);
-  double gamma = n.real("gamma", 1.05070102214813232421875f);
-  return elu(x, alpha) * gamma;
+constexpr double seluAlpha = 1.67326319217681884765625f, seluGamma = 1.05070102214813232421875f;
+Expr selu(Expr x, double alpha, double gamma) { return elu(x, alpha) * gamma; }
+Expr importSelu(Node &n, Expr x) {
+  return selu(x, n.real("alpha", seluAlpha), n.real("gamma", seluGamma));
 }
-Expr celu(Node &n, Expr x) {
-  double alpha = n.real("alpha", 1);
+Expr celu(Expr x, double alpha) {
   // Limited before the division, after which x is positive if alpha is negative.
   Expr negative = clamp(x, -infinity, std::abs(alpha)) / alpha;
   return isPositive(x).select(x, negative.apply<Expm1Op>() * alpha);
 }
+Expr importCelu(Node &n, Expr x) { return celu(x, n.real("alpha", 1)); }
 Expr thresholdedRelu(Expr x, double alpha) {
   return x.compare(ComparePredicate::gt, x.splat(alpha)).select(x, x.splat(0));
 }
@@ -62,7 +62,8 @@ Expr hardSigmoid(Expr x, double alpha, double beta) { return clamp(x * alpha + b
 Expr importHardSigmoid(Node &n, Expr x) {
   return hardSigmoid(x, n.real("alpha", 0.2f), n.real("beta", 0.5f));
 }
-Expr hardSwish(Node &, Expr x) { return x * clamp(x / 6.0 + 0.5, 0, 1); }
+Expr hardSwish(Expr x) { return x * clamp(x / 6.0 + 0.5, 0, 1); }
+Expr importHardSwish(Node &, Expr x) { return hardSwish(x); }
 Expr mish(Node &, Expr x) { return x.apply<MishOp>(); }
 Expr importSoftplus(Node &, Expr x) { return softplus(x); }
 Expr softsign(Expr x) { return x / (x.apply<AbsOp>() + 1.0); }
@@ -154,7 +155,7 @@ LogicalResult importGelu(Node &n) {
 }
 } // namespace
 
-std::optional<RecurrentActivation> gradc::findRecurrentActivation(StringRef name) {
+std::optional<NamedActivation> gradc::findRecurrentActivation(StringRef name) {
   using Function = Expr (*)(Expr, double, double);
   struct Row {
     StringRef name;
@@ -178,8 +179,20 @@ std::optional<RecurrentActivation> gradc::findRecurrentActivation(StringRef name
       {"Softplus", 0, 0, 0, [](Expr x, double, double) { return softplus(x); }}};
   for (const Row &row : rows)
     if (name.equals_insensitive(row.name))
-      return RecurrentActivation{row.function, row.parameterCount, row.alpha, row.beta};
+      return NamedActivation{row.function, row.parameterCount, row.alpha, row.beta};
   return std::nullopt;
+}
+
+std::optional<NamedActivation> gradc::findFusedActivation(StringRef name) {
+  if (name == "Clip")
+    return NamedActivation{clamp, 2, -infinity, infinity};
+  if (name == "Celu")
+    return NamedActivation{[](Expr x, double alpha, double) { return celu(x, alpha); }, 1, 1, 0};
+  if (name == "Selu")
+    return NamedActivation{selu, 2, seluAlpha, seluGamma};
+  if (name == "HardSwish")
+    return NamedActivation{[](Expr x, double, double) { return hardSwish(x); }, 0, 0, 0};
+  return findRecurrentActivation(name);
 }
 
 void gradc::addActivationOps(OpTable &ops) {
@@ -188,11 +201,11 @@ void gradc::addActivationOps(OpTable &ops) {
   ops["LeakyRelu"] = {activation<importLeakyRelu>, 1, 1};
   ops["PRelu"] = {importPRelu, 2, 2};
   ops["Elu"] = {activation<importElu>, 1, 1};
-  ops["Selu"] = {activation<selu>, 1, 1};
-  ops["Celu"] = {activation<celu>, 1, 1};
+  ops["Selu"] = {activation<importSelu>, 1, 1};
+  ops["Celu"] = {activation<importCelu>, 1, 1};
   ops["ThresholdedRelu"] = {activation<importThresholdedRelu>, 1, 1};
   ops["HardSigmoid"] = {activation<importHardSigmoid>, 1, 1};
-  ops["HardSwish"] = {activation<hardSwish>, 1, 1};
+  ops["HardSwish"] = {activation<importHardSwish>, 1, 1};
   ops["Mish"] = {activation<mish>, 1, 1};
   ops["Softplus"] = {activation<importSoftplus>, 1, 1};
   ops["Softsign"] = {activation<importSoftsign>, 1, 1};

@@ -1,4 +1,4 @@
-// The activation functions that RNN, GRU and LSTM name.
+// The activation functions that nodes name: RNN, GRU and LSTM, and fused products of ONNX Runtime.
 #ifndef COMPILER_IMPORT_ONNX_OPS_ELEMENTWISE_ACTIVATION_H
 #define COMPILER_IMPORT_ONNX_OPS_ELEMENTWISE_ACTIVATION_H
 
@@ -7,7 +7,7 @@
 namespace gradc {
 
 /// A function with up to two parameters, alpha and then beta, initialized to ONNX's defaults.
-struct RecurrentActivation {
+struct NamedActivation {
   mlir::grad::Expr (*function)(mlir::grad::Expr x, double alpha, double beta);
   unsigned parameterCount;
   double alpha, beta;
@@ -16,7 +16,10 @@ struct RecurrentActivation {
 };
 
 /// The function of that name, ignoring case.
-std::optional<RecurrentActivation> findRecurrentActivation(llvm::StringRef name);
+std::optional<NamedActivation> findRecurrentActivation(llvm::StringRef name);
+/// The same among those that ONNX Runtime fuses with the product before them. Their parameters are
+/// the node's attributes alpha, beta, gamma, min and max, in this order.
+std::optional<NamedActivation> findFusedActivation(llvm::StringRef name);
 
 } // namespace gradc
 

@@ -1,7 +1,8 @@
-// MatMul and Gemm.
+// MatMul and Gemm, and their fused forms.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/Products.h"
+#include "compiler/import/onnx/ops/elementwise/Activation.h"
 #include "compiler/import/support/Names.h"
 
 using namespace mlir;
@@ -159,8 +160,8 @@ static LogicalResult importFusedMatMul(Node &n) {
   return n.set(alpha == 1 ? *product : *product * alpha);
 }
 
-/// alpha A' B' + beta C.
-static LogicalResult importGemm(Node &n) {
+/// alpha A' B' + beta C, then the activation if there is one.
+static LogicalResult gemm(Node &n, const NamedActivation *activation) {
   n.ignore("broadcast"); // from opset 6, which requires it if C broadcasts
   double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   bool transposeLhs = n.integer("transA", 0), transposeRhs = n.integer("transB", 0);
@@ -198,6 +199,8 @@ static LogicalResult importGemm(Node &n) {
   if (failed(extent))
     return failure();
   auto set = [&](Expr y) {
+    if (activation)
+      y = (*activation)(y);
     return *extent && (*extent)->dim != depth ? n.set(0, y, **extent) : n.set(y);
   };
   Expr product =
@@ -212,9 +215,26 @@ static LogicalResult importGemm(Node &n) {
   return set(product + n.expr(n.broadcast(added, shape)));
 }
 
+static LogicalResult importGemm(Node &n) { return gemm(n, nullptr); }
+
+/// In ONNX Runtime's optimized models.
+static LogicalResult importFusedGemm(Node &n) {
+  if (failed(n.expect(0, Kind::Float)))
+    return failure();
+  StringRef name = n.string("activation", "");
+  auto activation = findFusedActivation(name);
+  if (!activation)
+    return n.error() << "has no activation function \"" << name << "\"";
+  activation->alpha = n.real("activation_alpha", activation->alpha);
+  StringRef second = n.has("activation_gamma") ? "activation_gamma" : "activation_beta";
+  activation->beta = n.real(second, activation->beta);
+  return gemm(n, &*activation);
+}
+
 void gradc::addContractionOps(OpTable &ops) {
   ops["MatMul"] = {importMatMul, 2, 2};
   ops["Gemm"] = {importGemm, 2, 3};
+  ops["com.microsoft::FusedGemm"] = {importFusedGemm, 2, 3};
   ops["com.microsoft::FusedMatMul"] = {importFusedMatMul, 2, 2};
-  takeExtents(ops, TakesExtents::itself, {"MatMul", "Gemm"});
+  takeExtents(ops, TakesExtents::itself, {"MatMul", "Gemm", "com.microsoft::FusedGemm"});
 }

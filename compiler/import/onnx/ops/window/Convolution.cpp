@@ -1,10 +1,11 @@
-// Conv, ConvTranspose, and CausalConvWithState. Internally, spatial dims come first, then the
-// batch, then channels. The transpositions before and after are explicit; those between two such
-// ops cancel.
+// Conv, FusedConv, ConvTranspose, and CausalConvWithState. Internally, spatial dims come first,
+// then the batch, then channels. The transpositions before and after are explicit; those between
+// two such ops cancel.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/Pick.h"
 #include "compiler/import/onnx/ops/Products.h"
+#include "compiler/import/onnx/ops/elementwise/Activation.h"
 #include "compiler/import/onnx/ops/window/Fold.h"
 
 using namespace mlir;
@@ -145,7 +146,8 @@ FailureOr<std::pair<Channels, WindowAttr>> gradc::readConvolution(Node &n, unsig
   return std::pair(*channels, attribute);
 }
 
-static LogicalResult importConv(Node &n) {
+/// The convolution of operands 0 and 1, plus the bias.
+static FailureOr<Expr> readAndConvolve(Node &n) {
   if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, 1)))
     return failure();
   auto read = readConvolution(n);
@@ -154,7 +156,44 @@ static LogicalResult importConv(Node &n) {
   FailureOr<Value> bias = readBias(n, read->first);
   if (failed(bias))
     return failure();
-  return n.set(convolve(n, n.expr(0u), n.expr(1u), *bias, read->first, read->second));
+  return convolve(n, n.expr(0u), n.expr(1u), *bias, read->first, read->second);
+}
+
+static LogicalResult importConv(Node &n) {
+  FailureOr<Expr> y = readAndConvolve(n);
+  return failed(y) ? failure() : n.set(*y);
+}
+
+/// Conv, plus operand 3 if there is one, then the named activation, in ONNX Runtime's optimized
+/// models.
+static LogicalResult importFusedConv(Node &n) {
+  FailureOr<Expr> y = readAndConvolve(n);
+  if (failed(y))
+    return failure();
+  if (n.operand(3)) {
+    if (failed(n.expectSameElement(0, 3)))
+      return failure();
+    if (n.shape(3) != y->shape())
+      return n.error() << "expected an addend " << formatDims(y->shape()) << ", found "
+                       << n.describeOperand(3);
+    y = *y + n.expr(3u);
+  }
+  if (!n.has("activation"))
+    return n.set(*y);
+  StringRef name = n.string("activation", "");
+  auto activation = findFusedActivation(name);
+  if (!activation)
+    return n.error() << "has no activation function \"" << name << "\"";
+  const onnx::AttributeProto *given = n.attribute("activation_params", AttributeType::reals);
+  unsigned count = given ? given->floats_size() : 0;
+  if (count < activation->parameterCount)
+    return n.error() << "expected " << activation->parameterCount << " activation_params of "
+                     << name << ", found " << count;
+  if (activation->parameterCount >= 1)
+    activation->alpha = given->floats(0);
+  if (activation->parameterCount >= 2)
+    activation->beta = given->floats(1);
+  return n.set((*activation)(*y));
 }
 
 /// Computes padding and output_padding from output_shape, or from auto_pad SAME, for which the
@@ -282,7 +321,8 @@ static LogicalResult importCausalConvWithState(Node &n) {
 
 void gradc::addConvolutionOps(OpTable &ops) {
   ops["Conv"] = {importConv, 2, 3};
+  ops["com.microsoft::FusedConv"] = {importFusedConv, 2, 4};
   ops["CausalConvWithState"] = {importCausalConvWithState, 2, 4};
   ops["ConvTranspose"] = {importConvTranspose, 2, 3};
-  takeExtents(ops, TakesExtents::rows, {"Conv", "ConvTranspose"});
+  takeExtents(ops, TakesExtents::rows, {"Conv", "com.microsoft::FusedConv", "ConvTranspose"});
 }
