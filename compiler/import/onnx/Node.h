@@ -145,6 +145,8 @@ public:
   /// Whether operand `i` is a sequence of tensors, which has no value of its own.
   bool isSequence(unsigned i) const { return findSequence(i) != nullptr; }
   llvm::ArrayRef<mlir::Value> sequence(unsigned i) const { return *findSequence(i); }
+  /// From here on, operand `i` is `value`.
+  void replaceOperand(unsigned i, mlir::Value value) { operands[i] = value; }
   llvm::StringRef inputName(unsigned i) const { return proto.input(int(i)); }
   mlir::RankedTensorType type(unsigned i) const;
   mlir::Type element(unsigned i) const { return type(i).getElementType(); }

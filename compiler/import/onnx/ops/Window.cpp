@@ -113,3 +113,17 @@ Expr gradc::channelsSecond(Expr x) {
   llvm::append_range(order, llvm::seq<int64_t>(0, rank - 2));
   return x.transpose(order);
 }
+
+LogicalResult gradc::importChannelsLast(Node &n, ImportFunction import) {
+  int64_t rank = n.rank(0);
+  if (rank < 3)
+    return n.error() << "expected rank 3 or more, found " << n.describeOperand(0);
+  SmallVector<int64_t> second{0, rank - 1}, last{0};
+  llvm::append_range(second, llvm::seq<int64_t>(1, rank - 1));
+  llvm::append_range(last, llvm::seq<int64_t>(2, rank));
+  last.push_back(1);
+  n.replaceOperand(0, n.expr(0u).transpose(second));
+  if (failed(import(n)))
+    return failure();
+  return n.set(n.expr(n.getResults()[0]).transpose(last));
+}

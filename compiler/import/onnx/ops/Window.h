@@ -44,6 +44,14 @@ mlir::grad::Expr spatialFirst(mlir::grad::Expr x);
 /// Converts [d..., N, C] to [N, C, d...].
 mlir::grad::Expr channelsSecond(mlir::grad::Expr x);
 
+/// Imports a node whose operand 0 and result have channels last by `import`, which expects them
+/// second.
+mlir::LogicalResult importChannelsLast(Node &n, ImportFunction import);
+/// The same if the node has channels_last; ONNX Runtime sets it in the models that it optimizes.
+template <ImportFunction import> mlir::LogicalResult importByChannels(Node &n) {
+  return n.integer("channels_last", 0) ? importChannelsLast(n, import) : import(n);
+}
+
 } // namespace gradc
 
 #endif

@@ -1,8 +1,10 @@
-// ONNX Runtime's MultiHeadAttention and Attention, which its optimizer makes of attention in parts.
+// ONNX Runtime's MultiHeadAttention and Attention, which its optimizer makes of attention in parts,
+// and QAttention, which its quantization makes of Attention.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/Products.h"
 #include "compiler/import/onnx/ops/attention/AttentionParts.h"
+#include "compiler/import/onnx/ops/quantization/Quantization.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -67,7 +69,7 @@ static FailureOr<Value> readAdded(Node &n, const Masks &masks, const Heads &h) {
     FailureOr<Expr> seen = readPadding(n, masks.padding, h);
     if (failed(seen))
       return failure();
-    Expr zero = n.expr(splat(n.builder(), n.loc(), seen->type().clone(n.element(0)), 0));
+    Expr zero = n.expr(splat(n.builder(), n.loc(), seen->type().clone(h.query.element()), 0));
     Expr padding = seen->select(zero, zero.splat(filter));
     if (added)
       padding = n.expr(n.broadcast(*added, scores)) + n.expr(n.broadcast(padding, scores));
@@ -91,7 +93,7 @@ static FailureOr<Expr> attend(Node &n, const Heads &h, const Masks &masks,
     return failure();
   Weighing how;
   how.scale = scale == 0 ? 1 / std::sqrt(double(h.query.shape()[3])) : scale;
-  how.precision = accumulatorOf(n.element(0));
+  how.precision = accumulatorOf(h.query.element());
   how.added = *added;
   if (causal) {
     OpBuilder &b = n.builder();
@@ -198,25 +200,47 @@ static LogicalResult importMultiHeadAttention(Node &n) {
 
 // Attention ---------------------------------------------------------------------------------------
 
-/// Queries, keys and values: a product of operands 0 and 1, and a bias, cut along its columns.
-static FailureOr<Heads> projectHeads(Node &n, int64_t heads) {
-  constexpr unsigned weight = 1, bias = 2;
-  for (unsigned i : {0u, weight, bias})
-    if (n.operand(i) && (failed(n.expect(i, Kind::Float)) || failed(n.expectSameElement(0, i))))
+namespace {
+/// The operands of Attention and of QAttention behind the bias. `like` has the type of the result.
+struct AttentionOperands {
+  Masks masks;
+  unsigned past, like;
+};
+} // namespace
+
+/// Operands 0, 1 and 2 of Attention and QAttention.
+enum Projected : unsigned { input, weight, bias };
+
+/// Queries, keys and values: a product of operands 0 and 1.
+static FailureOr<Expr> project(Node &n) {
+  for (unsigned i : {input, weight, bias})
+    if (n.operand(i) && (failed(n.expect(i, Kind::Float)) || failed(n.expectSameElement(input, i))))
       return failure();
-  if (failed(n.expectRank(0, 3)) || failed(n.expectRank(weight, 2)))
+  if (failed(n.expectRank(input, 3)) || failed(n.expectRank(weight, 2)))
     return failure();
-  FailureOr<Expr> all = numpyMatmul(n, n.expr(0u), n.expr(weight), 0, weight);
-  if (failed(all))
+  return numpyMatmul(n, n.expr(input), n.expr(weight), input, weight);
+}
+
+/// The same of codes, in the type of their scales.
+static FailureOr<Expr> projectCodes(Node &n, unsigned scale) {
+  if (failed(n.expectRank(input, 3)) || failed(n.expectRank(weight, 2)))
     return failure();
-  int64_t columns = all->shape()[2];
+  FailureOr<Expr> all = multiplyCodes(n, {input, scale, scale + 3}, {weight, scale + 1, scale + 4});
+  if (failed(all) || (n.operand(bias) && failed(n.expectSameElement(scale, bias))))
+    return failure();
+  return all->cast(n.element(scale));
+}
+
+/// Adds the bias to queries, keys and values, and cuts them along the columns of `all`.
+static FailureOr<Heads> cutHeads(Node &n, Expr all) {
+  int64_t heads = n.integer("num_heads", 0), columns = all.shape()[2];
   if (n.operand(bias)) {
     if (failed(n.expectRank(bias, 1)))
       return failure();
     if (n.shape(bias)[0] != columns)
       return n.error() << "expected a bias of " << columns << " elements, found "
                        << n.describeOperand(bias);
-    all = *all + n.expr(bias).broadcast(all->type(), {2});
+    all = all + n.expr(bias).broadcast(all.type(), {2});
   }
   auto given = n.integers("qkv_hidden_sizes");
   SmallVector<int64_t> sizes = given ? *given : SmallVector<int64_t>(3, columns / 3);
@@ -228,17 +252,18 @@ static FailureOr<Heads> projectHeads(Node &n, int64_t heads) {
                      << ") divides and that add up to " << columns << ", found "
                      << formatDims(sizes);
   auto part = [&](int64_t from, int64_t size) {
-    return splitHeads(all->slice(2, from, size), heads);
+    return splitHeads(all.slice(2, from, size), heads);
   };
   return Heads{part(0, sizes[0]), part(sizes[0], sizes[1]), part(sizes[0] + sizes[1], sizes[2]), 0};
 }
 
-static LogicalResult importRuntimeAttention(Node &n) {
-  constexpr unsigned padding = 3, past = 4, bias = 5;
+/// The attention of the heads in the columns of `all`.
+static LogicalResult attendProjected(Node &n, Expr all, const AttentionOperands &operands) {
+  unsigned past = operands.past;
   if (n.integer("do_rotary", 0) || n.integer("past_present_share_buffer", 0))
     return n.error() << "cannot take do_rotary and past_present_share_buffer";
   n.ignore("rotary_embedding_dim");
-  FailureOr<Heads> heads = projectHeads(n, n.integer("num_heads", 0));
+  FailureOr<Heads> heads = cutHeads(n, all);
   if (failed(heads))
     return failure();
   Heads &h = *heads;
@@ -247,7 +272,7 @@ static LogicalResult importRuntimeAttention(Node &n) {
   llvm::append_range(both, h.key.shape());
   OpBuilder &b = n.builder();
   if (n.operand(past)) {
-    if (failed(n.expectSameElement(0, past)) || failed(n.expectRank(past, 5)))
+    if (failed(n.expectSameElement(operands.like, past)) || failed(n.expectRank(past, 5)))
       return failure();
     both[3] = n.shape(past)[3];
     if (h.key.shape() != h.value.shape() || n.shape(past) != ArrayRef(both))
@@ -259,7 +284,7 @@ static LogicalResult importRuntimeAttention(Node &n) {
       *now = now->with(concatenate(b, n.loc(), {was.get(), now->get()}, 2));
     }
   }
-  FailureOr<Expr> y = attend(n, h, {padding, bias}, std::nullopt);
+  FailureOr<Expr> y = attend(n, h, operands.masks, std::nullopt);
   if (failed(y))
     return failure();
   if (n.wants(1) && h.key.shape() == h.value.shape()) {
@@ -271,7 +296,20 @@ static LogicalResult importRuntimeAttention(Node &n) {
   return n.set(*y);
 }
 
+static LogicalResult importRuntimeAttention(Node &n) {
+  constexpr unsigned padding = 3, past = 4, added = 5;
+  FailureOr<Expr> all = project(n);
+  return failed(all) ? failure() : attendProjected(n, *all, {{padding, added}, past, input});
+}
+
+static LogicalResult importQAttention(Node &n) {
+  constexpr unsigned scale = 3, padding = 5, past = 8, none = ~0u;
+  FailureOr<Expr> all = projectCodes(n, scale);
+  return failed(all) ? failure() : attendProjected(n, *all, {{padding, none}, past, scale});
+}
+
 void gradc::addMultiHeadAttentionOps(OpTable &ops) {
   ops["com.microsoft::MultiHeadAttention"] = {importMultiHeadAttention, 1, 8};
   ops["com.microsoft::Attention"] = {importRuntimeAttention, 2, 6};
+  ops["com.microsoft::QAttention"] = {importQAttention, 5, 9};
 }

@@ -115,6 +115,15 @@ static FailureOr<ScaledProduct> multiply(Node &n, const Quantized &lhs, const Qu
   return ScaledProduct{*product, *scale};
 }
 
+FailureOr<Expr> gradc::multiplyCodes(Node &n, const Quantized &lhs, const Quantized &rhs) {
+  if (failed(expectQuantized(n, lhs)) || failed(expectQuantized(n, rhs)))
+    return failure();
+  FailureOr<ScaledProduct> product = multiply(n, lhs, rhs);
+  if (failed(product))
+    return failure();
+  return product->codes.cast(product->scale.element()) * product->scale;
+}
+
 static LogicalResult importQLinearMatMul(Node &n) {
   Quantized lhs{0, 1, 2}, rhs{3, 4, 5};
   if (failed(expectQuantized(n, lhs)) || failed(expectQuantized(n, rhs)))
@@ -223,6 +232,7 @@ void gradc::addIntegerProductOps(OpTable &ops) {
   ops["ConvInteger"] = {importConvInteger, 2, 4};
   ops["QLinearMatMul"] = {importQLinearMatMul, 8, 8};
   ops["QLinearConv"] = {importQLinearConv, 8, 9};
+  ops["com.microsoft::QLinearConv"] = {importByChannels<importQLinearConv>, 8, 9};
   ops["com.microsoft::QGemm"] = {importQGemm, 6, 9};
   ops["com.microsoft::MatMulIntegerToFloat"] = {importMatMulIntegerToFloat, 4, 7};
   ops["com.microsoft::DynamicQuantizeMatMul"] = {importDynamicQuantizeMatMul, 3, 5};

@@ -111,23 +111,12 @@ static FailureOr<Expr> softmax(Node &n, Expr x) {
   return apply(x.reshape({rows, columns}), 1).reshape(n.shape(0));
 }
 
-/// Channels come second; ONNX Runtime moves them to the end only while it runs.
-static LogicalResult expectChannelsSecond(Node &n) {
-  if (n.integer("channels_last", 0) == 0)
-    return success();
-  return n.error() << "cannot take channels_last";
-}
-
 /// Unlike AveragePool, ONNX Runtime divides by the whole window with count_include_pad.
 static FailureOr<Expr> averageOfWindows(Node &n, Expr x) {
-  if (failed(expectChannelsSecond(n)))
-    return failure();
   return averageWindows(n, x, CountedPads::widened);
 }
 
 static FailureOr<Expr> averageOfAll(Node &n, Expr x) {
-  if (failed(expectChannelsSecond(n)))
-    return failure();
   int64_t rank = n.rank(0);
   if (rank < 3 || llvm::is_contained(n.shape(0).drop_front(2), 0))
     return n.error() << "expected rank 3 or more and elements to pool, found "
@@ -177,7 +166,7 @@ void gradc::addQLinearOps(OpTable &ops) {
   add("Sigmoid", {importUnary<sigmoid>, 2, 5});
   add("LeakyRelu", {importUnary<leakyRelu>, 2, 5});
   add("Softmax", {importUnary<softmax>, 2, 5});
-  add("AveragePool", {importUnary<averageOfWindows>, 2, 5});
-  add("GlobalAveragePool", {importUnary<averageOfAll>, 2, 5});
+  add("AveragePool", {importByChannels<importUnary<averageOfWindows>>, 2, 5});
+  add("GlobalAveragePool", {importByChannels<importUnary<averageOfAll>>, 2, 5});
   add("Concat", {importConcat, 5, OnnxOp::any});
 }

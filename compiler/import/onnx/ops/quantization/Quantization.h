@@ -19,6 +19,10 @@ struct Quantized {
 /// Checks the element types of a quantized operand, its scale, and its zero point.
 mlir::LogicalResult expectQuantized(Node &n, const Quantized &q);
 
+/// numpy.matmul of two quantized operands, in f32.
+mlir::FailureOr<mlir::grad::Expr> multiplyCodes(Node &n, const Quantized &lhs,
+                                                const Quantized &rhs);
+
 /// A tensor with one number for each `block` elements along `dim`, repeated to `shape`.
 mlir::grad::Expr spreadBlocks(mlir::grad::Expr value, llvm::ArrayRef<int64_t> shape, int64_t dim,
                               int64_t block);

@@ -329,6 +329,8 @@ static LogicalResult importMaxPool(Node &n) {
   return n.set(channelsSecond(n.expr(max.getResult())));
 }
 
+static LogicalResult importNhwcMaxPool(Node &n) { return importChannelsLast(n, importMaxPool); }
+
 /// [N, C, d...] to [N, C, 1...].
 template <typename Op> static LogicalResult importGlobalPool(Node &n) {
   int64_t p = 1;
@@ -358,6 +360,7 @@ template <typename Op> static LogicalResult importGlobalPool(Node &n) {
 
 void gradc::addPoolingOps(OpTable &ops) {
   ops["MaxPool"] = {importMaxPool, 1, 1};
+  ops["com.microsoft::NhwcMaxPool"] = {importNhwcMaxPool, 1, 1};
   ops["AveragePool"] = {importAveragePool, 1, 1};
   ops["LpPool"] = {importLpPool, 1, 1};
   ops["GlobalAveragePool"] = {importGlobalPool<ReduceMeanOp>, 1, 1};

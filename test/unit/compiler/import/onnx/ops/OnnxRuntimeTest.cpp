@@ -59,12 +59,10 @@ TEST_F(OnnxRuntimeTest, QuantizedPicturesArePooled) {
   OneNode all = contrib("QLinearGlobalAveragePool");
   quantized(all, {1, 2, 2, 2}, {}, 1, 2).input({}, {0.5}).input({}, {1}, UINT8);
   expect(all, {1, 2, 1, 1}, {0, 8});
-  expectFails(all.set("channels_last", int64_t(1)), {"cannot take channels_last"});
   OneNode windows = contrib("QLinearAveragePool");
   quantized(windows, {1, 1, 3, 3}, {}, 1, 2).input({}, {0.5}).input({}, {1}, UINT8);
   windows.set("kernel_shape", {2, 2}).set("pads", {1, 1, 0, 0});
   expect(windows, {1, 1, 3, 3}, {0, 0, 0, 0, 1, 3, 6, 7, 9});
-  expectFails(windows.set("channels_last", int64_t(1)), {"cannot take channels_last"});
   OneNode wide = contrib("QLinearAveragePool"); // the last windows reach beyond the picture
   quantized(wide, {1, 1, 3, 3}, {0, 10, 20, 30, 40, 50, 60, 70, 80}, 1, 2);
   wide.input({}, {0.5}).input({}, {7}, UINT8).set("kernel_shape", {2, 2}).set("strides", {2, 2});
