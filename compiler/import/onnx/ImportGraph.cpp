@@ -92,6 +92,9 @@ LogicalResult EntryImport::importNode(unsigned index) {
   Node node(*this, proto, firstPositions.lookup(&scope->graph) + index, operands);
   if (found == onnxOps().end()) {
     auto error = node.error();
+    if (proto.domain() == "com.microsoft.nchwc")
+      return error << "is in the layout of one machine: save the model at ORT_ENABLE_EXTENDED, "
+                      "not ORT_ENABLE_ALL";
     error << "is not supported: opset " << model.opset() << ", operands (";
     llvm::interleaveComma(operands, error, [&](Value v) {
       error << (v ? describe(v.getType()) : std::string("unknown"));

@@ -22,6 +22,16 @@ inline Floats waveOf(int64_t count, double phase) {
   return values;
 }
 
+/// `count` codes of 8 bits, `step` apart.
+inline Floats codesOf(int64_t count, int64_t step, bool isSigned = false) {
+  Floats values;
+  for (int64_t i = 0; i < count; ++i) {
+    auto code = uint8_t(i * step);
+    values.push_back(isSigned ? float(int8_t(code)) : float(code));
+  }
+  return values;
+}
+
 /// `OneNode("Pad", 19).input({3}).ints({2, 1}).set("mode", "wrap")`. Inputs are f32 0, 1, 2, ... by
 /// default; `ints` and `floats` are operands known at compile time.
 class OneNode {

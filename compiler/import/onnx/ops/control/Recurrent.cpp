@@ -1,8 +1,9 @@
-// RNN, GRU, and LSTM as scans: a single product multiplies all steps by the input weights before
-// the loop, then cells carry their state.
+// RNN, GRU, LSTM and DynamicQuantizeLSTM as scans: a single product multiplies all steps by the
+// input weights before the loop, then cells carry their state.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/elementwise/Activation.h"
+#include "compiler/import/onnx/ops/quantization/Quantization.h"
 #include "dialects/grad/control/Control.h"
 
 using namespace mlir;
@@ -21,13 +22,14 @@ Expr timesTransposed(Expr x, Value weight) {
                                  /*transpose_rhs=*/true));
 }
 
-/// A node of any of the three ops. Weights are [directions, gates * hidden, ..].
+/// A node of any of the ops. Weights are [directions, gates * hidden, ..]; quantized ones are
+/// transposed.
 class RecurrentImport {
 public:
-  RecurrentImport(Node &n, CellKind kind)
-      : n(n), kind(kind), gates(kind == CellKind::rnn   ? 1
-                                : kind == CellKind::gru ? 3
-                                                        : 4) {}
+  RecurrentImport(Node &n, CellKind kind, bool isQuantized)
+      : n(n), kind(kind), isQuantized(isQuantized), gates(kind == CellKind::rnn   ? 1
+                                                          : kind == CellKind::gru ? 3
+                                                                                  : 4) {}
 
   LogicalResult run() {
     if (failed(readAttributes()) || failed(checkOperands()))
@@ -112,24 +114,51 @@ private:
     if (failed(n.expect(0, Kind::Float)) || failed(n.expectRank(0, 3)) ||
         failed(n.expectRank(1, 3)) || failed(n.expectRank(2, 3)))
       return failure();
+    auto isWeight = [&](unsigned i) {
+      return i == 1 || i == 2 || i == scaleOf(1) + 1 || i == scaleOf(2) + 1;
+    };
     for (unsigned i = 1; i < n.operandCount(); ++i)
-      if (i != 4 && n.operand(i) && failed(n.expectSameElement(0, i)))
+      if (i != 4 && n.operand(i) && !(isQuantized && isWeight(i)) &&
+          failed(n.expectSameElement(0, i)))
         return failure();
+    for (unsigned i : {0u, 2u})
+      if (isQuantized && n.type(i).getNumElements() == 0)
+        return n.error() << "expected elements, found " << n.describeOperand(i);
     steps = n.shape(0)[layout];
     rows = n.shape(0)[1 - layout];
-    hidden = n.integer("hidden_size", n.shape(2)[2]);
+    hidden = n.integer("hidden_size", n.shape(2)[isQuantized ? 1 : 2]);
     int64_t width = n.shape(0)[2];
     SmallVector<int64_t> state{directions, rows, hidden};
     if (layout)
       std::swap(state[0], state[1]);
-    if (failed(expectShape(1, {directions, gates * hidden, width})) ||
-        failed(expectShape(2, {directions, gates * hidden, hidden})) ||
+    if (failed(expectWeight(1, width)) || failed(expectWeight(2, hidden)) ||
         failed(expectShape(3, {directions, 2 * gates * hidden})) ||
         failed(expectShape(4, {rows})) || failed(expectShape(5, state)) ||
         failed(expectShape(6, state)) || failed(expectShape(7, {directions, 3 * hidden})))
       return failure();
     return n.operand(4) ? n.expect(4, Kind::Int) : success();
   }
+
+  /// A product's rhs whose columns, or rows if it is no codes, are gates.
+  LogicalResult expectWeight(unsigned i, int64_t factors) {
+    int64_t columns = gates * hidden;
+    if (!isQuantized)
+      return expectShape(i, {directions, columns, factors});
+    unsigned scale = scaleOf(i), zero = scale + 1;
+    for (unsigned operand : {scale, zero})
+      if (!n.operand(operand))
+        return n.error() << "operand " << operand << " is missing";
+    if (failed(expectQuantized(n, {i, scale, zero})))
+      return failure();
+    for (unsigned operand : {scale, zero})
+      if (n.shape(operand) != ArrayRef({directions}) &&
+          failed(expectShape(operand, {directions, columns})))
+        return failure();
+    return expectShape(i, {directions, factors, columns});
+  }
+
+  /// The operand with the scales of quantized weights; the next one has their zero points.
+  static unsigned scaleOf(unsigned weight) { return weight == 1 ? 8 : 10; }
 
   // One direction --------------------------------------------------------------------------------
 
@@ -156,7 +185,9 @@ private:
     Expr x = n.expr(0u);
     if (!layout)
       x = x.transpose({1, 0, 2});
-    Expr shares = timesTransposed(x.reshape({rows * steps, x.shape()[2]}), part(1, d));
+    Expr inputs = x.reshape({rows * steps, x.shape()[2]});
+    Expr shares = isQuantized ? multiplyDynamically(inputs, codedWeight(1, d))
+                              : timesTransposed(inputs, part(1, d));
     if (n.operand(3)) {
       Expr bias = half(d, 0);
       // A GRU that resets after the product adds its own bias of the hidden gate there.
@@ -166,6 +197,16 @@ private:
       shares = shares + (bias + recurrent).broadcast(shares.type(), {1});
     }
     return shares.reshape({rows, steps, gates * hidden}).transpose({1, 0, 2});
+  }
+
+  CodedMatrix codedWeight(unsigned i, int64_t d) {
+    unsigned scale = scaleOf(i), zero = scale + 1;
+    CodedMatrix weight{part(i, d), part(scale, d), std::nullopt};
+    std::optional<HostTensor> known = n.tryKnown(zero);
+    auto isZero = [&](int64_t k) { return known->getInt(k) == 0; };
+    if (!known || !llvm::all_of(llvm::seq<int64_t>(0, known->size()), isZero))
+      weight.zero = part(zero, d);
+    return weight;
   }
 
   /// The half of the bias that belongs to the input or to the state.
@@ -192,6 +233,12 @@ private:
     if (kind == CellKind::lstm && n.operand(7))
       for (int64_t i = 0; i < 3; ++i) // for gates i, o, and f
         operands.invariants.push_back(part(7, d).slice(0, i * hidden, hidden));
+    if (isQuantized) { // what the product with the state needs beside the codes
+      CodedMatrix weight = codedWeight(2, d);
+      operands.invariants.push_back(weight.scale);
+      if (weight.zero)
+        operands.invariants.push_back(*weight.zero);
+    }
     if (n.operand(4))
       operands.stacks.push_back(isWithinLength());
     auto functions =
@@ -279,9 +326,9 @@ private:
   /// Gates i (input), o (output), f (forget) and c (cell).
   SmallVector<Value> lstm(Expr share, ValueRange state, ValueRange invariants,
                           ArrayRef<NamedActivation> functions) {
-    Expr sum = share + timesTransposed(share.with(state[0]), invariants[0]);
-    Expr cell = share.with(state[1]);
     bool hasPeepholes = n.operand(7) != nullptr;
+    Expr sum = share + recurrentShare(share.with(state[0]), invariants, hasPeepholes ? 4 : 1);
+    Expr cell = share.with(state[1]);
     auto gate = [&](int64_t i, Expr seen) {
       Expr x = gateOf(sum, i, hidden);
       if (hasPeepholes && i < 3)
@@ -293,6 +340,17 @@ private:
     Expr next = f * cell + i * functions[1](gate(3, cell));
     Expr o = functions[0](gate(1, next));
     return {o * functions[2](next), next};
+  }
+
+  /// The contribution of the state `h` to the gates of an LSTM. From invariant `scale` on, there
+  /// are scales and zero points of quantized weights.
+  Expr recurrentShare(Expr h, ValueRange invariants, unsigned scale) {
+    if (!isQuantized)
+      return timesTransposed(h, invariants[0]);
+    CodedMatrix weight{h.with(invariants[0]), h.with(invariants[scale]), std::nullopt};
+    if (invariants.size() > scale + 1)
+      weight.zero = h.with(invariants[scale + 1]);
+    return multiplyDynamically(h, weight);
   }
 
   // Results --------------------------------------------------------------------------------------
@@ -323,15 +381,16 @@ private:
 
   Node &n;
   CellKind kind;
+  bool isQuantized;
   int64_t gates, directions = 1, layout = 0, steps = 0, rows = 0, hidden = 0;
   bool startsReverse = false, couplesInput = false, resetsAfter = false;
   std::optional<double> clip;
   SmallVector<NamedActivation> activations; ///< of each direction in turn
 };
 
-template <CellKind kind> LogicalResult importRecurrent(Node &n) {
+template <CellKind kind, bool isQuantized = false> LogicalResult importRecurrent(Node &n) {
   n.ignore("output_sequence"); // from opsets before 7
-  return RecurrentImport(n, kind).run();
+  return RecurrentImport(n, kind, isQuantized).run();
 }
 
 } // namespace
@@ -340,4 +399,5 @@ void gradc::addRecurrentOps(OpTable &ops) {
   ops["RNN"] = {importRecurrent<CellKind::rnn>, 3, 6};
   ops["GRU"] = {importRecurrent<CellKind::gru>, 3, 6};
   ops["LSTM"] = {importRecurrent<CellKind::lstm>, 3, 8};
+  ops["com.microsoft::DynamicQuantizeLSTM"] = {importRecurrent<CellKind::lstm, true>, 3, 12};
 }

@@ -1,4 +1,4 @@
-// DynamicQuantizeLinear, whose scale is that of the values themselves.
+// DynamicQuantizeLinear, whose scale is that of the values themselves, and products with its codes.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/quantization/Quantization.h"
@@ -16,19 +16,39 @@ ZeroRange gradc::rangeWithZero(Expr x) {
   return {low.apply<MinOp>(low.splat(0)), high};
 }
 
+DynamicCodes gradc::quantizeDynamically(Expr x) {
+  auto [low, high] = rangeWithZero(x);
+  Expr scale = (high - low) / 255.0;
+  Type byte = x.getBuilder().getIntegerType(8, /*isSigned=*/false);
+  Expr zero = (-low / scale).apply<RoundOp>().cast(byte);
+  Expr quotient = x / scale.broadcastScalar(x.type());
+  Expr codes = saturate(quotient, zero.broadcastScalar(x.type().clone(byte)), byte);
+  return {codes, scale, zero};
+}
+
 FailureOr<DynamicCodes> gradc::quantizeDynamically(Node &n, unsigned i) {
   if (failed(n.expect(i, Kind::Float)))
     return failure();
   if (n.type(i).getNumElements() == 0)
     return n.error() << "expected elements, found " << n.describeOperand(i);
-  Expr x = n.expr(i);
-  auto [low, high] = rangeWithZero(x);
-  Expr scale = (high - low) / 255.0;
-  Type byte = n.builder().getIntegerType(8, /*isSigned=*/false);
-  Expr zero = (-low / scale).apply<RoundOp>().cast(byte);
-  Expr quotient = x / scale.broadcastScalar(x.type());
-  Expr codes = saturate(quotient, zero.broadcastScalar(x.type().clone(byte)), byte);
-  return DynamicCodes{codes, scale, zero};
+  return quantizeDynamically(n.expr(i));
+}
+
+Expr gradc::multiplyDynamically(Expr x, const CodedMatrix &weights) {
+  OpBuilder &b = x.getBuilder();
+  auto spread = [](Expr value, RankedTensorType type) {
+    return value.shape().empty() ? value.broadcastScalar(type) : value.broadcast(type, {1});
+  };
+  DynamicCodes lhs = quantizeDynamically(x);
+  Expr left = lhs.codes.cast(b.getI32Type()), right = weights.codes.cast(b.getI32Type());
+  left = left - lhs.zero.cast(b.getI32Type()).broadcastScalar(left.type());
+  if (weights.zero)
+    right = right - spread(weights.zero->cast(b.getI32Type()), right.type());
+  Expr sum = x.with(
+      b.createOrFold<MatmulOp>(x.getLoc(), left, right, /*transpose_lhs=*/UnitAttr(), UnitAttr()));
+  Expr scale = lhs.scale.broadcastScalar(weights.scale.type()) * weights.scale;
+  sum = sum.cast(x.element());
+  return sum * spread(scale, sum.type());
 }
 
 static LogicalResult importDynamicQuantizeLinear(Node &n) {

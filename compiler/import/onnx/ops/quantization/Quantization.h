@@ -38,8 +38,19 @@ ZeroRange rangeWithZero(mlir::grad::Expr x);
 struct DynamicCodes {
   mlir::grad::Expr codes, scale, zero;
 };
-/// Quantizes operand `i` to bytes, over its range extended to contain 0.
+/// Quantizes `x`, which has elements, to bytes, over its range extended to contain 0.
+DynamicCodes quantizeDynamically(mlir::grad::Expr x);
+/// The same of operand `i`, checked.
 mlir::FailureOr<DynamicCodes> quantizeDynamically(Node &n, unsigned i);
+
+/// A matrix of codes; scales and zero points are one number or one per column, and a missing zero
+/// point is 0.
+struct CodedMatrix {
+  mlir::grad::Expr codes, scale;
+  std::optional<mlir::grad::Expr> zero;
+};
+/// The product of the matrix `x`, which is quantized in the run, and `weights`, in x's type.
+mlir::grad::Expr multiplyDynamically(mlir::grad::Expr x, const CodedMatrix &weights);
 
 /// round(x) + zero point, saturated to the zero point's type. x and `zeroPoint` have the same
 /// shape.

@@ -15,21 +15,11 @@ class QuantizedAttentionTest : public OneNodeTest {
 protected:
   using Shape = OneNode::Shape;
 
-  /// Codes of 8 bits, `step` apart.
-  static OneNode &codes(OneNode &one, const Shape &shape, int step, int32_t type) {
-    Floats values;
-    for (int64_t i = 0; i < llvm::product_of(shape); ++i) {
-      int code = int(i) * step % 256;
-      values.push_back(float(type == INT8 && code > 127 ? code - 256 : code));
-    }
-    return one.input(shape, values, type);
-  }
   /// Two heads of 2 positions: input and weights.
   static OneNode unscaled(int outputs = 1, int32_t inputType = UINT8) {
     OneNode one = contrib("QAttention", outputs).set("num_heads", int64_t(2));
-    codes(one, {1, 2, 4}, 37, inputType);
-    codes(one, {4, 12}, 29, INT8);
-    return one;
+    one.input({1, 2, 4}, codesOf(8, 37), inputType);
+    return one.input({4, 12}, codesOf(48, 29, /*isSigned=*/true), INT8);
   }
   static OneNode attention() { return unscaled().wave({12}, 2).input({}, {0.01f}); }
 };

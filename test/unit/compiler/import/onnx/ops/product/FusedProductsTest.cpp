@@ -70,6 +70,13 @@ TEST_F(FusedProductsTest, ConvolutionsSayWhatTheyExpect) {
               {"expected operands of one element type, found operand 0"});
 }
 
+TEST_F(FusedProductsTest, LayoutsOfOneMachineAreRefusedWithAReason) {
+  OneNode one = OneNode("Conv", 17).in("com.microsoft.nchwc").input({1, 8, 2, 2});
+  expectFails(one.input({8, 8, 1, 1}),
+              {"com.microsoft.nchwc::Conv is in the layout of one machine: save the model at "
+               "ORT_ENABLE_EXTENDED, not ORT_ENABLE_ALL"});
+}
+
 TEST_F(FusedProductsTest, GemmsHaveActivations) {
   const OneNode::Shape shape{8, 1};
   expect(gemm("Relu"), shape, {0, 0, 0, 0, 0.5, 1, 3, 8});

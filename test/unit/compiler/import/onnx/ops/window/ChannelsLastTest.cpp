@@ -12,31 +12,21 @@ namespace {
 /// TensorProto's numbers of types.
 enum { UINT8 = 2, INT8 = 3, INT32 = 6 };
 
-class ChannelsLastTest : public OneNodeTest {
-protected:
-  /// Bytes 41 apart.
-  static Floats bytes(int count) {
-    Floats values;
-    for (int i = 0; i < count; ++i)
-      values.push_back(float(i * 41 % 256));
-    return values;
-  }
-};
+using ChannelsLastTest = OneNodeTest;
 
 TEST_F(ChannelsLastTest, QuantizedConvolution) {
-  OneNode one = contrib("QLinearConv").input({1, 2, 3, 2}, bytes(12), UINT8);
+  OneNode one = contrib("QLinearConv").input({1, 2, 3, 2}, codesOf(12, 41), UINT8);
   one.input({}, {0.5}).input({}, {100}, UINT8);
-  Floats weight;
-  for (int i = 0; i < 16; ++i)
-    weight.push_back(float(int8_t(i * 53 % 256)));
-  one.input({2, 2, 2, 2}, weight, INT8).input({2}, {0.25, 0.125}).input({2}, {0, 0}, INT8);
+  one.input({2, 2, 2, 2}, codesOf(16, 53, /*isSigned=*/true), INT8)
+      .input({2}, {0.25, 0.125})
+      .input({2}, {0, 0}, INT8);
   one.input({}, {16}).input({}, {120}, UINT8).input({2}, {100, -200}, INT32);
   one.set("channels_last", int64_t(1)).set("pads", {1, 0, 0, 0});
   expect(one, {1, 2, 2, 2}, {44, 116, 163, 144, 255, 131, 174, 117});
 }
 
 TEST_F(ChannelsLastTest, Pools) {
-  OneNode max = contrib("NhwcMaxPool").input({1, 3, 3, 2}, bytes(18), UINT8);
+  OneNode max = contrib("NhwcMaxPool").input({1, 3, 3, 2}, codesOf(18, 41), UINT8);
   expect(max.set("kernel_shape", {2, 2}), {1, 2, 2, 2}, {246, 123, 164, 205, 246, 113, 154, 195});
   OneNode average = contrib("QLinearAveragePool").input({1, 3, 3, 2}, {}, UINT8);
   average.input({}, {1}).input({}, {2}, UINT8).input({}, {0.5}).input({}, {1}, UINT8);
