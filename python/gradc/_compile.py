@@ -15,10 +15,9 @@ import numpy as np
 
 from gradc._interface import Arrays, Error, Path, by_field, path_bytes
 from gradc._model import Model
+from gradc._spec import escaped, field, with_absolute_paths, with_set, with_source
 
-_PATHS = re.compile(r"""(\b(?:model|path|file|list|onnx|directory)\s*:\s*)(\[[^\]]*\]|"[^"]*"|'[^']*')""")
-_QUOTED = re.compile(r"""(["'])([^"'/][^"']*)\1""")
-_TOKENS = re.compile(r"""\#[^\n]* | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | [A-Za-z_]\w* | [{}<>]""", re.VERBOSE)
+_SET_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class CompileError(Error):
@@ -65,56 +64,44 @@ def _write_npz(path: str, arrays: Arrays) -> None:
                 np.lib.format.write_array(entry, np.asanyarray(array))
 
 
-def _escaped(path: Path) -> str:
-    """A path as it stands between the quotes of a spec."""
-    return "".join(chr(byte) if 32 <= byte < 127 and byte not in b"\"'\\" else f"\\{byte:03o}" for byte in os.fsencode(path))
-
-
-def _find(spec: str, *path: str) -> int:
-    """The position after the opening brace of a block or, if the last name is "", after the name of a field; -1 if the spec has none."""
-    opened, name = [], ""
-    for token in _TOKENS.finditer(spec):
-        found = token[0]
-        if found in "{<":
-            opened.append(name)
-            if tuple(opened) == path:
-                return token.end()
-        elif found in "}>":
-            opened = opened[:-1]
-        elif found[0] not in "#\"'":
-            name = found
-            if (*opened, name, "") == path:
-                return token.end()
-    return -1
-
-
-def _with_source(spec: str, block: str, path: str) -> str:
-    """The spec with arrays as the source of its `data` block, or of the one in `evaluation`."""
-    place = _find(spec, *(("data",) if block == "data" else ("evaluation", "data")))
-    if place < 0:
-        raise Error(f"the spec has no {'data {}' if block == 'data' else 'evaluation { data {} }'} block that arrays could be the source of")
-    return f'{spec[:place]} source {{ npz {{ path: "{_escaped(path)}" }} }}{spec[place:]}'
+def _set_source(name: str, values: Arrays | Path) -> Arrays | str:
+    """The arrays of a set of the evaluation, or the path of its file."""
+    if not isinstance(name, str) or not _SET_NAME.fullmatch(name):
+        raise Error(f"a set of the evaluation is called {name!r}, expected letters, digits, - and _")
+    if isinstance(values, Mapping) and values:
+        return values
+    if isinstance(values, (str, os.PathLike)) and (path := os.fsdecode(path_bytes(values))).endswith(".npz"):
+        return os.path.abspath(path)
+    found = f"'{values}'" if isinstance(values, (str, os.PathLike)) else f"a {type(values).__name__}"
+    raise Error(f"set '{name}' of the evaluation is {found}, expected a dict of arrays by field, or an .npz file; data in other files are "
+                f'evaluation {{ set {{ name: "{name}"  data {{ ... }} }} }} of the spec')
 
 
 def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np.ndarray] | None = None,
-            evaluation: Mapping[str, np.ndarray] | None = None, shapes: Mapping[str, Sequence[int]] | None = None,
-            target: str | None = None, string_bytes: int | None = None, output: Path | None = None) -> Model:
+            evaluation: Mapping[str, np.ndarray] | None = None, evaluation_sets: Mapping[str, Mapping[str, np.ndarray] | Path] | None = None,
+            shapes: Mapping[str, Sequence[int]] | None = None, target: str | None = None, string_bytes: int | None = None,
+            output: Path | None = None) -> Model:
     """Compiles a model, with a spec for its training.
 
     `model`: an ONNX file, its bytes, or an onnx.ModelProto; default: the spec's own. `spec`: a file, or the text of one, whose relative paths
     start in the current folder. `data`, `evaluation`: arrays of [rows, ...] that serve as the source of the spec's `data` and `evaluation {
-    data }` blocks, which must not have one. `shapes`: sizes of inputs with symbolic dims. `target`: "cpu" compiles only for this machine's
-    level; default: for most machines as well. `string_bytes`: the maximum number of UTF-8 bytes in a string of an input; default: 64.
-    `output`: the artifact's file; the arrays, which it reads when it runs, are written next to it as "OUTPUT.data.npz" and
-    "OUTPUT.evaluation.npz"; default: temporary files that are removed with the model.
+    data }` blocks, which must not have one. `evaluation_sets`: further data to evaluate on, by name, whether or not `evaluation` is given:
+    arrays, or an npz file. They are the source of the spec's `evaluation { set }` block of that name; a set that the spec lacks is prepared
+    as the evaluation's own data. `shapes`: sizes of inputs with symbolic dims. `target`: "cpu" compiles only for this machine's level;
+    default: for most machines as well. `string_bytes`: the maximum number of UTF-8 bytes in a string of an input; default: 64. `output`: the
+    artifact's file; the arrays, which it reads when it runs, are written next to it as "OUTPUT.data.npz", "OUTPUT.evaluation.npz" and
+    "OUTPUT.evaluation.NAME.npz"; default: temporary files that are removed with the model.
 
     Raises CompileError with the compiler's message."""
     arrays = {"data": by_field("data", data), "evaluation": by_field("evaluation", evaluation)}
+    if evaluation_sets is not None and not isinstance(evaluation_sets, Mapping):
+        raise Error(f"evaluation_sets is a {type(evaluation_sets).__name__}, expected a dict of arrays or files by name")
+    sets = {name: _set_source(name, values) for name, values in (evaluation_sets or {}).items()}
     if output is not None:
         path_bytes(output)  # raises an error if it is no path
     folder = tempfile.mkdtemp(prefix="gradc-")
     try:
-        opened = _compile_in(folder, _spec_file(model, spec, arrays, folder, output), shapes, target, string_bytes, output)
+        opened = _compile_in(folder, _spec_file(model, spec, arrays, sets, folder, output), shapes, target, string_bytes, output)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -143,28 +130,34 @@ def _compile_in(folder: str, source: str, shapes, target: str | None, string_byt
     return Model(made)
 
 
-def _spec_file(model, spec, arrays, folder: str, output: Path | None) -> str:
+def _spec_file(model, spec, arrays, sets, folder: str, output: Path | None) -> str:
+    has_data = any(arrays.values()) or bool(sets)
     if spec is None:
-        if model is None or any(arrays.values()):
+        if model is None or has_data:
             raise Error("compile takes a model, a spec, or both; data belongs to a spec")
         return _model_file(model, folder)
     is_text = isinstance(spec, str) and ("{" in spec or "\n" in spec)
-    if not is_text and model is None and not any(arrays.values()):
+    if not is_text and model is None and not has_data:
         return os.path.abspath(spec)
     base, content = os.getcwd(), spec
     if not is_text:
         base = os.path.dirname(os.path.abspath(spec))
         with open(spec, encoding="utf-8", errors="surrogateescape") as file:
             content = file.read()
-    absolute = lambda quoted: f"{quoted[1]}{os.path.join(_escaped(base), quoted[2])}{quoted[1]}"
-    content = _PATHS.sub(lambda match: match[1] + _QUOTED.sub(absolute, match[2]), content)
+    content = with_absolute_paths(content, base)
     if model is not None:
-        if _find(content, "model", "") >= 0:
+        if field(content, "model") is not None:
             raise Error("the spec names a model, and another one was given")
-        content = f'model: "{_escaped(_model_file(model, folder))}" {content}'  # on the first line, so the other lines keep their numbers
+        content = f'model: "{escaped(_model_file(model, folder))}" {content}'  # on the first line, so the other lines keep their numbers
+
+    def written(name: str, values: Arrays) -> str:
+        path = f"{os.path.abspath(output)}.{name}.npz" if output else os.path.join(folder, f"{name}.npz")
+        _write_npz(path, values)
+        return path
+
     for block, values in arrays.items():
         if values:
-            path = f"{os.path.abspath(output)}.{block}.npz" if output else os.path.join(folder, f"{block}.npz")
-            _write_npz(path, values)
-            content = _with_source(content, block, path)
+            content = with_source(content, block, written(block, values))
+    for name, values in sets.items():
+        content = with_set(content, name, values if isinstance(values, str) else written(f"evaluation.{name}", values))
     return _written(folder, "spec.textproto", content.encode("utf-8", "surrogateescape"))

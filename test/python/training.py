@@ -176,6 +176,47 @@ class Digits(unittest.TestCase):
         self.assertEqual((trained.evaluation_loss, trained.metric), (trained.metrics["loss"], trained.metrics["accuracy"]))
         self.assertNotEqual(trained.metrics["some/loss"], trained.evaluation_loss)
 
+    def test_sets_of_an_evaluation_may_be_arrays_or_files(self):
+        some, few = ({name: values[:rows] for name, values in self.test.items()} for rows in (100, 40))
+        spec = SPEC.replace("evaluation {", 'evaluation { set { name: "few"  data { stage { batch { size: 20 } } } }  # } few\n', 1)
+        with tempfile.TemporaryDirectory() as folder:
+            file, output = os.path.join(folder, "some.npz"), os.path.join(folder, "digits.so")
+            np.savez(file, **some)
+            model = gradc.compile(MODEL, spec, data=self.data, evaluation=self.test, output=output,
+                                  evaluation_sets={"few": few, "some": file, "same-rows": some, "all": self.test})
+            self.assertEqual(sorted(os.listdir(folder)), ["digits.so", "digits.so.data.npz", "digits.so.evaluation.all.npz",
+                                                          "digits.so.evaluation.few.npz", "digits.so.evaluation.npz",
+                                                          "digits.so.evaluation.same-rows.npz", "some.npz"])
+            trained = gradc.train(model, epochs=1)
+            # Instead of `evaluation`: that of the spec has a file.
+            named = SPEC.replace("evaluation { data {", f"evaluation {{ data {{ source {{ npz {{ path: '{file}' }} }} # {{\n", 1)
+            own = gradc.train(gradc.compile(MODEL, named, data=self.data, evaluation_sets={"all": self.test}), epochs=1)
+        metrics = trained.metrics
+        self.assertEqual(list(metrics), [f"{of}{metric}" for of in ("", "few/", "some/", "same-rows/", "all/") for metric in ("loss", "accuracy")])
+        self.assertEqual((metrics["all/loss"], metrics["all/accuracy"]), (metrics["loss"], metrics["accuracy"]))
+        self.assertEqual((metrics["some/loss"], metrics["some/accuracy"]), (metrics["same-rows/loss"], metrics["same-rows/accuracy"]))
+        scores = trained.session.predict(few["images"])
+        self.assertAlmostEqual(metrics["few/accuracy"], float((scores.argmax(1) == few["labels"]).mean()), places=6)
+        self.assertEqual(own.metrics, {"loss": metrics["some/loss"], "accuracy": metrics["some/accuracy"], "all/loss": metrics["loss"],
+                                       "all/accuracy": metrics["accuracy"]})
+
+    def test_sets_that_cannot_be_used_are_refused(self):
+        compiled = lambda sets, spec=SPEC: gradc.compile(MODEL, spec, data=self.data, evaluation=self.test, evaluation_sets=sets)
+        wrong = [([self.test], "evaluation_sets is a list, expected a dict of arrays or files by name"),
+                 ({"a/b": self.test}, "a set of the evaluation is called 'a/b', expected letters, digits, - and _"),
+                 ({"some": self.test["images"]}, "set 'some' of the evaluation is a ndarray, expected a dict of arrays by field, or an .npz file"),
+                 ({"some": "some.csv"}, "set 'some' of the evaluation is 'some.csv', expected a dict of arrays by field, or an .npz file"),
+                 ({"some": {}}, "set 'some' of the evaluation is a dict, expected a dict of arrays by field"),
+                 ({"some": {"images": self.test["images"]}}, 'no field "labels"')]
+        for sets, message in wrong:
+            with self.subTest(message), self.assertRaisesRegex(gradc.Error, message):
+                compiled(sets)
+        without = SPEC.replace("evaluation", "#")
+        with self.assertRaisesRegex(gradc.Error, "no evaluation {} block that the set 'some' could belong to"):
+            gradc.compile(MODEL, without, data=self.data, evaluation_sets={"some": self.test})
+        with self.assertRaisesRegex(gradc.Error, "data belongs to a spec"):
+            gradc.compile(MODEL, evaluation_sets={"some": self.test})
+
     def test_paths_may_have_any_bytes_but_zero(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ('a"b', "it's", "back\\slash", "two\nlines", "\u00fc", "\udcff"):
