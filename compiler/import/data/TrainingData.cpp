@@ -34,6 +34,13 @@ DataSet DataSet::ofLength(const gradc_data_bucket &bucket) const {
   return set;
 }
 
+RankedTensorType MadeType::of(RankedTensorType implied) const {
+  SmallVector<int64_t> shape(implied.getShape());
+  if (classes > 0 && isa<IntegerType>(implied.getElementType()))
+    shape.push_back(classes);
+  return RankedTensorType::get(shape, element);
+}
+
 std::string gradc::ofLastBatch(int64_t rows, int64_t batch) {
   return "for the last batch, which has " + std::to_string(rows) + " of " + std::to_string(batch) +
          " rows; batch { drop_remainder: true } leaves it out";
@@ -54,6 +61,63 @@ static void addStrings(const Message &message, llvm::StringSet<> &names) {
     else if (field.isBlock())
       addStrings(field.inner(), names);
   });
+}
+
+/// The element type of a field after a map, `before` before it; null where the data decide it.
+static Type elementAfter(Builder &b, const spec::Map &map, Type before) {
+  switch (map.kind_case()) {
+  case spec::Map::KIND_NOT_SET:
+    if (!map.has_cast())
+      return before;
+    switch (map.cast()) {
+    case spec::F32:
+      return b.getF32Type();
+    case spec::F64:
+      return b.getF64Type();
+    case spec::I32:
+      return b.getI32Type();
+    case spec::I64:
+      return b.getI64Type();
+    }
+    return {};
+  case spec::Map::kOneHot:
+    return map.one_hot().classes() > 0 ? b.getF32Type() : Type();
+  case spec::Map::kNormalize:
+  case spec::Map::kStandardize:
+    return b.getF32Type();
+  case spec::Map::kTranspose:
+  case spec::Map::kPad:
+  case spec::Map::kCrop:
+  case spec::Map::kRandomCrop:
+  case spec::Map::kFlip:
+    return before;
+  default:
+    return {};
+  }
+}
+
+/// The fields whose types the maps decide, in data that are not there yet.
+static std::map<std::string, MadeType> madeTypes(MLIRContext &context, const spec::Data &data) {
+  Builder b(&context);
+  std::map<std::string, MadeType> made;
+  for (const spec::Stage &stage : data.stage()) {
+    const spec::Map &map = stage.map();
+    if (map.has_model())
+      made.clear(); // it may replace any field
+    for (const std::string &name : map.field()) {
+      MadeType &type = made[name];
+      type.element = elementAfter(b, map, type.element);
+      if (map.has_one_hot())
+        type.classes = map.one_hot().classes();
+    }
+    for (const spec::Ahead &ahead : stage.window().ahead())
+      if (auto found = made.find(ahead.field()); found != made.end()) {
+        MadeType type = found->second;
+        made[ahead.name()] = type;
+      }
+  }
+  std::erase_if(made, [](const auto &field) { return !field.second.element; });
+  return made;
 }
 
 namespace {
@@ -100,6 +164,8 @@ public:
                                             spec.resolve("").c_str(), &listener);
     if (problems || !ok)
       return failure();
+    if (!set.known)
+      set.made = madeTypes(context, data);
     return set;
   }
 

@@ -42,6 +42,16 @@ struct FieldSteps {
   std::optional<uint32_t> map; ///< the last one told
 };
 
+/// What the maps alone say about a field of data that are not there yet.
+struct MadeType {
+  mlir::Type element;
+  int64_t classes = 0; ///< the size of the last dim, which `one_hot` adds
+
+  /// The field's type. `implied`: the type that its user expects; integers are labels, which
+  /// `one_hot` takes.
+  mlir::RankedTensorType of(mlir::RankedTensorType implied) const;
+};
+
 struct DataSet {
   /// The place of its block in the spec: {"data"} or {"evaluation", "data"}, for example.
   llvm::SmallVector<SpecFile::Step> place;
@@ -49,6 +59,7 @@ struct DataSet {
   bool known = false; ///< the file was there to be looked at
   std::map<std::string, FieldType> fields;
   std::map<std::string, FieldSteps> steps; ///< of fields that maps change
+  std::map<std::string, MadeType> made;    ///< fields that maps change, if the data are not known
   static constexpr int64_t unknown = -1;
   /// The number of rows that an epoch visits.
   int64_t rows = unknown;

@@ -138,6 +138,8 @@ FailureOr<Value> SpecValues::field(StringRef name, RankedTensorType otherwise,
     SmallVector<int64_t> shape{entry.batchSize()};
     llvm::append_range(shape, (*known)->shape);
     type = RankedTensorType::get(shape, (*known)->element);
+  } else if (auto made = data.made.find(name.str()); made != data.made.end()) {
+    type = made->second.of(otherwise);
   }
   Builder &b = entry.getBuilder();
   argument = entry.addArgument(type, argumentName, GRADC_ROLE_DATA,

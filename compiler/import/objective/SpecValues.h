@@ -49,8 +49,8 @@ public:
   /// A float output [batch, dim].
   mlir::FailureOr<mlir::grad::Expr> vectors(llvm::StringRef name, mlir::Location where);
 
-  /// The argument that a field feeds. Its type is that of the field's rows (`otherwise` if the data
-  /// set is not known).
+  /// The argument that a field feeds. Its type is that of the field's rows. If the data set is not
+  /// known, it is `otherwise`, as far as the data's maps do not say more.
   mlir::FailureOr<mlir::Value> field(llvm::StringRef name, mlir::RankedTensorType otherwise,
                                      llvm::StringRef argumentName, mlir::Location where);
   /// Either integer labels with the scores' shape minus the class dim, or a distribution with the

@@ -106,19 +106,24 @@ struct BehindFeed final : BatchStage {
 } // namespace
 
 Status checkDemand(const Demand &demand, const Field &field, const std::string &where) {
-  if (field.dtype != demand.dtype) {
-    std::string advice;
-    if (std::string_view cast = castName(demand.dtype); !cast.empty())
-      advice = text(" (add stage { map { field: \"", field.name, "\" cast: ", cast, " } })");
-    return Status::error(text(where, " has type ", findDataType(field.dtype)->name,
-                              ", but model input '", demand.input, "' expects ",
-                              findDataType(demand.dtype)->name, advice));
-  }
-  if (field.shape != demand.shape)
-    return Status::error(text(where, " has rows of shape ", shapeText(field.shape),
-                              ", but model input '", demand.input, "' expects ",
-                              shapeText(demand.shape)));
-  return {};
+  bool isType = field.dtype != demand.dtype;
+  if (!isType && field.shape == demand.shape)
+    return {};
+  // The input of a label bears the field's name. It has the type that the data had when the job was
+  // compiled, or one that was assumed without data.
+  std::string advice = demand.input == demand.field ? "compile again with these data" : "";
+  std::string_view cast = castName(demand.dtype);
+  if (isType && !cast.empty())
+    advice += text(advice.empty() ? "" : ", or ", "add stage { map { field: \"", field.name,
+                   "\" cast: ", cast, " } }");
+  if (!advice.empty())
+    advice = text(" (", advice, ')');
+  auto differs = [&](const auto &what, const auto &found, const auto &expected) {
+    return Status::error(text(where, " has ", what, ' ', found, ", but model input '", demand.input,
+                              "' expects ", expected, advice));
+  };
+  return isType ? differs("type", findDataType(field.dtype)->name, findDataType(demand.dtype)->name)
+                : differs("rows of shape", shapeText(field.shape), shapeText(demand.shape));
 }
 
 Status applyFeed(const DataContext &context, Pipeline &pipeline, const BatchRule &rule) {

@@ -173,6 +173,27 @@ TEST_F(TransformTest, FeedErrors) {
                 "' has rows of shape [2, 2], but model input 'x' expects [4]");
 }
 
+/// Labels have the type that was assumed when the job was compiled without data.
+TEST_F(TransformTest, LabelsOfAnotherType) {
+  std::string maps = "map { field: \"images\" cast: F32 } ", batch = "batch { size: 4 }";
+  context.demands[1] = {"labels", "labels", GRADC_I32, {}};
+  EXPECT_EQ(buildError(spec("", maps + batch), context),
+            "field 'labels' of '" + path() +
+                "' has type i64, but model input 'labels' expects i32 (compile again with these "
+                "data, or add stage { map { field: \"labels\" cast: I32 } })");
+  context.demands[1] = {"labels", "labels", GRADC_U8, {}};
+  EXPECT_EQ(buildError(spec("", maps + batch), context),
+            "field 'labels' of '" + path() +
+                "' has type i64, but model input 'labels' expects u8 (compile again with these "
+                "data)");
+  context.demands[1] = {"labels", "labels", GRADC_F32, {10}};
+  std::string oneHot = "map { field: \"labels\" one_hot { classes: 12 } } ";
+  EXPECT_EQ(buildError(spec("", maps + oneHot + batch), context),
+            "field 'labels' of '" + path() +
+                "' has rows of shape [12], but model input 'labels' expects [10] (compile again "
+                "with these data)");
+}
+
 TEST_F(TransformTest, LabelOutOfRange) {
   for (int64_t label : {int64_t(10), int64_t(-1)}) {
     auto members = digits(20);

@@ -45,6 +45,53 @@ TEST_F(ImportDataTest, LeavesAbsentDataToTheRun) {
             0u);
 }
 
+/// Maps decide types even if the data are not there yet.
+TEST_F(ImportDataTest, AbsentDataHaveTheTypesThatMapsMake) {
+  Parts parts;
+  parts.source = "source { npz { path: \"later.npz\" } }";
+  auto signatureOf = [&](const std::string &stages) {
+    parts.map = stages;
+    auto imported = training(parts);
+    EXPECT_TRUE(succeeded(imported)) << everything();
+    return succeeded(imported) ? signature(function(*imported, "train")) : std::string();
+  };
+  std::string x = "x f32 [4, 4] data x; ";
+  std::string oneHot = "stage { map { field: \"labels\" one_hot { classes: 3 } } } ";
+  EXPECT_EQ(signatureOf(oneHot).find(x + "labels f32 [4, 3] data labels;"), 0u);
+  EXPECT_EQ(signatureOf("stage { map { field: \"labels\" cast: I32 } }")
+                .find(x + "labels i32 [4] data labels;"),
+            0u);
+  EXPECT_EQ(signatureOf(oneHot + "stage { map { field: \"labels\" cast: F64 } }")
+                .find(x + "labels f64 [4, 3] data labels;"),
+            0u);
+  // Scaled labels have the type of the data.
+  EXPECT_EQ(signatureOf("stage { map { field: \"labels\" offset: -1 } }")
+                .find(x + "labels i64 [4] data labels;"),
+            0u);
+  std::string ahead = "stage { window { length: 4 ahead { field: \"class\" name: \"labels\" } } }";
+  EXPECT_EQ(signatureOf("stage { map { field: \"class\" one_hot { classes: 3 } } } " + ahead)
+                .find(x + "labels f32 [4, 3] data labels;"),
+            0u);
+}
+
+TEST_F(ImportDataTest, AbsentDataOfTypesThatDoNotFit) {
+  Parts parts;
+  parts.source = "source { npz { path: \"later.npz\" } }";
+  parts.map = "stage { map { field: \"x\" cast: I64 } }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"expected field \"x\" of \"later.npz\" to be f32 [4, 4] for graph input \"x\", found "
+              "i64 [4, 4]; add stage { map { field: \"x\" cast: F32 } }"});
+  said.clear();
+  parts.map = "stage { map { field: \"labels\" cast: F32 } }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"expected labels as integers i64 [4] or as a distribution f32 [4, 3] for scores f32 "
+              "[4, 3], found field \"labels\", f32 [4]"});
+  said.clear();
+  parts.map = "stage { map { field: \"labels\" one_hot { classes: 5 } } }";
+  EXPECT_TRUE(failed(training(parts)));
+  expectSaid({"found field \"labels\", f32 [4, 5]"});
+}
+
 TEST_F(ImportDataTest, ReadsEveryKindOfFile) {
   Parts parts;
   parts.map = "stage { map { field: \"labels\" cast: I64 } }";
