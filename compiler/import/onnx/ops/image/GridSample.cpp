@@ -167,5 +167,6 @@ static LogicalResult importGridSample(Node &n) {
 
 void gradc::addGridSampleOps(OpTable &ops) {
   ops["GridSample"] = {importGridSample, 2, 2};
+  ops["com.microsoft::GridSample"] = {importGridSample, 2, 2};
   takeExtents(ops, TakesExtents::itself, {"GridSample"});
 }

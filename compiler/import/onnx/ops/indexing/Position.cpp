@@ -87,6 +87,7 @@ static LogicalResult importCenterCropPad(Node &n) {
 
 void gradc::addPositionOps(OpTable &ops) {
   ops["Trilu"] = {importTrilu, 1, 2};
+  ops["com.microsoft::Trilu"] = {importTrilu, 1, 2};
   ops["Hardmax"] = {importHardmax, 1, 1};
   ops["CenterCropPad"] = {importCenterCropPad, 2, 2};
 }

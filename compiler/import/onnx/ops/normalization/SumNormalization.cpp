@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/ops/Indices.h"
 #include "compiler/import/onnx/ops/Norm.h"
+#include "compiler/import/onnx/ops/quantization/Quantization.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -66,7 +67,9 @@ template <bool isSimple> static LogicalResult importSkipNormalization(Node &n) {
 }
 
 namespace {
-/// Operands of EmbedLayerNormalization; segments and their table may both be missing.
+/// Operands of EmbedLayerNormalization; segments and their table may both be missing. Instead of
+/// positions, QEmbedLayerNormalization has a scale and a zero point for each table, for `scale` and
+/// for `shift`.
 enum Operand : unsigned {
   ids,
   segments,
@@ -79,12 +82,43 @@ enum Operand : unsigned {
   positions,
   operandsTaken
 };
+
+/// The scale of a table, `scale` or `shift` in QEmbedLayerNormalization, and its zero point.
+constexpr unsigned codedOperandsTaken = 18;
+unsigned scaleOf(unsigned i) { return i + 6; }
+unsigned zeroPointOf(unsigned i) { return i + 11; }
 } // namespace
 
-static LogicalResult expectTables(Node &n) {
+/// What is picked from operand `i`, as floats.
+static FailureOr<Expr> decoded(Node &n, unsigned i, FailureOr<Expr> picked, bool areCodes) {
+  if (!areCodes || failed(picked))
+    return picked;
+  Expr zero = n.expr(zeroPointOf(i)).reshape({}).cast(n.builder().getI32Type());
+  Expr x = picked->cast(zero.element());
+  Expr step = n.expr(scaleOf(i)).reshape({});
+  x = (x - zero.broadcastScalar(x.type())).cast(step.element());
+  return x * step.broadcastScalar(x.type());
+}
+
+static LogicalResult expectCodes(Node &n, unsigned i) {
+  for (unsigned operand : {scaleOf(i), zeroPointOf(i)})
+    if (!n.operand(operand))
+      return n.error() << "operand " << operand << " is missing";
+    else if (n.type(operand).getNumElements() != 1)
+      return n.error() << "expected one number as scale and zero point, found "
+                       << n.describeOperand(operand);
+  if (failed(expectQuantized(n, {i, scaleOf(i), zeroPointOf(i)})))
+    return failure();
+  return n.expectSameElement(scaleOf(wordTable), scaleOf(i));
+}
+
+static LogicalResult expectTables(Node &n, bool areCodes) {
   for (unsigned i : {wordTable, positionTable, scale, shift})
     if (!n.operand(i))
       return n.error() << "operand " << i << " is missing";
+  for (unsigned i : {wordTable, positionTable, segmentTable, scale, shift})
+    if (areCodes && n.operand(i) && failed(expectCodes(n, i)))
+      return failure();
   if (bool(n.operand(segments)) != bool(n.operand(segmentTable)))
     return n.error() << "expected segments and a table for them, found one of them";
   if (failed(n.expectRank(ids, 2)))
@@ -92,8 +126,8 @@ static LogicalResult expectTables(Node &n) {
   for (unsigned i : {wordTable, positionTable, segmentTable}) {
     if (!n.operand(i))
       continue;
-    if (failed(n.expect(i, Kind::Float)) || failed(n.expectSameElement(wordTable, i)) ||
-        failed(n.expectRank(i, 2)))
+    if ((!areCodes && failed(n.expect(i, Kind::Float))) ||
+        failed(n.expectSameElement(wordTable, i)) || failed(n.expectRank(i, 2)))
       return failure();
     if (n.shape(i)[1] != n.shape(wordTable)[1])
       return n.error() << "expected tables of " << n.shape(wordTable)[1] << " columns, found "
@@ -129,26 +163,28 @@ static FailureOr<Expr> firstPositions(Node &n) {
 
 /// The layer normalization of a sum of embeddings of words, positions and segments. Result 1 is the
 /// number of ones in each row of the mask.
-static LogicalResult importEmbedLayerNormalization(Node &n) {
+template <bool areCodes> static LogicalResult importEmbedLayerNormalization(Node &n) {
   double epsilon = n.real("epsilon", 1e-12f);
   n.ignore("mask_index_type"); // which is for ONNX Runtime's inference of shapes
-  if (failed(expectTables(n)))
+  if (failed(expectTables(n, areCodes)))
     return failure();
-  FailureOr<Expr> words = pickRows(n, wordTable, ids);
-  FailureOr<Expr> places =
-      n.operand(positions) ? pickRows(n, positionTable, positions) : firstPositions(n);
+  FailureOr<Expr> words = decoded(n, wordTable, pickRows(n, wordTable, ids), areCodes);
+  FailureOr<Expr> places = decoded(
+      n, positionTable,
+      !areCodes && n.operand(positions) ? pickRows(n, positionTable, positions) : firstPositions(n),
+      areCodes);
   if (failed(words) || failed(places))
     return failure();
   Expr sum = *words + *places;
   if (n.operand(segments)) {
-    FailureOr<Expr> parts = pickRows(n, segmentTable, segments);
+    FailureOr<Expr> parts = decoded(n, segmentTable, pickRows(n, segmentTable, segments), areCodes);
     if (failed(parts))
       return failure();
     sum = sum + *parts;
   }
   auto normalized = normalize(n, sum.wide(), {2}, epsilon);
-  FailureOr<Expr> factor = alongLast(n, scale, wordTable, sum),
-                  added = alongLast(n, shift, wordTable, sum);
+  FailureOr<Expr> factor = decoded(n, scale, alongLast(n, scale, wordTable, sum), areCodes),
+                  added = decoded(n, shift, alongLast(n, shift, wordTable, sum), areCodes);
   if (failed(normalized) || failed(factor) || failed(added))
     return failure();
   if (n.wants(1)) {
@@ -174,5 +210,8 @@ static LogicalResult importEmbedLayerNormalization(Node &n) {
 void gradc::addSumNormalizationOps(OpTable &ops) {
   ops["com.microsoft::SkipLayerNormalization"] = {importSkipNormalization<false>, 3, 5};
   ops["com.microsoft::SkipSimplifiedLayerNormalization"] = {importSkipNormalization<true>, 3, 4};
-  ops["com.microsoft::EmbedLayerNormalization"] = {importEmbedLayerNormalization, 1, operandsTaken};
+  ops["com.microsoft::EmbedLayerNormalization"] = {importEmbedLayerNormalization<false>, 1,
+                                                   operandsTaken};
+  ops["com.microsoft::QEmbedLayerNormalization"] = {importEmbedLayerNormalization<true>, 1,
+                                                    codedOperandsTaken};
 }

@@ -236,5 +236,6 @@ void gradc::addContractionOps(OpTable &ops) {
   ops["Gemm"] = {importGemm, 2, 3};
   ops["com.microsoft::FusedGemm"] = {importFusedGemm, 2, 3};
   ops["com.microsoft::FusedMatMul"] = {importFusedMatMul, 2, 2};
+  ops["com.microsoft::TransposeMatMul"] = {importFusedMatMul, 2, 2}; // its name in older models
   takeExtents(ops, TakesExtents::itself, {"MatMul", "Gemm", "com.microsoft::FusedGemm"});
 }

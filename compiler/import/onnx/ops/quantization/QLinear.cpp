@@ -71,6 +71,24 @@ template <typename Op> static LogicalResult importBinary(Node &n) {
   return setQuantized(n, x.apply<Op>(y), resultScale, 0);
 }
 
+/// Elements of two tensors, chosen by operand 0.
+static LogicalResult importWhere(Node &n) {
+  constexpr unsigned onTrue = 1, onFalse = 4, resultScale = 7;
+  FailureOr<Expr> x = dequantized(n, onTrue), y = dequantized(n, onFalse);
+  if (failed(x) || failed(y) || failed(n.expect(0, Kind::Bool)) ||
+      failed(n.expectSameElement(onTrue, onFalse)))
+    return failure();
+  auto common = broadcastShape(x->shape(), y->shape());
+  if (common)
+    common = broadcastShape(n.shape(0), *common);
+  if (!common)
+    return n.error() << "expected shapes that broadcast, found " << n.describeOperand(0) << ", "
+                     << n.describeOperand(onTrue) << " and " << n.describeOperand(onFalse);
+  auto spread = [&](Value value) { return n.expr(n.broadcast(value, *common)); };
+  Expr chosen = spread(n.operand(0)).select(spread(*x), spread(*y));
+  return setQuantized(n, chosen, resultScale, onTrue);
+}
+
 /// A function of one tensor and the node's attributes.
 template <FailureOr<Expr> (*function)(Node &, Expr)> static LogicalResult importUnary(Node &n) {
   constexpr unsigned resultScale = 3;
@@ -163,6 +181,7 @@ void gradc::addQLinearOps(OpTable &ops) {
   // Zero points may be missing among the first operands.
   add("Add", {importBinary<AddOp>, 2, 8});
   add("Mul", {importBinary<MulOp>, 2, 8});
+  add("Where", {importWhere, 8, 9});
   add("Sigmoid", {importUnary<sigmoid>, 2, 5});
   add("LeakyRelu", {importUnary<leakyRelu>, 2, 5});
   add("Softmax", {importUnary<softmax>, 2, 5});

@@ -9,7 +9,7 @@ using namespace gradc;
 namespace {
 
 /// TensorProto's numbers of types.
-enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6, DOUBLE = 11 };
+enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6, BOOL = 9, DOUBLE = 11 };
 
 class OnnxRuntimeTest : public OneNodeTest {
 protected:
@@ -75,6 +75,32 @@ TEST_F(OnnxRuntimeTest, QuantizedTensorsAreJoined) {
   quantized(one, {2, 2}, {10, 250, 128, 0}, 1, 128);
   quantized(one, {2, 1}, {4, 200}, 0.25, 0).set("axis", int64_t(1));
   expect(one, {2, 3}, {0, 254, 12, 10, 0, 110});
+}
+
+TEST_F(OnnxRuntimeTest, ElementsOfQuantizedTensorsAreChosen) {
+  auto choose = [](const OneNode::Shape &shape, int32_t type = UINT8) {
+    OneNode one = contrib("QLinearWhere").input({2, 1}, {1, 0}, BOOL);
+    quantized(one, {2, 3}, {0, 41, 82, 123, 164, 205}, 0.5, 100);
+    quantized(one, shape, {0, 53, 106}, 0.25, 7, type);
+    return one.input({}, {1}).input({}, {30}, UINT8);
+  };
+  expect(choose({3}), {2, 3}, {0, 0, 21, 28, 42, 55});
+  expectFails(choose({3, 1}), {"expected shapes that broadcast, found operand 0"});
+  expectFails(choose({3}, INT8), {"expected operands of one element type, found operand 1"});
+  OneNode numbers = contrib("QLinearWhere").input({2});
+  quantized(numbers, {2}, {}, 1, 0);
+  expectFails(quantized(numbers, {2}, {}, 1, 0).input({}).input({}, {}, UINT8),
+              {"expected a bool as operand 0"});
+}
+
+TEST_F(OnnxRuntimeTest, OldNamesAndThoseOfExporters) {
+  OneNode product = contrib("TransposeMatMul").wave({2, 3}, 0).wave({2, 3}, 1);
+  expect(product.set("transB", int64_t(1)).set("alpha", 2.0), {2, 2},
+         {2.608966f, -2.714953f, 1.643241f, 0.347658f});
+  expect(contrib("Trilu").wave({2, 3}, 0), {2, 3},
+         {0, 0.644218f, 0.98545f, 0, 0.334988f, -0.350783f});
+  expect(contrib("GridSample").wave({1, 1, 3, 3}, 0).wave({1, 2, 2, 2}, 1), {1, 1, 2, 2},
+         {-0.238695f, -0.363418f, 0.028267f, 0.255829f});
 }
 
 TEST_F(OnnxRuntimeTest, QuantizedTensorsSayWhatTheyExpect) {
