@@ -72,6 +72,7 @@ const OpTable &onnxOps();
   FAMILY(MultiHeadAttention)                                                                       \
   FAMILY(NonMaxSuppression)                                                                        \
   FAMILY(Normalization)                                                                            \
+  FAMILY(NumberedValues)                                                                           \
   FAMILY(Pad)                                                                                      \
   FAMILY(Pooling)                                                                                  \
   FAMILY(Position)                                                                                 \

@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/ops/Indices.h"
+#include "compiler/import/onnx/ops/quantization/CodedFactor.h"
 #include "compiler/import/onnx/ops/quantization/Quantization.h"
 
 using namespace mlir;
@@ -31,10 +32,8 @@ static FailureOr<Coding> readCoding(Node &n, int64_t block) {
   Coding coding{n.integer("bits", 4), n.integer("block_size", block)};
   if (!llvm::is_contained({2, 4, 8}, coding.bits))
     return n.error() << "expected codes of 2, 4 or 8 bits, found " << coding.bits;
-  constexpr int64_t least = 16, most = 1 << 20;
-  if (coding.block < least || coding.block > most || !llvm::isPowerOf2_64(coding.block))
-    return n.error() << "expected a block_size that is a power of 2 of at least " << least
-                     << ", found " << coding.block;
+  if (failed(expectBlock(n, coding.block)))
+    return failure();
   return coding;
 }
 
@@ -49,12 +48,11 @@ static FailureOr<Expr> unpack(Node &n, unsigned i, const Coding &coding, ArrayRe
     return n.error() << "expected " << rows * rowBytes
                      << (coding.narrow ? " codes of operand 0's type" : " bytes of codes")
                      << ", found " << n.describeOperand(i);
-  ElementsAttr attribute;
-  if (!matchPattern(n.operand(i), m_Constant(&attribute)))
-    return n.error() << "expected codes that are known at compile time, found "
-                     << n.describeOperand(i);
-  HostTensor packed(attribute), codes(RankedTensorType::get(shape, n.builder().getIntegerType(8)));
-  const auto *from = reinterpret_cast<const uint8_t *>(packed.bytes().data());
+  FailureOr<HostTensor> packed = knownBytes(n, i);
+  if (failed(packed))
+    return failure();
+  HostTensor codes(RankedTensorType::get(shape, n.builder().getIntegerType(8)));
+  const auto *from = reinterpret_cast<const uint8_t *>(packed->bytes().data());
   char *to = codes.mutableBytes().data();
   unsigned mask = (1u << coding.bits) - 1;
   for (int64_t row = 0; row < rows; ++row, from += rowBytes)
@@ -64,16 +62,6 @@ static FailureOr<Expr> unpack(Node &n, unsigned i, const Coding &coding, ArrayRe
       *to++ = char(int64_t(code) - coding.half());
     }
   return n.expr(n.constant(codes));
-}
-
-/// Operand `i`, one float for each block of a row.
-static FailureOr<Expr> perBlock(Node &n, unsigned i, ArrayRef<int64_t> shape) {
-  if (failed(n.expect(i, Kind::Float)))
-    return failure();
-  if (n.type(i).getNumElements() != llvm::product_of(shape))
-    return n.error() << "expected " << llvm::product_of(shape)
-                     << " numbers, one for each block, found " << n.describeOperand(i);
-  return n.expr(i).reshape(shape);
 }
 
 /// The zero points of blocks relative to `half`: as codes are stored, or as floats. Null if the
@@ -112,33 +100,26 @@ static Expr dequantize(Expr codes, Expr scales, std::optional<Expr> zeros, int64
 static LogicalResult importMatMulNBits(Node &n) {
   n.ignore("accuracy_level");
   constexpr unsigned scaleOperand = 2, zeroOperand = 3, order = 4, biasOperand = 5;
-  int64_t columns = n.integer("N", 0), steps = n.integer("K", 0);
   FailureOr<Coding> coding = readCoding(n, 0);
-  if (failed(n.expect(0, Kind::Float)) || failed(coding))
+  if (failed(coding))
     return failure();
+  FailureOr<CodedFactor> factor = readFactor(n);
+  if (failed(factor))
+    return failure();
+  auto [columns, steps] = *factor;
   if (n.operand(order))
     return n.error() << "cannot take g_idx, found " << n.describeOperand(order);
   if (n.integer("weight_prepacked", 0))
     return n.error() << "cannot take weights in another order than ONNX's";
-  if (columns < 1 || steps < 1 || n.rank(0) < 1 || n.shape(0).back() != steps)
-    return n.error() << "expected K of the last dim of operand 0, and N, found " << steps << " and "
-                     << columns << ", and " << n.describeOperand(0);
-  SmallVector<int64_t> blocks{columns, coding->blocks(steps)}, result(n.shape(0));
-  result.back() = columns;
-  if (failed(n.expectSensible({columns, steps})) || failed(n.expectSensible(result)) ||
-      failed(n.expectSameElement(0, scaleOperand)))
+  SmallVector<int64_t> blocks{columns, coding->blocks(steps)};
+  if (failed(n.expectSameElement(0, scaleOperand)))
     return failure();
   FailureOr<Expr> codes = unpack(n, 1, *coding, {columns, steps}, blocks.back() * coding->block);
   FailureOr<Expr> scales = perBlock(n, scaleOperand, blocks);
   FailureOr<std::optional<Expr>> zeros = zeroPoints(n, zeroOperand, *coding, blocks);
   if (failed(codes) || failed(scales) || failed(zeros))
     return failure();
-  Expr weight = dequantize(*codes, *scales, *zeros, coding->block).cast(n.element(0));
-  int64_t rows = llvm::product_of(n.shape(0).drop_back());
-  Expr x = n.expr(0u).reshape({rows, steps});
-  Expr y = x.with(n.builder().createOrFold<MatmulOp>(n.loc(), x, weight, UnitAttr(),
-                                                     n.builder().getUnitAttr()))
-               .reshape(result);
+  Expr y = multiplyByRows(n, dequantize(*codes, *scales, *zeros, coding->block));
   if (!n.operand(biasOperand))
     return n.set(y);
   if (n.rank(biasOperand) != 1 || n.shape(biasOperand)[0] != columns)
@@ -146,7 +127,7 @@ static LogicalResult importMatMulNBits(Node &n) {
                      << n.describeOperand(biasOperand);
   if (failed(n.expectSameElement(0, biasOperand)))
     return failure();
-  return n.set(y + n.expr(n.broadcast(n.operand(biasOperand), result)));
+  return n.set(y + n.expr(n.broadcast(n.operand(biasOperand), y.shape())));
 }
 
 /// The coding of a table: bytes that hold several codes each, or integers of `bits` bits.

@@ -66,6 +66,43 @@ TEST_F(QuantizedBlocksTest, BlocksSayWhatTheyExpect) {
   expectFails(wrong.set("bits", int64_t(3)), {"expected codes of 2, 4 or 8 bits, found 3"});
 }
 
+/// [2, 5] times the transpose of [7, 5] in blocks of 16, which go over the ends of rows.
+OneNode numbered(int64_t type) {
+  OneNode one = contrib("MatMulBnb4").input({2, 5}, {1, -1, 2, 0, 1, 3, 1, 0, -2, 0.5});
+  one.bytes({18}, someBytes(18)).floats({3}, {0.5, 2, 4}).set("quant_type", type);
+  return one.set("K", int64_t(5)).set("N", int64_t(7)).set("block_size", int64_t(16));
+}
+
+TEST_F(QuantizedBlocksTest, CodesNumberValuesOfATable) {
+  expect(numbered(0), {2, 7},
+         {0.8333334f, -0.5f, -0.9973959f, -1.833333f, -2.854167f, 0.02083334f, 8.333334f,
+          -0.4166667f, -0.8281251f, -1.335938f, 1, 0.8333335f, -2.166667f, 2.5f});
+  expect(numbered(1), {2, 7},
+         {-0.6672937f, 1.02636f, 0.1511095f, 2.296243f, 2.369698f, -3.531365f, -3.204164f,
+          -1.886337f, 0.0916029f, -0.3856189f, 0.0578602f, -0.7122309f, 7.999123f, 5.525392f});
+}
+
+TEST_F(QuantizedBlocksTest, NumberedValuesSayWhatTheyExpect) {
+  expectFails(numbered(2), {"expected quant_type 0 (FP4) or 1 (NF4) and transB, found 2"});
+  expectFails(numbered(1).set("transB", int64_t(0)),
+              {"expected quant_type 0 (FP4) or 1 (NF4) and transB, found 1"});
+  OneNode block = numbered(1), size = block, bytes = contrib("MatMulBnb4").input({1, 32});
+  block.node().mutable_attribute(3)->set_i(24);
+  expectFails(block, {"expected a block_size that is a power of 2 of at least 16, found 24"});
+  size.node().mutable_attribute(1)->set_i(6);
+  expectFails(size, {"expected K of the last dim of operand 0, and N, found 6 and 7"});
+  bytes.set("K", int64_t(32)).set("N", int64_t(2)).set("block_size", int64_t(16));
+  bytes.set("quant_type", int64_t(1));
+  expectFails(OneNode(bytes).bytes({31}, someBytes(31)).floats({4}, {1, 1, 1, 1}),
+              {"expected 32 bytes of codes, found operand 1"});
+  expectFails(OneNode(bytes).input({32}, {}, UINT8).floats({4}, {1, 1, 1, 1}),
+              {"expected codes that are known at compile time, found operand 1"});
+  expectFails(OneNode(bytes).bytes({32}, someBytes(32)).floats({3}, {1, 1, 1}),
+              {"expected 4 numbers, one for each block, found operand 2"});
+  expectFails(OneNode(bytes).bytes({32}, someBytes(32)).input({4}, {}, DOUBLE),
+              {"expected operands of one element type, found operand 0"});
+}
+
 TEST_F(QuantizedBlocksTest, BlocksHaveTheirTypes) {
   auto product = [](int32_t type = FLOAT) {
     OneNode one = contrib("MatMulNBits").input({1, 32}, {}, type);
