@@ -59,6 +59,7 @@ const OpTable &onnxOps();
   FAMILY(DynamicQuantization)                                                                      \
   FAMILY(Einsum)                                                                                   \
   FAMILY(Elementwise)                                                                              \
+  FAMILY(Experts)                                                                                  \
   FAMILY(Gather)                                                                                   \
   FAMILY(Gradient)                                                                                 \
   FAMILY(Grid)                                                                                     \
@@ -80,6 +81,7 @@ const OpTable &onnxOps();
   FAMILY(Quantization)                                                                             \
   FAMILY(QuantizationScales)                                                                       \
   FAMILY(QuantizedBlocks)                                                                          \
+  FAMILY(QuantizedExperts)                                                                         \
   FAMILY(Random)                                                                                   \
   FAMILY(Recurrent)                                                                                \
   FAMILY(Reduction)                                                                                \

@@ -11,88 +11,11 @@ using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
 
-namespace {
-
-/// How a node's codes are stored, in rows.
-struct Coding {
-  int64_t bits, block;
-  const NarrowType *narrow = nullptr; ///< of codes that are elements; null if bytes hold them
-
-  /// Bytes hold codes without signs, which represent the number this much below. Codes that are
-  /// elements represent themselves.
-  int64_t half() const { return narrow ? 0 : int64_t(1) << (bits - 1); }
-  int64_t blocks(int64_t columns) const { return llvm::divideCeil(columns, block); }
-  /// In the graph, where an element of a narrow type takes a byte.
-  int64_t bytes(int64_t codes) const { return narrow ? codes : llvm::divideCeil(codes * bits, 8); }
-};
-
-} // namespace
-
 static FailureOr<Coding> readCoding(Node &n, int64_t block) {
   Coding coding{n.integer("bits", 4), n.integer("block_size", block)};
-  if (!llvm::is_contained({2, 4, 8}, coding.bits))
-    return n.error() << "expected codes of 2, 4 or 8 bits, found " << coding.bits;
-  if (failed(expectBlock(n, coding.block)))
+  if (failed(expectBits(n, coding.bits)) || failed(expectBlock(n, coding.block)))
     return failure();
   return coding;
-}
-
-/// The codes of operand `i` less `half`, one per element: the first `shape.back()` of each row. A
-/// row of the operand holds `stored` codes, the first of a byte in its lowest bits.
-static FailureOr<Expr> unpack(Node &n, unsigned i, const Coding &coding, ArrayRef<int64_t> shape,
-                              int64_t stored) {
-  int64_t columns = shape.back(), rows = llvm::product_of(shape.drop_back());
-  int64_t rowBytes = coding.bytes(stored);
-  if (!n.element(i).isUnsignedInteger(8) || n.narrow(i) != coding.narrow ||
-      n.type(i).getNumElements() != rows * rowBytes)
-    return n.error() << "expected " << rows * rowBytes
-                     << (coding.narrow ? " codes of operand 0's type" : " bytes of codes")
-                     << ", found " << n.describeOperand(i);
-  FailureOr<HostTensor> packed = knownBytes(n, i);
-  if (failed(packed))
-    return failure();
-  HostTensor codes(RankedTensorType::get(shape, n.builder().getIntegerType(8)));
-  const auto *from = reinterpret_cast<const uint8_t *>(packed->bytes().data());
-  char *to = codes.mutableBytes().data();
-  unsigned mask = (1u << coding.bits) - 1;
-  for (int64_t row = 0; row < rows; ++row, from += rowBytes)
-    for (int64_t k = 0; k < columns; ++k) {
-      unsigned code =
-          coding.narrow ? from[k] : from[k * coding.bits / 8] >> k * coding.bits % 8 & mask;
-      *to++ = char(int64_t(code) - coding.half());
-    }
-  return n.expr(n.constant(codes));
-}
-
-/// The zero points of blocks relative to `half`: as codes are stored, or as floats. Null if the
-/// node has none.
-static FailureOr<std::optional<Expr>> zeroPoints(Node &n, unsigned i, const Coding &coding,
-                                                 ArrayRef<int64_t> shape) {
-  if (!n.operand(i))
-    return std::optional<Expr>();
-  if (!isa<FloatType>(n.element(i))) {
-    FailureOr<Expr> zeros = unpack(n, i, coding, shape, shape.back());
-    if (failed(zeros))
-      return failure();
-    return std::optional(*zeros);
-  }
-  FailureOr<Expr> zeros = perBlock(n, i, shape);
-  if (failed(zeros))
-    return failure();
-  return std::optional(zeros->cast(n.builder().getF32Type()) - double(coding.half()));
-}
-
-/// (code - zero point) * scale, in f32. Blocks lie along the last dim.
-static Expr dequantize(Expr codes, Expr scales, std::optional<Expr> zeros, int64_t block) {
-  Builder &b = codes.getBuilder();
-  Type f32 = b.getF32Type();
-  int64_t dim = codes.type().getRank() - 1;
-  Expr x = codes;
-  if (zeros) {
-    Type difference = isa<FloatType>(zeros->element()) ? f32 : b.getI32Type();
-    x = x.cast(difference) - spreadBlocks(zeros->cast(difference), codes.shape(), dim, block);
-  }
-  return x.cast(f32) * spreadBlocks(scales.cast(f32), codes.shape(), dim, block);
 }
 
 /// A B' + bias, for B of N rows of K codes. ONNX Runtime may quantize A as well if accuracy_level
