@@ -32,7 +32,8 @@ FailureOr<std::unique_ptr<OnnxModel>> OnnxModel::read(MLIRContext &context, Stri
            << "cannot read the ONNX model \"" << path << "\": " << buffer.getError().message();
   model->original = (*buffer)->getBuffer().str();
   if (failed(model->parse()) || failed(model->checkFields()) || failed(model->checkOpset()) ||
-      failed(model->inlineCalls()) || failed(model->checkNames()) || failed(model->loadTensors()))
+      failed(model->makeDense()) || failed(model->inlineCalls()) || failed(model->checkNames()) ||
+      failed(model->loadTensors()))
     return failure();
   return model;
 }
@@ -97,8 +98,6 @@ LogicalResult OnnxModel::checkFields() {
   if (proto->training_info_size())
     problems.push_back(
         "training_info is not supported: training is described in the training spec");
-  if (proto->graph().sparse_initializer_size())
-    problems.push_back("sparse initializers are not supported; export them dense");
   constexpr size_t shown = 20;
   for (const std::string &p : ArrayRef(problems).take_front(shown))
     emitError(location) << p;

@@ -93,6 +93,10 @@ private:
   mlir::LogicalResult parse();
   mlir::LogicalResult checkFields();
   mlir::LogicalResult checkOpset();
+  /// Replaces sparse initializers by dense ones, also in `original`.
+  mlir::LogicalResult makeDense();
+  /// Adds the initializer if it takes no more than `room` bytes, and takes them.
+  mlir::LogicalResult addDense(onnx::SparseTensorProto &sparse, int64_t &room);
   mlir::LogicalResult inlineCalls();
   mlir::LogicalResult checkNames();
   mlir::LogicalResult loadTensors();
