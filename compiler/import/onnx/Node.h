@@ -56,6 +56,7 @@ const OpTable &onnxOps();
   FAMILY(Convolution)                                                                              \
   FAMILY(DeformConvolution)                                                                        \
   FAMILY(Determinant)                                                                              \
+  FAMILY(Diffusion)                                                                                \
   FAMILY(DynamicQuantization)                                                                      \
   FAMILY(Einsum)                                                                                   \
   FAMILY(Elementwise)                                                                              \

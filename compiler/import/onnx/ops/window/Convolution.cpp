@@ -196,6 +196,18 @@ static LogicalResult importFusedConv(Node &n) {
   return n.set((*activation)(*y));
 }
 
+/// Conv with channels last, also in the weight, in the diffusion models that ONNX Runtime
+/// optimizes.
+static LogicalResult importNhwcConv(Node &n) {
+  int64_t rank = n.rank(1);
+  if (rank < 3)
+    return n.error() << "expected rank 3 or more, found " << n.describeOperand(1);
+  SmallVector<int64_t> order{0, rank - 1};
+  llvm::append_range(order, llvm::seq<int64_t>(1, rank - 1));
+  n.replaceOperand(1, n.expr(1u).transpose(order));
+  return importChannelsLast(n, importConv);
+}
+
 /// Computes padding and output_padding from output_shape, or from auto_pad SAME, for which the
 /// number of results is the number of operand elements times the stride.
 static LogicalResult padToShape(Node &n, Window &w, SmallVector<int64_t> &extra) {
@@ -322,6 +334,7 @@ static LogicalResult importCausalConvWithState(Node &n) {
 void gradc::addConvolutionOps(OpTable &ops) {
   ops["Conv"] = {importConv, 2, 3};
   ops["com.microsoft::FusedConv"] = {importFusedConv, 2, 4};
+  ops["com.microsoft::NhwcConv"] = {importNhwcConv, 2, 3};
   ops["CausalConvWithState"] = {importCausalConvWithState, 2, 4};
   ops["ConvTranspose"] = {importConvTranspose, 2, 3};
   takeExtents(ops, TakesExtents::rows, {"Conv", "com.microsoft::FusedConv", "ConvTranspose"});
