@@ -55,19 +55,23 @@ Value DataParallel::meanByRows(Value value) {
   return x.with(sum(whereRows(byPortion(x.wide(), portion)))).cast(x.element());
 }
 
-/// If the loss has no count of its own, a rank's numerator is weighted by its rows.
-Value DataParallel::inverseOf(Value denominator, bool counts) {
+/// If the loss has no count of its own, a rank's numerator is weighted by its rows, unless it is a
+/// sum over them.
+Value DataParallel::inverseOf(Value numerator, Value denominator, bool counts) {
   Expr x(b, denominator.getLoc(), denominator);
-  return counts ? gradc::inverseOf(x.with(sum(whereRows(denominator)))) : byPortion(1 / x, portion);
+  if (counts)
+    return gradc::inverseOf(x.with(sum(whereRows(denominator))));
+  return sums.contains(numerator) ? 1 / x : byPortion(1 / x, portion);
 }
 
 /// This rank's share of a quotient over all rows. A quotient without a count of its own, such as a
-/// mean that the model computes or a regularizer, is weighted by the rank's rows.
+/// mean that the model computes or a regularizer, is weighted by the rank's rows, unless it is a
+/// sum over them.
 Value DataParallel::shareOf(Value numerator, Value denominator) {
   Expr x(b, numerator.getLoc(), numerator);
   if (!matchPattern(denominator, m_Constant()))
     return x * gradc::inverseOf(x.with(sum(whereRows(denominator))));
-  return whereRows(byPortion(x, portion) / x.with(denominator));
+  return whereRows((sums.contains(numerator) ? x : byPortion(x, portion)) / x.with(denominator));
 }
 
 void DataParallel::findPortion() {
@@ -89,15 +93,15 @@ LogicalResult DataParallel::begin() {
            << lossNumeratorRole << "\" and \"" << lossDenominatorRole
            << "\" for a step of several ranks, found " << numerators.size() << " and "
            << denominators.size();
-  SmallVector<Value> summed = numerators;
-  llvm::append_range(summed, denominators);
+  SmallVector<Value> others = denominators;
   for (gradc_role role : {GRADC_ROLE_METRIC, GRADC_ROLE_SUMS})
-    llvm::append_range(summed, resultsOfRole(function, gradc_role_name(role)));
-  FailureOr<SmallVector<Value>> ofMeans = checkRowSums(function, summed);
-  if (failed(ofMeans))
+    llvm::append_range(others, resultsOfRole(function, gradc_role_name(role)));
+  FailureOr<RowSumsFound> found = checkRowSums(function, numerators, others);
+  if (failed(found))
     return failure();
+  sums = std::move(found->sums);
   findPortion();
-  for (Value gradient : *ofMeans) {
+  for (Value gradient : found->gradientsOfMeans) {
     OpBuilder behind(function.getContext());
     behind.setInsertionPointAfterValue(gradient);
     Value scaled = byPortion(Expr(behind, gradient.getLoc(), gradient), portion);

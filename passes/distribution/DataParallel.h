@@ -23,7 +23,7 @@ public:
   void shareLoss();
   /// For a loss in several parts: the factor of a numerator, for a denominator that is summed over
   /// the parts; and a numerator, where it counts as the rank's rows do.
-  mlir::Value inverseOf(mlir::Value denominator, bool counts);
+  mlir::Value inverseOf(mlir::Value numerator, mlir::Value denominator, bool counts);
   mlir::Value whereRows(mlir::OpBuilder &builder, mlir::Value value, mlir::Value rankRows);
   mlir::Value rankRows() const { return rows; }
   /// Whether an op belongs to `begin`, not to the model.
@@ -56,8 +56,9 @@ private:
   mlir::Operation *exit;
   mlir::OpBuilder b; ///< inserts at the end of the body
   bool bf16, isSynchronized, isCut;
-  mlir::Value rows;    ///< number of this rank's rows
-  mlir::Value portion; ///< fraction of all rows that this rank has
+  mlir::Value rows;                 ///< number of this rank's rows
+  mlir::Value portion;              ///< fraction of all rows that this rank has
+  llvm::DenseSet<mlir::Value> sums; ///< terms of the loss that are sums over rows
 };
 
 } // namespace gradc

@@ -76,7 +76,7 @@ private:
   Value stackOf(Value all, RankedTensorType one);
   Value unstack(Value steps);
   void findPerRow(CountOp counted);
-  Value inverseOf(Value denominator);
+  Value inverseOf(Value numerator, Value denominator);
   Value sumOf(Value denominator);
   void carryStates();
   void takeInputs(ArrayRef<Value> parameters);
@@ -174,10 +174,10 @@ void Accumulation::findPerRow(CountOp counted) {
     perRow[counted] = each;
 }
 
-/// The inverse of the sum of a denominator over all micro-batches.
-Value Accumulation::inverseOf(Value denominator) {
+/// The inverse of the sum of a numerator's denominator over all micro-batches.
+Value Accumulation::inverseOf(Value numerator, Value denominator) {
   Value sum = sumOf(denominator);
-  return ranks ? ranks->inverseOf(sum, !matchPattern(denominator, m_Constant()))
+  return ranks ? ranks->inverseOf(numerator, sum, !matchPattern(denominator, m_Constant()))
                : gradc::inverseOf(Expr(b, denominator.getLoc(), sum)).get();
 }
 
@@ -371,8 +371,10 @@ SmallVector<Value> Accumulation::run(ArrayRef<Value> parameters, gradc::RowsRead
       findPerRow(counted);
   widenArguments();
   SmallVector<Value> inverses;
-  for (Value denominator : gradc::resultsOfRole(function, gradc::lossDenominatorRole))
-    inverses.push_back(inverseOf(denominator));
+  for (auto [numerator, denominator] :
+       llvm::zip_equal(gradc::resultsOfRole(function, gradc::lossNumeratorRole),
+                       gradc::resultsOfRole(function, gradc::lossDenominatorRole)))
+    inverses.push_back(inverseOf(numerator, denominator));
   takeInputs(parameters);
   numberDraws();
   for (Operation *op : body)

@@ -4,6 +4,8 @@
 #include "passes/entry/Extents.h"
 #include "passes/entry/Ports.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
@@ -14,7 +16,7 @@ class RowSums {
 public:
   RowSums(func::FuncOp function, int64_t rows) : function(function), analysis(rows) {}
 
-  FailureOr<SmallVector<Value>> check(ValueRange results);
+  FailureOr<gradc::RowSumsFound> check(ValueRange terms, ValueRange others);
 
 private:
   std::optional<LogicalResult> visitState(Operation *op);
@@ -23,12 +25,15 @@ private:
   LogicalResult refuse(Operation &op, const Twine &what);
   bool isSumOverRows(Operation *op) const;
   bool isLinear(Operation *op) const;
+  bool isMixing(Operation *op) const;
+  LogicalResult refuseMixture(Value term);
 
   /// The terms of a value that is the same for all rows.
   enum Content : unsigned {
     sum = 1,   ///< a sum over the rank's rows, or a linear function of one
     mean = 2,  ///< the same, divided by the number of the rank's rows
     count = 4, ///< depends only on the number of the rank's rows
+    mixed = 8, ///< a sum over rows, to which something else has been added
   };
   unsigned contentOf(ValueRange values) const {
     unsigned all = 0;
@@ -37,6 +42,7 @@ private:
     return all;
   }
   bool isSum(Value v) const { return contentOf(v) & (sum | mean); }
+  bool isOnlySum(Value v) const { return (contentOf(v) & (sum | mean)) == sum; }
   unsigned resultOf(Operation &op) const;
 
   func::FuncOp function;
@@ -50,8 +56,11 @@ private:
 
 /// Writes and counts are taken as they are.
 std::optional<LogicalResult> RowSums::visitState(Operation *op) {
-  if (auto counted = dyn_cast<CountOp>(op); counted && analysis.isBatched(counted.getOperand()))
-    contents[counted] = count;
+  if (auto counted = dyn_cast<CountOp>(op)) {
+    const Extents *extents = analysis.find(counted.getOperand());
+    if (extents && llvm::any_of(counted.getDims(), [&](int64_t d) { return (*extents)[d] > 0; }))
+      contents[counted] = count;
+  }
   return visitCountOrWrite(op, analysis);
 }
 
@@ -71,6 +80,17 @@ bool RowSums::isLinear(Operation *op) const {
     return !isSum(factor) && !analysis.isBatched(factor) && (isLeft || isa<MulOp>(op));
   }
   return false;
+}
+
+/// Whether the op adds a sum over rows and what is none. A multiple of the number of rows is one,
+/// and a zero is what Python's `sum` begins with.
+bool RowSums::isMixing(Operation *op) const {
+  if (!isa<AddOp, SubOp>(op) || analysis.isBatched(op->getResult(0)))
+    return false;
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  Value other = isOnlySum(left) ? right : left;
+  return isOnlySum(left) != isOnlySum(right) && contentOf(other) != count &&
+         !matchPattern(other, m_AnyZeroFloat());
 }
 
 /// The range of an activation, which scales it but takes no gradient.
@@ -93,11 +113,13 @@ LogicalResult RowSums::refuse(Operation &op, const Twine &what) {
 /// The terms of an op's results, if the op is legal.
 unsigned RowSums::resultOf(Operation &op) const {
   unsigned read = contentOf(op.getOperands());
+  if (isMixing(&op))
+    read |= mixed;
   bool scalesByCount = (read & count) && (read & (sum | mean));
   if (!scalesByCount)
     return read;
   bool isMean = isa<DivOp>(op) && !(contentOf(op.getOperand(0)) & mean);
-  return isMean ? mean : sum | mean;
+  return (read & mixed) | (isMean ? mean : sum | mean);
 }
 
 /// A request for each row's own value gives that, but for the number of rows of which the objective
@@ -139,12 +161,27 @@ LogicalResult RowSums::follow(Operation &op) {
   return success();
 }
 
-FailureOr<SmallVector<Value>> RowSums::check(ValueRange results) {
-  SmallVector<Value> work(results);
+/// At the op that adds the two.
+LogicalResult RowSums::refuseMixture(Value term) {
+  Operation *op = term.getDefiningOp();
+  auto isMixed = [&](Value v) { return contents.lookup(v) & mixed; };
+  for (auto from = llvm::find_if(op->getOperands(), isMixed); from != op->operand_end();
+       from = llvm::find_if(op->getOperands(), isMixed))
+    op = (*from).getDefiningOp();
+  return refuse(*op, op->getName().stripDialect() +
+                         " of a sum over rows and what is none: make each an output with a loss { "
+                         "scalar } of its own");
+}
+
+FailureOr<gradc::RowSumsFound> RowSums::check(ValueRange terms, ValueRange others) {
+  SmallVector<Value> work(terms);
+  llvm::append_range(work, others);
   while (!work.empty())
     if (Operation *op = work.pop_back_val().getDefiningOp(); op && wanted.insert(op).second)
       llvm::append_range(work, op->getOperands());
   analysis.setArguments(function);
+  if (Value rows = argumentOfRole(function, GRADC_ROLE_ROWS)) // that counts have become
+    contents[rows] = count;
   analysis.setOther([this](Operation *op) { return visitState(op); });
   for (Operation &op : function.front().without_terminator()) {
     // An op without extents is refused when the rows of entries are bound.
@@ -153,10 +190,18 @@ FailureOr<SmallVector<Value>> RowSums::check(ValueRange results) {
     if (wanted.contains(&op) && failed(follow(op)))
       return failure();
   }
-  return std::move(ofMeans);
+  gradc::RowSumsFound found{std::move(ofMeans), {}};
+  for (Value term : terms) {
+    if (contents.lookup(term) & mixed)
+      return refuseMixture(term);
+    if (isOnlySum(term))
+      found.sums.insert(term);
+  }
+  return found;
 }
 
-FailureOr<SmallVector<Value>> gradc::checkRowSums(func::FuncOp function, ValueRange results) {
+FailureOr<RowSumsFound> gradc::checkRowSums(func::FuncOp function, ValueRange terms,
+                                            ValueRange others) {
   std::optional<int64_t> batch = batchOf(function);
-  return batch ? RowSums(function, *batch).check(results) : SmallVector<Value>();
+  return batch ? RowSums(function, *batch).check(terms, others) : RowSumsFound();
 }

@@ -139,3 +139,25 @@ func.func @narrow_sums(%x: tensor<8x3xf16> {grad.batched}, %lr: tensor<f32> {gra
   %2 = grad.reduce_mean %1 dims [0, 1] : tensor<8x4xf32>
   return %2, %2, %one : tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// A sum over rows and a penalty of weights: each rank would add the penalty. A zero adds nothing.
+
+grad.state parameter @w : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+func.func @mixture(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %zero = grad.constant dense<0.0> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %1 = grad.reduce_sum %0 dims [0, 1] : tensor<8x4xf32>
+  %2 = grad.add %1, %zero : tensor<f32>
+  %3 = grad.mul %w, %w : tensor<3x4xf32>
+  %4 = grad.reduce_sum %3 dims [0, 1] : tensor<3x4xf32>
+  // expected-error @+1 {{found add of a sum over rows and what is none: make each an output with a loss { scalar } of its own}}
+  %5 = grad.add %2, %4 : tensor<f32>
+  %6 = grad.neg %5 : tensor<f32>
+  return %6, %6, %one : tensor<f32>, tensor<f32>, tensor<f32>
+}

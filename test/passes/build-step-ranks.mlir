@@ -78,6 +78,36 @@ func.func @requests(%x: tensor<8x3xf32> {grad.batched}, %lr: tensor<f32> {grad.r
   return %target, %target, %one, %7 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
 
+// A sum over rows is shared as it is: the whole batch's is the sum of those of the ranks. One that is divided by the number of rows is a mean, whether that
+// number is still a count or has become an argument.
+
+// CHECK-LABEL: func.func @sums(
+// CHECK: %[[PORTION:.*]] = grad.div
+// CHECK: %[[SUM:.*]] = grad.reduce_sum %{{.*}} dims [0, 1] : tensor<8x4xf32>
+// CHECK: %[[HALF:.*]] = grad.mul %[[SUM]], %
+// CHECK: %[[COUNTED:.*]] = grad.div %[[SUM]], %
+// CHECK: %[[MEAN:.*]] = grad.div %[[SUM]], %[[ROWS:arg[0-9]+]]
+// CHECK-NOT: grad.mul %[[HALF]],
+// CHECK: grad.div %[[HALF]], %
+// CHECK: grad.mul %[[COUNTED]], %[[PORTION]]
+// CHECK: grad.mul %[[MEAN]], %[[PORTION]]
+func.func @sums(%x: tensor<8x3xf32> {grad.batched}, %rows: tensor<f32> {grad.role = "rows"}, %lr: tensor<f32> {grad.role = "learning_rate"})
+    -> (tensor<f32>, tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"},
+        tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"},
+        tensor<f32> {grad.role = "loss_numerator"}, tensor<f32> {grad.role = "loss_denominator"})
+    attributes {grad.batch = 8 : i64, grad.optimizer = {name = "sgd"}, grad.ranks = {}} {
+  %w = grad.read @w : tensor<3x4xf32>
+  %one = grad.constant dense<1.0> : tensor<f32>
+  %half = grad.constant dense<0.5> : tensor<f32>
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x4xf32>
+  %n = grad.count %x dims [0] : tensor<8x3xf32>
+  %1 = grad.reduce_sum %0 dims [0, 1] : tensor<8x4xf32>
+  %2 = grad.mul %1, %half : tensor<f32>
+  %3 = grad.div %1, %n : tensor<f32>
+  %4 = grad.div %1, %rows : tensor<f32>
+  return %1, %2, %one, %3, %one, %4, %one : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
+
 // Gradients of 16 bits are summed in f32. Those of bf16 travel as bf16, since their sum is rounded to it anyway.
 
 grad.state parameter @half : tensor<3x4xf16> = dense<0.5> : tensor<3x4xf16>

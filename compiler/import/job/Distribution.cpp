@@ -147,9 +147,10 @@ void gradc::remarkOnRanks(func::FuncOp function, const SpecFile &spec) {
                          "the like are other ones than in one process";
   for (const spec::Loss &loss : spec.get().loss())
     if (loss.has_scalar())
-      emitRemark(where) << "loss \"" << loss.scalar()
-                        << "\" is taken for a mean over rows: the mean of the ranks' losses, each "
-                           "of which counts as its rows";
+      emitRemark(where)
+          << "evaluations take loss \"" << loss.scalar()
+          << "\" for a mean over rows: the mean of the ranks' losses, each of which "
+             "counts as its rows; of a sum, that is another value than in one process";
   if (!resultsOfRole(function, gradc_role_name(GRADC_ROLE_SAMPLES)).empty())
     emitRemark(where) << "metrics that rank samples, such as auc, are in the log of steps those of "
                          "one rank's rows";
