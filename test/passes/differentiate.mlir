@@ -239,3 +239,27 @@ func.func @apart(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %dx = grad.gradient %loss wrt %x : tensor<f32>, tensor<4x6xf32>
   return %dx : tensor<4x6xf32>
 }
+
+// What is repeated for each row gets the gradient of a mean over rows times their number, which the mean's operand shows.
+
+// CHECK-LABEL: @mean_of_rows
+// CHECK-NOT: grad.reduce_sum %{{.*}} dims [0] : tensor<8x2xf32>
+// CHECK: %[[ROWS:.*]] = grad.count %{{.*}} dims [0] : tensor<8x1x2xf32>
+// CHECK: grad.broadcast %[[ROWS]] dims [] : tensor<f32> -> tensor<2xf32>
+// CHECK: %[[SAME:.*]] = grad.count %{{.*}} dims [0] : tensor<8x2xf32>
+// CHECK: grad.mul %{{.*}}, %[[SAME]]
+// CHECK: %[[SUM:.*]] = grad.add
+// CHECK: return %[[SUM]] : tensor<2xf32>
+func.func @mean_of_rows(%x: tensor<8x3xf32> {grad.batched}, %w: tensor<3x2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> attributes {grad.batch = 8 : i64} {
+  %0 = grad.matmul %x, %w : tensor<8x3xf32>, tensor<3x2xf32>
+  %1 = grad.broadcast %b dims [1] : tensor<2xf32> -> tensor<8x2xf32>
+  %2 = grad.add %0, %1 : tensor<8x2xf32>
+  %3 = grad.reduce_mean %2 dims [0, 1] : tensor<8x2xf32>
+  %4 = grad.sub %1, %0 : tensor<8x2xf32>
+  %5 = grad.reshape %4 : tensor<8x2xf32> -> tensor<8x1x2xf32>
+  %6 = grad.reduce_mean %5 dims [0, 1] : tensor<8x1x2xf32>
+  %7 = grad.reduce_sum %6 dims [0] : tensor<2xf32>
+  %8 = grad.sub %3, %7 : tensor<f32>
+  %9 = grad.gradient %8 wrt %b : tensor<f32>, tensor<2xf32>
+  return %9 : tensor<2xf32>
+}

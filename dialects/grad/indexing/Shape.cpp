@@ -1,5 +1,6 @@
 // Ops that move elements: indices in, indices out.
 #include "dialects/grad/Movement.h"
+#include "dialects/grad/math/Count.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
@@ -196,9 +197,12 @@ SmallVector<Value> BroadcastOp::lowerToLoops(OpBuilder &builder, ValueRange oper
 }
 LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                          SmallVectorImpl<Value> &operandGradients) {
-  if (isFloatTensor(getType()))
-    operandGradients[0] =
-        Expr(builder, getLoc(), resultGradients[0]).sum(otherDims(getType().getRank(), getDims()));
+  if (!isFloatTensor(getType()))
+    return success();
+  Expr g(builder, getLoc(), resultGradients[0]);
+  SmallVector<int64_t> repeated = otherDims(getType().getRank(), getDims());
+  std::optional<Expr> sum = sumOfRepeats(g, repeated);
+  operandGradients[0] = sum ? *sum : g.sum(repeated);
   return success();
 }
 LoopKind BroadcastOp::getLoopKind() { return LoopKind::movement; }

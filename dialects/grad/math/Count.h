@@ -19,6 +19,12 @@ inline constexpr llvm::StringLiteral sizesName = "grad.sizes", sizedByName = "gr
 /// multiplied in f32, as f16 has no 1 / n of a large n.
 Expr overCount(Expr x, Value counted, ArrayRef<int64_t> dims, double factor = 1);
 
+/// The sum over `dims` of a gradient that means over them repeat for each element that they count,
+/// or sums and differences of such: what is repeated, times the number of elements. The rows of the
+/// batch, which may be among these, are those of the means' operands; the gradient itself does not
+/// show that it holds any. None: the gradient is another one.
+std::optional<Expr> sumOfRepeats(Expr gradient, ArrayRef<int64_t> dims);
+
 /// Whether the op computes a number only from the rows of the run and constants: 1 / n of a mean.
 bool isCountOfRun(Operation *op);
 

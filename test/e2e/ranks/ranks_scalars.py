@@ -1,5 +1,5 @@
 """Several processes share a loss that the model computes as one process has it, be it a mean or a sum over rows, however the mean is written, also in parts of a
-batch; a loss that is both is refused.
+batch, and if its gradient is the same for all rows, as that of a critic's mean score is; a loss that is both is refused.
 
     ranks_scalars.py ROOT
 """
@@ -51,6 +51,15 @@ def scaled(model, value):
     return [model.node("Mul", [total(model, value, "sum"), half], ["loss"], "loss"), penalty(model)]
 
 
+def scores(model, value):
+    """The mean score of a critic with two heads, less that of its second one."""
+    score, other = (model.node("Gemm", [value, model.weight(numbers, f"{name}.weight", 4, 1), "bias"], [name], name) for name in ("score", "other"))
+    model.initializer("bias", FLOAT, [1], [0.1])
+    flat = model.node("Squeeze", [other, model.initializer("last", INT64, [1], [1])], ["flat"], "flat")
+    both = [model.node("ReduceMean", [one], [f"mean.{one}"], f"mean.{one}", keepdims=0) for one in (score, flat)]
+    return [model.node("Sub", both, ["loss"], "loss"), both[0]]
+
+
 def both(model, value):
     return [model.node("Add", [total(model, value, "sum"), penalty(model)], ["loss"], "loss")]
 
@@ -77,7 +86,7 @@ distribution {{}}
     return folder, spec
 
 
-for build in mean, divided, scaled:
+for build in mean, divided, scaled, scores:
     for kind, batch in ("whole", f"stage {{ batch {{ size: {BATCH} }} }}"), ("parts", None):
         folder, spec = write_job(f"{build.__name__}-{kind}", build, batch or "stage { batch { size: 8  drop_remainder: true } }")
         if not batch:
