@@ -56,6 +56,7 @@ private:
   Status prepareOutputs(const Checkpoint *resume);
   Status prepareEvaluation(Config data, const std::string &set);
   void sayWhatDiffers(bool stepsAreBatches, uint64_t wantedSeed);
+  void warnOfIdleRanks();
   void sayWhatIsLeftOut(const std::string &what, const Dataset &dataset, Config data);
   Status trainSteps();
   Status step();

@@ -72,6 +72,7 @@ Status Loop::prepare(const Checkpoint *resume) {
     sayWhatDiffers(stepsAreBatches, wantedSeed);
   if (resume && resume->lacksAverages(session.artifact()))
     progress->print("the checkpoint has no averages of weights: they begin at its weights");
+  warnOfIdleRanks();
   sayWhatIsLeftOut("training", *training.dataset, job.data);
   for (size_t i = 0; i < evaluations.size(); ++i) {
     const Phase &phase = evaluations[i].phase;
@@ -261,6 +262,15 @@ void Loop::sayWhatDiffers(bool stepsAreBatches, uint64_t wantedSeed) {
   if (wantedSeed != job.seed)
     progress->print(text("the checkpoint was trained with seed ", job.seed,
                          ", which stays; the spec's is ", wantedSeed));
+}
+
+/// Ranks that have no rows even of a whole batch compute each step for nothing.
+void Loop::warnOfIdleRanks() {
+  int64_t batch = training.dataset->batchSize(), idle = job.share.ranks - batch / job.share.unit;
+  if (idle > 0)
+    progress->warn(text(idle, " of the ", job.share.ranks, " ranks that share batches of ", batch,
+                        " rows ", idle == 1 ? "has" : "have",
+                        " none: start fewer ranks, or choose a larger batch.size"));
 }
 
 void Loop::sayWhatIsLeftOut(const std::string &what, const Dataset &dataset, Config data) {

@@ -97,6 +97,14 @@ for build in mean, divided, scaled, scores:
         assert len(found[0]) == 10 and worst <= 1e-6, (build.__name__, kind, worst, found)
         print(f"{build.__name__}, {kind}: 1, 2 and 3 ranks within {worst:.1e}")
 
+folder, spec = write_job("idle", mean, f"stage {{ batch {{ size: {BATCH} }} }}")
+trainer = compile_spec(spec, folder)
+for ranks, said in (5, ""), (6, "1 of the 6 ranks that share batches of 5 rows has none"), (8, "3 of the 8 ranks that share batches of 5 rows have none"):
+    done = subprocess.run([trainer, "--ranks", str(ranks), "--steps", "2"], cwd=folder, capture_output=True, text=True)
+    warning = f"warning: {said}: start fewer ranks, or choose a larger batch.size\n"
+    assert done.returncode == 0 and (warning in done.stderr if said else "warning" not in done.stderr), done
+print("more ranks than rows: a warning")
+
 folder, spec = write_job("both", both, f"stage {{ batch {{ size: {BATCH} }} }}")
 refused = subprocess.run([program("gradc"), "check", spec], capture_output=True, text=True)
 expected = ('node "loss": error: expected the loss and metrics of a step that ranks share to be sums or means over rows, found add of a sum over rows and '
