@@ -94,8 +94,9 @@ static void addTerms(SpecValues &values, ArrayRef<LossTerm> terms) {
 LogicalResult gradc::buildObjective(SpecValues &values, Teachers &teachers) {
   EntryImport &entry = values.getEntry();
   FailureOr<SmallVector<LossTerm>> terms = buildLosses(values);
-  bool ok =
-      succeeded(terms) && (!entry.isTraining() || succeeded(teachers.addTerms(values, *terms)));
+  // Evaluations measure what teachers teach only if there is no other loss.
+  bool hasTeachers = entry.isTraining() || values.getStep().losses().empty();
+  bool ok = succeeded(terms) && (!hasTeachers || succeeded(teachers.addTerms(values, *terms)));
   if (ok)
     entry.addResult(sumTerms(values.getBuilder(), *terms), "loss", GRADC_ROLE_LOSS);
   for (auto [i, metric] : llvm::enumerate(values.getStep().metrics())) {

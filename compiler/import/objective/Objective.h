@@ -17,7 +17,8 @@ struct NamedOutput {
 llvm::SmallVector<NamedOutput> outputsOf(const SpecFile &spec, const StepSpec &step);
 
 /// Makes the loss result 0, followed by the metrics. The steps of a `train` block have no metrics.
-/// Only training steps with the spec's own losses have teachers.
+/// Teachers belong to the spec's own losses: in training steps and, if there are no other losses,
+/// in evaluations.
 mlir::LogicalResult buildObjective(SpecValues &values, Teachers &teachers);
 
 /// Adds the spec's regularizers to the losses of the training entries. Reports a pattern that

@@ -36,9 +36,12 @@ static Prediction predictionOf(const spec::Loss &loss) {
 
 std::vector<Prediction> describePredictions(const spec::Training &training,
                                             const onnx::GraphProto &graph) {
-  std::vector<Prediction> predictions;
-  for (const spec::Loss &loss : training.loss()) {
-    Prediction prediction = predictionOf(loss);
+  std::vector<Prediction> found, predictions;
+  for (const spec::Loss &loss : training.loss())
+    found.push_back(predictionOf(loss));
+  for (const spec::Teacher &teacher : training.teacher()) // whose classes have no labels
+    found.push_back({teacher.has_logits() ? teacher.logits() : teacher.output(), "", "SOFTMAX"});
+  for (Prediction &prediction : found) {
     bool isOutput = llvm::any_of(graph.output(), [&](const onnx::ValueInfoProto &output) {
       return output.name() == prediction.output;
     });

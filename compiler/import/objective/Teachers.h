@@ -1,4 +1,4 @@
-// Other models that a training step computes so that its own model learns their outputs.
+// Other models that an entry computes so that its own model learns their outputs.
 #ifndef COMPILER_IMPORT_OBJECTIVE_TEACHERS_H
 #define COMPILER_IMPORT_OBJECTIVE_TEACHERS_H
 
@@ -15,8 +15,8 @@ public:
   /// input of the student.
   mlir::LogicalResult read(llvm::function_ref<std::string(llvm::StringRef)> fieldOf);
 
-  /// Computes the teachers of a training step and adds their losses. A `train` block with its own
-  /// losses has no teachers.
+  /// Computes the teachers of a step or an evaluation and adds their losses. A `train` block with
+  /// its own losses has no teachers.
   mlir::LogicalResult addTerms(SpecValues &values, llvm::SmallVectorImpl<LossTerm> &terms);
 
   /// Must be called after all entries; see States::finish.

@@ -38,9 +38,15 @@ void gradc::checkEntryName(Checker &c, const SpecPlace &place, const std::string
     c.error(place + "name") << "two " << what << " are called \"" << name << "\"";
 }
 
-/// Requires the spec's own loss or optimizer, because `who` has none.
+/// Whether the spec itself, not a `train` block, says what is learned: from labels or from
+/// teachers.
+static bool hasLoss(const spec::Training &training) {
+  return training.loss_size() || training.teacher_size();
+}
+
+/// Requires a loss of the spec itself. `who`: why, for the message.
 static void requireLoss(Checker &c, const spec::Training &training, StringRef who) {
-  c.require(training.loss_size(), {}, ("loss" + who).str(),
+  c.require(hasLoss(training), {}, ("loss" + who).str(),
             "loss { softmax_cross_entropy { logits: \"logits\" labels: \"labels\" } }");
 }
 
@@ -84,7 +90,7 @@ void gradc::checkSteps(Checker &c, const spec::Training &training) {
     c.expect(block.steps() > 0, place + "steps", "steps", "above 0", block.steps());
     if (block.loss_size())
       checkLosses(c, step);
-    else if (!training.loss_size())
+    else if (!hasLoss(training))
       c.require(false, place, "loss of the block or of the spec", "loss { scalar: \"loss\" }");
     if (!block.has_optimizer() && !training.has_optimizer())
       c.require(false, place, "optimizer of the block or of the spec",

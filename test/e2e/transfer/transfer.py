@@ -121,6 +121,29 @@ def features():
     expect("distillation with features", EXPECTED["features"], losses)
 
 
+def unlabeled():
+    """Without a loss, steps and evaluations measure what the teacher teaches, and data need no labels."""
+    block = TEACHER.format(HERE, 'output: "probabilities" logits: "logits" temperature: 2 weight: 0.25')
+
+    def without_labels(spec):
+        kept = "".join(line for line in spec.splitlines(keepends=True) if not line.startswith(("loss", "metric")))
+        return kept.replace(f' field {{ name: "labels"  path: "{HERE}/labels.npy" }}', "")
+
+    losses, evaluation = train("unlabeled", block, "--checkpoint", "unlabeled.run", change=without_labels)
+    negligible, beside = train("negligible", block, weight=1e-30)
+    expect("distillation without labels", negligible, losses)
+    check("an evaluation of the teacher's loss alone", evaluation["loss"] > 0.01 > beside["loss"], (evaluation, beside))
+    still, evaluation = train("still", block, steps=1, change=lambda spec: without_labels(spec).replace("size: 8", "size: 32").replace(
+        "learning_rate: 0.01", "learning_rate: 1e-30"))
+    expect("an evaluation of the same rows and weights", still, [evaluation["loss"]], 1e-6)
+    with open(f"{folder}/unlabeled.onnx", "rb") as file:
+        check("an export without the teacher", b"body.weight" not in file.read())
+    # The scores that are distilled are those of classes.
+    run(f"{folder}/unlabeled", "predict", "--checkpoint", f"{folder}/unlabeled.run", "--data", f"{HERE}/x.npy", "-o", f"{folder}/classes.csv")
+    with open(f"{folder}/classes.csv") as file:
+        check("predictions", file.readline().rstrip().split(",")[1:3] == ["class", "score"])
+
+
 LORA = """lora { pattern: "mix.weight" pattern: "out.*" rank: 2 alpha: 4 }
 lora { pattern: "*.weight" rank: 3 }
 trainable: "fc.bias"
@@ -308,7 +331,7 @@ def blocks():
         check(f"the head after {steps} steps", found["fc2.weight"] != before["fc2.weight"])
 
 
-CASES = (distillation, features, adapters, weights, fresh, head, ties, blocks)
+CASES = (distillation, features, unlabeled, adapters, weights, fresh, head, ties, blocks)
 chosen = [case for case in CASES if not sys.argv[1:] or case.__name__ in sys.argv[1:]]
 for case in chosen:
     case()
