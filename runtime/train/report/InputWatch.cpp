@@ -26,6 +26,15 @@ static std::string megabytes(size_t bytes) {
   return digits;
 }
 
+/// For example "800 us" or "9.83 ms", with three digits.
+static std::string duration(double seconds) {
+  bool isLong = seconds >= 0.9995e-3; // else three digits round it up to 1e+03 us
+  char digits[40];
+  std::snprintf(digits, sizeof digits, "%.3g %s", seconds * (isLong ? 1e3 : 1e6),
+                isLong ? "ms" : "us");
+  return digits;
+}
+
 static std::string howItWorks(const InputReport &report) {
   if (report.workers == 0)
     return "batches are made by the step's own thread";
@@ -55,11 +64,10 @@ std::string inputWarning(const InputReport &report, double waitShare) {
           ? "give the run more CPUs"
           : "put stage { cache { } } behind it where nothing random comes before, do its work once "
             "before training, or give the run more CPUs";
-  char cost[40];
-  std::snprintf(cost, sizeof cost, "%.3g us", dearest->seconds * 1e6 / double(dearest->rows));
   return text("steps wait ", percent(waitShare), " of their time for input; ", dearest->name,
-              " takes ", percent(dearest->seconds / all), " of its work (", cost, " a row, ",
-              howItWorks(report), "): ", advice);
+              " takes ", percent(dearest->seconds / all), " of its work (",
+              duration(dearest->seconds / double(dearest->rows)), " a row, ", howItWorks(report),
+              "): ", advice);
 }
 
 void InputWatch::skip(const Batch &batch) {

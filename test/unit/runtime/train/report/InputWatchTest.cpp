@@ -29,6 +29,17 @@ TEST(InputWatchTest, TheWarningNamesTheDearestStage) {
   EXPECT_EQ(inputWarning(InputReport(), 0.9), "");
 }
 
+TEST(InputWatchTest, TimesHaveAUnitThatFits) {
+  for (auto [seconds, shown] : {std::pair(0.0004, "(400 us a row"),
+                                {0.0009994, "(999 us a row"},
+                                {0.0009996, "(1 ms a row"},
+                                {0.0098312, "(9.83 ms a row"}}) {
+    InputReport found = report();
+    found.stages[1].seconds = 1000 * seconds;
+    EXPECT_NE(inputWarning(found, 0.5).find(shown), std::string::npos) << inputWarning(found, 0.5);
+  }
+}
+
 TEST(InputWatchTest, TheAdviceFitsTheCase) {
   auto advises = [](const InputReport &report, std::string_view what) {
     return inputWarning(report, 0.5).find(what) != std::string::npos;
