@@ -59,6 +59,7 @@ public:
 
 private:
   LogicalResult adapt(const std::string &weight, const spec::Lora &block, Location where);
+  LogicalResult expectNoOtherReader(const std::string &name, Location where) const;
 
   const SpecFile &spec;
   OnnxModel &model;
@@ -124,6 +125,27 @@ LogicalResult Adaption::adapt(const std::string &weight, const spec::Lora &block
   return success();
 }
 
+/// The first node that reads an initializer otherwise than products of MatMul and Gemm do; null if
+/// there is none.
+static const onnx::NodeProto *otherReader(const GraphUses &uses, StringRef initializer) {
+  for (const ValueUse &use : uses.of(initializer))
+    if (!llvm::is_contained({"MatMul", "Gemm", "Transpose", "Identity"}, use.node->op_type()))
+      return use.node;
+  return nullptr;
+}
+
+/// Reports an initializer that is named, such as an embedding tied to the last layer, but that
+/// cannot be adapted because of another reader.
+LogicalResult Adaption::expectNoOtherReader(const std::string &name, Location where) const {
+  GraphUses uses(model.graph());
+  const onnx::NodeProto *reader = uses.initializer(name) ? otherReader(uses, name) : nullptr;
+  if (!reader)
+    return success();
+  return emitError(where) << "lora: expected a weight of MatMul or Gemm alone, but node \""
+                          << nodeName(model.nodeLoc(*reader)) << "\" (" << reader->op_type()
+                          << ") reads \"" << name << "\"";
+}
+
 FailureOr<std::vector<Adapter>> Adaption::run() {
   GraphUses uses(model.graph());
   PatternScope scope{"lora", "weight of MatMul or Gemm", {}};
@@ -135,6 +157,10 @@ FailureOr<std::vector<Adapter>> Adaption::run() {
   for (auto [i, block] : llvm::enumerate(spec.get().lora()))
     for (auto [p, pattern] : llvm::enumerate(block.pattern())) {
       Location where = spec.at({{"lora", int(i)}, {"pattern", int(p)}});
+      if (failed(expectNoOtherReader(pattern, where))) {
+        ok = false;
+        continue;
+      }
       FailureOr<std::vector<std::string>> names = matching(pattern, scope, where);
       ok &= succeeded(names);
       if (succeeded(names))

@@ -175,6 +175,15 @@ def shared():
     return model
 
 
+def embedding_and_classifier():
+    """One matrix, read by rows and as the classifier."""
+    model = Model("wrong")
+    x, table = model.input("x", FLOAT, ["N", 6]), model.initializer("table", FLOAT, [6, 3], WEIGHTS)
+    rows = model.node("Gather", [table, model.node("ArgMax", [x], ["largest"], "largest", axis=1, keepdims=0)], ["rows"], "embed")
+    model.output(model.node("Add", [rows, model.node("MatMul", [x, table], ["product"], "fc")], ["logits"], "sum"), FLOAT, ["N", 3])
+    return model
+
+
 def raw(*fields):
     return message(*fields)
 
@@ -222,6 +231,7 @@ MODELS = {
     "sliced": lambda: behind("Slice", ("starts", (INT64, [1], [0])), ("ends", (INT64, [1], [3])), ("axes", (INT64, [1], [1]))),
     "shaped": lambda: behind("Reshape", ("shape", (INT64, [2], [3, -1]))),
     "shared": shared,
+    "embedding-and-classifier": embedding_and_classifier,
     "f64": lambda: classifier(dtype=DOUBLE),
     "external-data": lambda: edited(lambda m: m.initializers.__setitem__(
         0, tensor("weight", FLOAT, [6, 3], external=("weight.bin", 128, 72)))),
