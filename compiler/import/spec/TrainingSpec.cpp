@@ -2,6 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/spec/SpecChecker.h"
+#include "compiler/import/spec/UsualNames.h"
 #include "compiler/import/support/FileKind.h"
 #include "compiler/import/support/Names.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -105,7 +106,10 @@ public:
     }
     error << "unknown field \"" << parts[3] << "\" in " << type->name();
     std::string stage = isData ? nearest(parts[3], stages) : "";
-    if (std::string near = nearest(parts[3], fields); !near.empty())
+    std::string near = fieldOfUsualName(parts[3], fields);
+    if (near.empty())
+      near = nearest(parts[3], fields);
+    if (!near.empty())
       error << "; did you mean \"" << near << "\"?";
     else if (!stage.empty())
       error << "; did you mean stage { " << stage << " { ... } }?";
