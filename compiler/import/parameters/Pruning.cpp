@@ -25,6 +25,8 @@ private:
   FailureOr<std::vector<std::string>> parametersOf(const std::string &pattern,
                                                    const spec::Prune &block, Location where);
   LogicalResult leaveOutputs(StringRef pattern, std::vector<std::string> &names, Location where);
+  LogicalResult leaveUndivided(StringRef pattern, int64_t of, std::vector<std::string> &names,
+                               Location where);
   LogicalResult prune(StringRef parameter, const spec::Prune &block, Location where);
   int64_t stepOfRun(StringRef parameter, int64_t step) const;
   void warnOfEnd() const;
@@ -69,6 +71,30 @@ LogicalResult Pruner::leaveOutputs(StringRef pattern, std::vector<std::string> &
   return success();
 }
 
+/// Leaves out weights whose inputs are no whole number of groups, such as those of the first layer,
+/// which often has three.
+LogicalResult Pruner::leaveUndivided(StringRef pattern, int64_t of, std::vector<std::string> &names,
+                                     Location where) {
+  std::string left;
+  llvm::erase_if(names, [&](const std::string &name) {
+    int64_t dim = weights.find(name)->second.input,
+            inputs = states.state(name).getLogicalType().getDimSize(dim);
+    if (inputs % of == 0 || taken.contains(states.symbol(name)))
+      return false;
+    left += (left.empty() ? "\"" : ", \"") + name + "\" (" + std::to_string(inputs) +
+            (inputs > 1 ? " inputs)" : " input)");
+    return true;
+  });
+  if (names.empty())
+    return emitError(where) << "prune: \"" << pattern
+                            << "\" matches only weights whose inputs of: " << of
+                            << " does not divide, " << left;
+  if (!left.empty())
+    emitRemark(where) << "prune: \"" << pattern << "\" leaves out weights whose inputs of: " << of
+                      << " does not divide, " << left;
+  return success();
+}
+
 /// The trained parameters that a pattern takes: a name that one, a wildcard the weights of layers,
 /// since "*.weight" also matches scales of normalizations and embeddings, which few mean to prune.
 /// Of parameters that do not train, those that match alone are named with the reason why.
@@ -97,6 +123,8 @@ FailureOr<std::vector<std::string>> Pruner::parametersOf(const std::string &patt
                                "alone a pattern with wildcards prunes; to prune \""
                             << other << "\", name it: pattern: \"" << other << '"';
   if (block.structure() == spec::Prune::CHANNELS && failed(leaveOutputs(pattern, *found, where)))
+    return failure();
+  if (block.has_of() && failed(leaveUndivided(pattern, block.of(), *found, where)))
     return failure();
   return found;
 }
