@@ -95,11 +95,15 @@ LogicalResult EntryImport::importNode(unsigned index) {
     if (proto.domain() == "com.microsoft.nchwc")
       return error << "is in the layout of one machine: save the model at ORT_ENABLE_EXTENDED, "
                       "not ORT_ENABLE_ALL";
-    error << "is not supported: opset " << model.opset() << ", operands (";
+    error << "is not supported: " << model.describeOpset(proto.domain()) << ", operands (";
     llvm::interleaveComma(operands, error, [&](Value v) {
       error << (v ? describe(v.getType()) : std::string("unknown"));
     });
-    return error << ")";
+    error << ")";
+    if (standard && model.producer() == "tf2onnx")
+      error << "; tf2onnx leaves what it cannot translate as operators of TensorFlow, so a newer "
+               "opset may help";
+    return error;
   }
   const OnnxOp &op = found->second;
   if (operands.size() < op.minOperands || operands.size() > op.maxOperands)

@@ -127,6 +127,15 @@ LogicalResult OnnxModel::checkOpset() {
   return success();
 }
 
+std::string OnnxModel::describeOpset(StringRef domain) const {
+  if (domain.empty() || domain == "ai.onnx")
+    return "opset " + std::to_string(opsetVersion);
+  for (const onnx::OperatorSetIdProto &set : proto->opset_import())
+    if (set.domain() == domain)
+      return ("opset " + Twine(set.version()) + " of " + domain).str();
+  return ("opset of " + domain + " not stated").str();
+}
+
 /// Exports contain no functions either, because nodes are rewritten individually.
 LogicalResult OnnxModel::inlineCalls() {
   if (proto->functions().empty())

@@ -25,6 +25,9 @@ public:
 
   const onnx::GraphProto &graph() const { return proto->graph(); }
   int64_t opset() const { return opsetVersion; }
+  /// For messages, the version of the domain's operators that the model uses: "opset 17" or, for
+  /// other domains than ONNX's own, "opset 3 of ai.onnx.ml".
+  std::string describeOpset(llvm::StringRef domain) const;
   llvm::StringRef producer() const { return proto->producer_name(); }
   mlir::Location fileLoc() const { return location; }
   /// The location of a node within the file, by its name or, if it has none, by its op and first

@@ -153,7 +153,8 @@ const BadModel badModels[] = {
     {"unknown-node-field.onnx", {"field 77 at model.graph.node[0] is not known"}},
     {"unsupported.onnx",
      {"StringSplit is not supported: opset 17, operands (unknown, f32 [4, 6])",
-      "com.example::Elsewhere is not supported: opset 17, operands (unknown)",
+      "com.example::Elsewhere is not supported: opset of com.example not stated, operands "
+      "(unknown)",
       "FlexAttention is not supported: opset 17, operands (unknown)",
       "dim 0 of graph input \"x\" is the symbol \"N\""}},
     {"symbols.onnx",
