@@ -197,6 +197,20 @@ std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
   return SmallVector<int64_t>(a->ints().begin(), a->ints().end());
 }
 
+std::optional<SmallVector<float>> Node::reals(StringRef name) {
+  const onnx::AttributeProto *a = attribute(name, AttributeType::reals);
+  if (!a)
+    return std::nullopt;
+  return SmallVector<float>(a->floats().begin(), a->floats().end());
+}
+
+std::optional<std::vector<std::string>> Node::strings(StringRef name) {
+  const onnx::AttributeProto *a = attribute(name, AttributeType::strings);
+  if (!a)
+    return std::nullopt;
+  return std::vector<std::string>(a->strings().begin(), a->strings().end());
+}
+
 FailureOr<std::optional<SmallVector<int64_t>>> Node::integersOrOperand(StringRef name, unsigned i) {
   if (std::optional<SmallVector<int64_t>> values = integers(name))
     return std::optional(*values);
@@ -359,7 +373,8 @@ LogicalResult Node::finish() {
               << "\" refers to a function's attribute, but the node is in no function";
       ok = false;
     } else if (!read.contains(a.name())) {
-      error() << "attribute \"" << a.name() << "\" is not known in opset " << opset();
+      error() << "attribute \"" << a.name() << "\" is not known in "
+              << entry.getModel().describeOpset(proto.domain());
       ok = false;
     }
   }

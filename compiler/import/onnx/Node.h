@@ -52,6 +52,7 @@ const OpTable &onnxOps();
   FAMILY(BatchNormalization)                                                                       \
   FAMILY(Branch)                                                                                   \
   FAMILY(Cast)                                                                                     \
+  FAMILY(Categories)                                                                               \
   FAMILY(Contraction)                                                                              \
   FAMILY(Convolution)                                                                              \
   FAMILY(DeformConvolution)                                                                        \
@@ -61,6 +62,7 @@ const OpTable &onnxOps();
   FAMILY(Einsum)                                                                                   \
   FAMILY(Elementwise)                                                                              \
   FAMILY(Experts)                                                                                  \
+  FAMILY(Features)                                                                                 \
   FAMILY(Gather)                                                                                   \
   FAMILY(Gradient)                                                                                 \
   FAMILY(Grid)                                                                                     \
@@ -69,6 +71,7 @@ const OpTable &onnxOps();
   FAMILY(Index)                                                                                    \
   FAMILY(IntegerProduct)                                                                           \
   FAMILY(Join)                                                                                     \
+  FAMILY(Linear)                                                                                   \
   FAMILY(Loop)                                                                                     \
   FAMILY(Loss)                                                                                     \
   FAMILY(MultiHeadAttention)                                                                       \
@@ -98,7 +101,9 @@ const OpTable &onnxOps();
   FAMILY(Sort)                                                                                     \
   FAMILY(Strings)                                                                                  \
   FAMILY(SumNormalization)                                                                         \
+  FAMILY(SupportVectors)                                                                           \
   FAMILY(TfIdfVectorizer)                                                                          \
+  FAMILY(Trees)                                                                                    \
   FAMILY(Trigonometry)                                                                             \
   FAMILY(Unique)                                                                                   \
   FAMILY(Update)
@@ -223,6 +228,8 @@ public:
   double real(llvm::StringRef name, double otherwise);
   llvm::StringRef string(llvm::StringRef name, llvm::StringRef otherwise);
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
+  std::optional<llvm::SmallVector<float>> reals(llvm::StringRef name);
+  std::optional<std::vector<std::string>> strings(llvm::StringRef name);
   /// Null if the node has no such attribute, or one of another type, which is reported.
   const onnx::AttributeProto *attribute(llvm::StringRef name, AttributeType type);
   /// Accepts an attribute that gradc does not need.

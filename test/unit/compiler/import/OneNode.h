@@ -103,6 +103,7 @@ public:
   OneNode &set(llvm::StringRef name, int64_t value) { return setTo(name, value); }
   OneNode &set(llvm::StringRef name, double value) { return setTo(name, value); }
   OneNode &set(llvm::StringRef name, const Shape &values) { return setTo(name, values); }
+  OneNode &setFloats(llvm::StringRef name, const Floats &values) { return setTo(name, values); }
 
   onnx::NodeProto &node() { return *model.mutable_graph()->mutable_node(0); }
 
@@ -127,6 +128,11 @@ private:
 /// A node of ONNX Runtime's domain.
 inline OneNode contrib(llvm::StringRef op, int outputs = 1) {
   return OneNode(op, 17, outputs).in("com.microsoft");
+}
+
+/// A node of the domain of classical machine learning.
+inline OneNode learned(llvm::StringRef op, int outputs = 1) {
+  return OneNode(op, 17, outputs).in("ai.onnx.ml");
 }
 
 /// The node with requests for the derivatives of the sum of y0 by the first of `inputs`, of the sum
