@@ -1,7 +1,11 @@
 """PyTorch models, if PyTorch is installed."""
 from __future__ import annotations
 
+import contextlib
 import io
+import warnings
+from collections.abc import Mapping
+from unittest import mock
 
 from gradc._compile import compile
 from gradc._interface import Error
@@ -9,25 +13,73 @@ from gradc._model import Model
 
 
 def from_torch(module, example_inputs, spec=None, *, input_names=None, output_names=None, **options) -> Model:
-    """Compiles a torch.nn.Module with its weights, in training form (Dropout and BatchNormalization are kept). The first dim of the example
-    inputs is the batch, of at least two rows. Parameters without requires_grad do not train, nor do buffers. Other arguments are those of
-    `compile`.
+    """Compiles a torch.nn.Module with its weights, in training form (Dropout and BatchNormalization are kept). `example_inputs`: a tensor, a
+    dict of keyword arguments, or a tuple, which may end with that dict. The first dim of each tensor is the batch, of at least two rows. Inputs
+    are by default named after the arguments. Parameters without requires_grad do not train, nor do buffers, and gradients stop at what
+    torch.no_grad computes. Other arguments are those of `compile`.
 
     The session's state_dict() uses the module's names: `module.load_state_dict({name: torch.from_numpy(value) ...}, strict=False)`."""
     try:
         import torch
     except ImportError:
         raise Error("from_torch needs PyTorch: pip install torch onnx onnxscript") from None
-    inputs = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    args = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    args, kwargs = (args[:-1], dict(args[-1])) if args and isinstance(args[-1], Mapping) else (args, {})
     file, training = io.BytesIO(), module.training
     try:
-        program = torch.onnx.export(module.train(), inputs, dynamo=True, optimize=False, input_names=input_names, output_names=output_names,
-                                    dynamic_shapes=tuple({0: "batch"} for _ in inputs), verbose=False)
+        with _capturing(torch):
+            program = torch.onnx.export(module.train(), args, kwargs=kwargs, dynamo=True, optimize=False, input_names=input_names,
+                                        output_names=output_names, dynamic_shapes=_shapes(torch, module, args, kwargs), verbose=False)
         _freeze(program, [name for name, value in module.named_parameters(remove_duplicate=False) if not value.requires_grad])
         program.save(file)
     finally:
         module.train(training)
     return compile(file.getvalue(), spec, **options)
+
+
+def _shapes(torch, module, args, kwargs):
+    """A batch as the first dim of every tensor of the examples, also of those in *args, **kwargs, lists and dicts."""
+    shapes = torch.export.ShapesCollection()
+    for value in torch.utils._pytree.tree_leaves((args, kwargs)):
+        if isinstance(value, torch.Tensor) and value.ndim:
+            shapes[value] = {0: "batch"}
+    return shapes.dynamic_shapes(module, args, kwargs)
+
+
+@contextlib.contextmanager
+def _capturing(torch):
+    """The exporter captures modules by torch.export.export, which here stops the gradients of torch.no_grad. Attention is captured as its
+    formula: PyTorch cannot decompose it where a bias has a gradient and the capture has taken the layout of a kernel that has none."""
+    capture = torch.export.export
+    with (mock.patch.object(torch.export, "export", lambda *args, **kwargs: _detach(torch, capture(*args, **kwargs))),
+          torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), warnings.catch_warnings()):
+        for ours in "Exporting a model while it is in training mode", "# The axis name: batch will not be used":
+            warnings.filterwarnings("ignore", ours)  # it advises against what a caller has not chosen
+        yield
+
+
+def _detach(torch, program):
+    """Adds detach to the results of the parts that were captured under torch.no_grad, which the exporter inlines without a trace."""
+    names = {}
+    for part in program.graph_module.modules():
+        for region in list(part.graph.nodes) if isinstance(part, torch.fx.GraphModule) else ():
+            if region.target is not torch.ops.higher_order.wrap_with_set_grad_enabled or region.args[0]:
+                continue
+            for result in list(region.users):
+                value = result.meta.get("val")
+                if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+                    continue
+                with part.graph.inserting_after(result):
+                    detached = part.graph.call_function(torch.ops.aten.detach.default, (result,))
+                detached.meta = dict(result.meta)
+                result.replace_all_uses_with(detached, lambda user, detached=detached: user is not detached)
+                if part is program.graph_module:
+                    names[result.name] = detached.name
+            part.recompile()
+    for output in program.graph_signature.output_specs:
+        if getattr(output.arg, "name", None) in names:
+            output.arg.name = names[output.arg.name]
+    return program
 
 
 def _freeze(program, names):
