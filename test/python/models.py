@@ -335,6 +335,41 @@ class Models(unittest.TestCase):
             np.testing.assert_array_equal(found["dy/dtable"], wanted)
             np.testing.assert_allclose(found["y"], (table[rows] * c).sum())
 
+    @staticmethod
+    def mean_of_updates(dtype, keywords):
+        """PyTorch's scatter_reduce as its exporter writes it: it leaves out the reduction, and clears elements that do not take part."""
+        model = Model("mean")
+        data, places, updates = (model.input(name, type, shape) for name, type, shape in (
+            ("data", dtype, [4, 2]), ("places", INT64, [3, 2]), ("updates", dtype, [3, 2])))
+        call = f"%mean : call_function[target=torch.ops.aten.scatter_reduce.two](args = (%data, 0, %places, %updates, mean), kwargs = {{{keywords}}})"
+        if keywords:
+            zeros = model.node("ConstantOfShape", [model.initializer("shape", INT64, [2], [3, 2])], ["zeros"], "zeros")
+            data = model.node("ScatterElements", [data, places, zeros], ["cleared"], "clear", axis=0)
+            model.record(call)
+        result = model.node("ScatterElements", [data, places, updates], ["y"], "mean", axis=0)
+        model.record(call)
+        model.output(result, dtype, [4, 2])
+        return model
+
+    def test_a_mean_of_updates_that_the_exporter_has_recorded(self):
+        data, updates = np.arange(8, dtype=np.float32).reshape(4, 2), np.array([[1, 2], [4, 8], [16, 32]], np.float32)
+        places = np.array([[0, 2], [0, 1], [2, 2]])
+        sums, counts = np.zeros((4, 2), np.float32), np.zeros((4, 2), np.float32)
+        for (row, column), place in np.ndenumerate(places):
+            sums[place, column] += updates[row, column]
+            counts[place, column] += 1
+        for keywords, own in ("", 1), ("include_self: False", np.where(counts == 0, 1, 0)):
+            model = self.mean_of_updates(FLOAT, keywords)
+            session = gradc.compile(model.bytes(), 'gradients { of: "y" with_respect_to: "data" with_respect_to: "updates" }', target="cpu").session()
+            found = session.run("gradients", {"data": data, "places": places, "updates": updates})
+            np.testing.assert_allclose(found["y"], (data * own + sums) / (own + counts), rtol=1e-6)
+            np.testing.assert_allclose(found["dy/ddata"], own / (own + counts), rtol=1e-6)
+            np.testing.assert_allclose(found["dy/dupdates"], np.take_along_axis(1 / (own + counts), places, 0), rtol=1e-6)
+
+    def test_a_mean_of_integers_is_refused(self):
+        with self.assertRaisesRegex(gradc.CompileError, r'node "mean": error: expected a float as operand 0 \("data"'):
+            gradc.compile(self.mean_of_updates(INT64, "").bytes())
+
     def test_gradients_are_added_over_batches(self):
         with tempfile.TemporaryDirectory() as folder:
             model = Model("line")

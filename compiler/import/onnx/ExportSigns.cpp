@@ -102,6 +102,22 @@ std::optional<EmbeddingBagCall> gradc::findEmbeddingBag(const onnx::NodeProto &n
   return std::nullopt;
 }
 
+// The call is "...scatter_reduce.two](args = (%zeros, 0, %rows, %values, mean), kwargs =
+// {include_self: False})"; without the keyword, it is true.
+std::optional<bool> gradc::findScatterMean(const onnx::NodeProto &node) {
+  static constexpr StringRef call = "[target=torch.ops.aten.scatter_reduce.two](args = (";
+  if (node.op_type() != "ScatterElements" || !isFrom(node, fxNode, call))
+    return std::nullopt;
+  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
+    if (entry.key() != fxNode)
+      continue;
+    auto [arguments, keywords] = StringRef(entry.value()).split(call).second.split(')');
+    if (arguments.rsplit(',').second.trim() == "mean")
+      return !keywords.contains("include_self: False");
+  }
+  return std::nullopt;
+}
+
 static bool isInName(char c) { return c == '_' || llvm::isAlnum(c); }
 
 /// Whether the call that a node comes from has an argument of this name, "%p_norm_weight".

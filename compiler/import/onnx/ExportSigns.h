@@ -27,6 +27,10 @@ struct EmbeddingBagCall {
 /// The call that a node comes from, which PyTorch's newer exporter has recorded.
 std::optional<EmbeddingBagCall> findEmbeddingBag(const onnx::NodeProto &node);
 
+/// Of a node that PyTorch's newer exporter has written for the mean of scatter_reduce: whether the
+/// elements before it take part. ONNX has no such reduction, and the node has none.
+std::optional<bool> findScatterMean(const onnx::NodeProto &node);
+
 /// Whether PyTorch's newer exporter has recorded that the module itself gives an initializer to all
 /// of these nodes, so that it is no merger of several parameters.
 bool isGivenToAll(const onnx::GraphProto &graph, const std::string &initializer,

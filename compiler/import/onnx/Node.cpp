@@ -44,6 +44,7 @@ Expr Node::detached(Expr x) {
 bool Node::isDetach() const { return gradc::isDetach(proto); }
 std::optional<int64_t> Node::paddingRow() const { return findPaddingRow(proto); }
 std::optional<EmbeddingBagCall> Node::embeddingBag() const { return findEmbeddingBag(proto); }
+std::optional<bool> Node::scatterMean() const { return findScatterMean(proto); }
 
 std::string Node::describeOperand(unsigned i) const {
   bool initializer = entry.getModel().initializer(proto.input(i));

@@ -171,6 +171,8 @@ public:
   std::optional<int64_t> paddingRow() const;
   /// The embedding bag of PyTorch that the node is part of.
   std::optional<EmbeddingBagCall> embeddingBag() const;
+  /// Of a mean of PyTorch's scatter_reduce, whether the elements of operand 0 take part.
+  std::optional<bool> scatterMean() const;
   /// `operand 1 ("fc1.weight", f32 [64, 128])`.
   std::string describeOperand(unsigned i) const;
 

@@ -1,5 +1,5 @@
-// ScatterElements and ScatterND with all reductions, TensorScatter, and MaxUnpool: combine updates
-// with elements at indices.
+// ScatterElements and ScatterND with all reductions and PyTorch's mean, TensorScatter, and
+// MaxUnpool: combine updates with elements at indices.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ops/Indices.h"
@@ -63,12 +63,26 @@ static LogicalResult setScattered(Node &n, Value result) {
   return n.setLike(0, result, extent ? extent->dim : 0);
 }
 
+/// Whether the node is a mean that replaces elements instead, and if so, whether the elements of
+/// operand 0 take part. Where they do not, PyTorch's exporter has written two nodes with the same
+/// record: the first replaces elements by zeros, to which the second adds.
+static std::optional<bool> findMean(Node &n, ScatterReduction how) {
+  std::optional<bool> takesPart = n.scatterMean();
+  bool isFirst = takesPart && !*takesPart && matchPattern(n.operand(2), m_AnyZeroFloat());
+  return isFirst || how != ScatterReduction::replace ? std::nullopt : takesPart;
+}
+
 static LogicalResult importScatterElements(Node &n) {
   FailureOr<int64_t> dim = n.axis(n.integer("axis", 0), n.rank(0));
   FailureOr<ScatterReduction> how = expectReduction(n);
   if (failed(dim) || failed(how) || failed(expectElementIndices(n, *dim)) ||
       failed(expectUpdates(n, n.shape(1))) || failed(expectSameExtent(n)))
     return failure();
+  std::optional<bool> mean = findMean(n, *how);
+  if (mean && failed(n.expect(0, Kind::Float)))
+    return failure();
+  if (mean)
+    how = ScatterReduction::add;
   FailureOr<Value> indices = expectIndicesOfRun(n, *dim, /*areWritten=*/true);
   if (failed(indices))
     return failure();
@@ -85,9 +99,17 @@ static LogicalResult importScatterElements(Node &n) {
     indices = pad(*indices, double(n.shape(0)[*dim]));
     updates = pad(updates, 0);
   }
-  return setScattered(n, n.builder().createOrFold<ScatterOp>(
-                             n.loc(), n.type(0), n.operand(0), *indices, updates, *how,
-                             elementDims(n.rank(0), *dim), allDims(n.rank(0))));
+  auto scatter = [&](Value init, Value with) {
+    return n.expr(n.builder().createOrFold<ScatterOp>(n.loc(), n.type(0), init, *indices, with,
+                                                      *how, elementDims(n.rank(0), *dim),
+                                                      allDims(n.rank(0))));
+  };
+  Expr result = scatter(n.operand(0), updates);
+  if (mean) {
+    Expr counts = scatter(result.splat(*mean ? 1 : 0), n.expr(updates).splat(1));
+    result = result / counts.apply<MaxOp>(counts.splat(1));
+  }
+  return setScattered(n, result);
 }
 
 /// Whether updates have the extent of the data, in a dim along which no index chooses: both have
