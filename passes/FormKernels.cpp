@@ -3,6 +3,7 @@
 #include "dialects/grad/Build.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/RepeatedDims.h"
+#include "dialects/grad/TensorTypes.h"
 #include "passes/Passes.h"
 #include "passes/entry/Functions.h"
 #include "passes/graph/ScanEdit.h"
@@ -109,12 +110,36 @@ SmallVector<Block *> blocksOf(func::FuncOp function) {
   return blocks;
 }
 
+/// Whether an op that a kernel would consist of moves nothing but dims of one element: its result
+/// is a view of its operand. (With all dims in their places, it reads some of them backwards.)
+bool isView(const Cluster &cluster) {
+  auto movement = dyn_cast<MovementOpInterface>(cluster.ops.front());
+  if (!movement || cluster.ops.size() > 1)
+    return false;
+  RankedTensorType from = typeOf(movement->getOperand(0)), to = typeOf(movement->getResult(0));
+  SmallVector<int64_t> dims = movement.getResultDims(), order;
+  for (auto [size, dim] : llvm::zip_equal(from.getShape(), dims))
+    if (size != 1)
+      order.push_back(dim);
+  auto places = llvm::seq<int64_t>(0, to.getRank());
+  return movement->getNumOperands() == 1 && from.getNumElements() == to.getNumElements() &&
+         llvm::is_sorted(order) && !llvm::equal(dims, places);
+}
+
 /// Outlines clusters: one exec.kernel per distinct computation.
 class Outliner {
 public:
   explicit Outliner(ModuleOp module) : symbols(module), kernels(module, symbols) {}
 
   void outline(const Cluster &cluster) {
+    if (isView(cluster)) {
+      Operation *op = cluster.ops.front();
+      OpBuilder builder(op);
+      auto type = typeOf(op->getResult(0));
+      op->getResult(0).replaceAllUsesWith(
+          ReshapeOp::create(builder, op->getLoc(), type, op->getOperand(0)));
+      return op->erase();
+    }
     llvm::SmallPtrSet<Operation *, 16> members(cluster.ops.begin(), cluster.ops.end());
     SmallVector<Value> operands, results;
     for (Operation *op : cluster.ops)
