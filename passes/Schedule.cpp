@@ -10,7 +10,7 @@
 #include "passes/kernel/CostModel.h"
 #include "passes/kernel/InPlace.h"
 #include "passes/layout/FactorPanels.h"
-#include "passes/layout/OperandLayout.h"
+#include "passes/layout/ProductLanes.h"
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/OneOpKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"

@@ -54,7 +54,10 @@ HostTensor unpack(ArrayRef<char> bytes, RankedTensorType type, exec::PanelAttr l
     int64_t from = panel * w + index[d] % w;
     if (layout.isInterleaved())
       from = together * from + index[interleaved] % together;
-    std::copy_n(bytes.data() + from * width, width, out.data() + position++ * width);
+    if (layout.isOfNibbles())
+      out[position++] = char(llvm::SignExtend64<4>(uint8_t(bytes[from / 2]) >> from % 2 * 4));
+    else
+      std::copy_n(bytes.data() + from * width, width, out.data() + position++ * width);
   });
   return tensor;
 }

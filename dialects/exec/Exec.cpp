@@ -18,7 +18,7 @@ static void printDims(AsmPrinter &printer, ArrayRef<int64_t> dims) {
   printer << ']';
 }
 
-// Nothing, ", pairs = 0", ", quads = 0" or ", winograd4x4".
+// Nothing, ", pairs = 0", ", quads = 0", ", nibbles = 0" or ", winograd4x4".
 static ParseResult parsePanelKind(AsmParser &parser, PanelKind &kind, int64_t &interleaved) {
   kind = PanelKind::values;
   interleaved = -1;
@@ -30,9 +30,9 @@ static ParseResult parsePanelKind(AsmParser &parser, PanelKind &kind, int64_t &i
   std::optional<PanelKind> known = symbolizePanelKind(word);
   if (!known || *known == PanelKind::values)
     return parser.emitError(parser.getCurrentLocation())
-           << "expected pairs, quads, winograd2x2 or winograd4x4, found " << word;
+           << "expected pairs, quads, nibbles, winograd2x2 or winograd4x4, found " << word;
   kind = *known;
-  if (kind != PanelKind::pairs && kind != PanelKind::quads)
+  if (kind != PanelKind::pairs && kind != PanelKind::quads && kind != PanelKind::nibbles)
     return success();
   return failure(parser.parseEqual() || parser.parseInteger(interleaved));
 }
@@ -116,7 +116,8 @@ int64_t exec::layoutBytes(RankedTensorType type, PanelAttr layout) {
     if (layout.isWinograd())
       return elements / 9 * winogradSlots(layout.getWinogradOutputs()) * int64_t(sizeof(float));
   }
-  return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t bytes = elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return layout && layout.isOfNibbles() ? bytes / 2 : bytes;
 }
 
 KernelOp exec::createKernel(MLIRContext *context, StringRef name, TypeRange arguments) {

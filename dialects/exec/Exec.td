@@ -29,7 +29,7 @@ class Exec_Attr<string name, string mnemonic_> : AttrDef<Exec_Dialect, name> { l
 
 def Exec_PanelKindEnum : I32EnumAttr<"PanelKind", "what panels hold", [
     I32EnumAttrCase<"values", 0>, I32EnumAttrCase<"pairs", 1>, I32EnumAttrCase<"winograd2x2", 2>,
-    I32EnumAttrCase<"winograd4x4", 3>, I32EnumAttrCase<"quads", 4>]> {
+    I32EnumAttrCase<"winograd4x4", 3>, I32EnumAttrCase<"quads", 4>, I32EnumAttrCase<"nibbles", 5>]> {
   let cppNamespace = "::mlir::exec";
 }
 
@@ -48,7 +48,8 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
     B operands of contractions use this layout: vector lanes run along `dim`, and each panel is contiguous. Kinds `pairs` and `quads`
     interleave 2 or 4 neighbours along another dim, `interleaved`: [ceil(size(dim) / width)] x the other dims, with
     `interleaved` divided by 2 or 4 and padded with zeros, x [width] x [2 or 4]. Dot products of 16-bit floats and of 8-bit
-    integers read B in this form: 32 bits at a time. A tensor without a layout is row-major.
+    integers read B in this form: 32 bits at a time. Kind `nibbles` stores 8-bit integers from -8 to 7 in 4 bits each: 8 neighbours along
+    `interleaved`, whose size is a multiple of 8, are 32 bits, the first one in the lowest 4. A tensor without a layout is row-major.
 
     Kinds `winograd2x2` and `winograd4x4` store a tensor [3, 3, .., ..] of 3x3 filters g transformed for Winograd's
     F(2x2, 3x3) and F(4x4, 3x3): the 16 or 36 numbers G g G^T, in f32 whatever the tensor's type, as
@@ -56,7 +57,7 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
     and 3/2, each divided by the product of its differences to the other points (at 0: by its magnitude); the last row, at
     infinity, is [0, 0, 1].
     Examples: `#exec.panel<dim = 1, width = 16>`, `#exec.panel<dim = 1, width = 32, pairs = 0>`, `#exec.panel<dim = 1, width = 32, quads = 0>`,
-    `#exec.panel<dim = 3, width = 16, winograd4x4>`
+    `#exec.panel<dim = 1, width = 32, nibbles = 0>`, `#exec.panel<dim = 3, width = 16, winograd4x4>`
   }];
   let parameters = (ins "int64_t":$dim, "int64_t":$width, EnumParameter<Exec_PanelKindEnum>:$kind, "int64_t":$interleaved);
   let assemblyFormat = "`<` `dim` `=` $dim `,` `width` `=` $width `` custom<PanelKind>($kind, $interleaved) `>`";
@@ -68,7 +69,8 @@ def Exec_Panel : Exec_Attr<"Panel", "panel"> {
   let extraClassDeclaration = [{
     bool isOfPairs() const { return getKind() == PanelKind::pairs; }
     /// The number of neighbours that are interleaved; 1 for other kinds.
-    int64_t getTogether() const { return isOfPairs() ? 2 : getKind() == PanelKind::quads ? 4 : 1; }
+    int64_t getTogether() const { return isOfPairs() ? 2 : getKind() == PanelKind::quads ? 4 : isOfNibbles() ? 8 : 1; }
+    bool isOfNibbles() const { return getKind() == PanelKind::nibbles; }
     bool isInterleaved() const { return getTogether() > 1; }
     bool isWinograd() const { return getWinogradOutputs() > 0; }
     /// m of Winograd's F(m x m, 3x3); 0 for other kinds.

@@ -2,10 +2,13 @@
 #include "passes/layout/StateForms.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/grad/HostTensor.h"
 #include "dialects/grad/TensorTypes.h"
 #include "passes/entry/Functions.h"
 #include "passes/entry/NodeOrder.h"
 #include "passes/layout/OperandLayout.h"
+
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::grad;
@@ -21,6 +24,7 @@ StateForms::StateForms(ModuleOp module, const SymbolTable &symbols, const exec::
   for (auto function : functionsOf(module))
     for (auto write : function.getOps<WriteOp>())
       written.insert({function, write.getStateAttr()});
+  markNibbles(module);
   for (auto function : functionsOf(module))
     function.walk([&](Operation *op) { note(op); });
   for (StateStorage &storage : storages) {
@@ -29,6 +33,45 @@ StateForms::StateForms(ModuleOp module, const SymbolTable &symbols, const exec::
   }
   for (auto function : functionsOf(module))
     function.walk([&](exec::LaunchOp launch) { alignUpdates(launch); });
+}
+
+/// Whether the state is a constant whose elements are signed integers of four bits.
+static bool fitsInNibbles(StateOp state) {
+  if (state.getKind() != StateKind::constant ||
+      !cast<RankedTensorType>(state.getType()).getElementType().isSignlessInteger(8))
+    return false;
+  HostTensor initial(state.getInitial());
+  ArrayRef<char> bytes = initial.bytes();
+  return llvm::all_of(bytes, [](char code) { return llvm::isInt<4>(int8_t(code)); });
+}
+
+void StateForms::markNibbles(ModuleOp module) {
+  if (level.isCuda())
+    return;
+  for (StateStorage &storage : storages)
+    storage.isOfNibbles = fitsInNibbles(storage.state);
+  auto takesNibbles = [&](auto &&self, OpOperand &use) -> bool {
+    PanelAttr wanted = wantedBy(use);
+    auto view = dyn_cast<ReshapeOp>(use.getOwner());
+    return wanted && wanted.isOfNibbles() &&
+           (!view || llvm::all_of(view.getResult().getUses(),
+                                  [&](OpOperand &reader) { return self(self, reader); }));
+  };
+  llvm::StringSet<> ofBytes;
+  module.walk([&](ReadOp read) {
+    for (OpOperand &use : read.getResult().getUses())
+      if (!takesNibbles(takesNibbles, use))
+        ofBytes.insert(read.getState());
+  });
+  for (StateStorage &storage : storages)
+    storage.isOfNibbles &= !ofBytes.contains(storage.state.getSymName());
+}
+
+bool StateForms::readsNibbles(Value value) const {
+  if (auto view = value.getDefiningOp<ReshapeOp>())
+    value = view.getOperand();
+  auto read = value.getDefiningOp<ReadOp>();
+  return read && storages[index.lookup(read.getState())].isOfNibbles;
 }
 
 bool StateForms::showsPanels(ReshapeOp view) const {
@@ -47,9 +90,13 @@ PanelAttr StateForms::wantedBy(OpOperand &use) const {
     return nullptr;
   }
   auto launch = dyn_cast<exec::LaunchOp>(use.getOwner());
-  return launch ? wantedLayout(symbols.lookup<exec::KernelOp>(launch.getKernel()),
-                               use.getOperandNumber(), level)
-                : PanelAttr();
+  if (!launch)
+    return nullptr;
+  auto kernel = symbols.lookup<exec::KernelOp>(launch.getKernel());
+  PanelAttr wanted = wantedLayout(kernel, use.getOperandNumber(), level);
+  PanelAttr nibbles =
+      readsNibbles(use.get()) ? nibblesOf(kernel, use.getOperandNumber(), wanted) : PanelAttr();
+  return nibbles ? nibbles : wanted;
 }
 
 Type StateForms::narrowedState(exec::LaunchOp launch) const {

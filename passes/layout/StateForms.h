@@ -16,9 +16,10 @@ struct StateStorage {
   mlir::grad::StateOp state;
   llvm::SmallVector<CopyForm> forms;
   llvm::SmallVector<mlir::exec::BufferOp> buffers; ///< filled in once the forms are known
-  bool fixed = false;     ///< the primary is row-major: something outside kernels touches it
-  bool isDivided = false; ///< ranks divide it
-  bool isViewed = false;  ///< kernels read views of it
+  bool fixed = false;       ///< the primary is row-major: something outside kernels touches it
+  bool isDivided = false;   ///< ranks divide it
+  bool isViewed = false;    ///< kernels read views of it
+  bool isOfNibbles = false; ///< its elements fit in four bits, and all readers take those
   /// Forms that a loop or branch reads, or an entry that does not write the state.
   llvm::SmallVector<CopyForm> lasting;
 };
@@ -45,6 +46,10 @@ public:
   mlir::Type narrowedState(mlir::exec::LaunchOp launch) const;
 
 private:
+  /// Finds the states that lie in nibbles.
+  void markNibbles(mlir::ModuleOp module);
+  /// Whether the value is such a state, or a view of one.
+  bool readsNibbles(mlir::Value value) const;
   /// Whether a view of a state that no entry writes keeps the last dim, and only kernels read it:
   /// panels along that dim are panels of the view, too.
   bool showsPanels(mlir::grad::ReshapeOp view) const;

@@ -6,7 +6,7 @@
 #include "passes/kernel/BlockWalks.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/layout/FactorPanels.h"
-#include "passes/layout/OperandLayout.h"
+#include "passes/layout/ProductLanes.h"
 
 using namespace mlir;
 using grad::bytesOf;

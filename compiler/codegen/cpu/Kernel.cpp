@@ -11,7 +11,7 @@
 #include "compiler/codegen/cpu/Winograd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/layout/FactorPanels.h"
-#include "passes/layout/OperandLayout.h"
+#include "passes/layout/ProductLanes.h"
 #include "passes/layout/Winograd.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-// One instruction per word, or multiply-adds of its halves.
+// One instruction per word, or multiply-adds of its parts.
 #include "compiler/codegen/tile/DotFactors.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -10,7 +10,9 @@ static constexpr int64_t wordLanes = 16; // of the instructions, which are of 51
 static constexpr StringLiteral floatDot = "llvm.x86.avx512bf16.dpbf16ps.512";
 static constexpr StringLiteral integerDot = "llvm.x86.avx512.vpdpbusd.512";
 
-int64_t gradc::tile::stepsOf(DotKind kind) { return kind == DotKind::floats ? 2 : 4; }
+int64_t gradc::tile::stepsOf(DotKind kind) {
+  return kind == DotKind::floats ? 2 : kind == DotKind::integers ? 4 : 8;
+}
 
 /// Whether `wide` is argument `i` in the accumulator's type.
 template <typename Extension> static bool isWidened(Block *body, Value wide, unsigned i) {
@@ -39,6 +41,10 @@ std::optional<DotKind> gradc::tile::dotKind(linalg::GenericOp op) {
       isWidened<arith::ExtSIOp>(body, column, 1) &&
       elementsAre([](Type t) { return t.isInteger(8); }))
     return DotKind::integers;
+  auto number = column.getDefiningOp<arith::SIToFPOp>();
+  if (product->getResult(0).getType().isF32() && row == body->getArgument(0) && number &&
+      number.getIn() == body->getArgument(1) && number.getIn().getType().isInteger(8))
+    return DotKind::codes;
   return std::nullopt;
 }
 
@@ -48,7 +54,7 @@ bool gradc::tile::hasDots(const LoopNest &nest, DotKind kind) {
 
 static bool hasInstruction(const LoopNest &nest, DotKind kind) {
   bool has = kind == DotKind::floats ? nest.level.bf16Dots : nest.level.int8Dots;
-  return has && nest.lanes == wordLanes;
+  return has && kind != DotKind::codes && nest.lanes == wordLanes;
 }
 
 DotFactor::DotFactor(LoopNest &nest, Value value, DotKind kind, bool isLhs) {
@@ -84,6 +90,32 @@ DotFactor::DotFactor(LoopNest &nest, Value value, DotKind kind, bool isLhs) {
     first = arith::ShRSIOp::create(b, at, up, eight);
     second = arith::ShRSIOp::create(b, at, all, eight);
   }
+}
+
+// A table of the 16 numbers, which an instruction looks up by the lowest bits of each lane; without
+// it, shifts that extend the sign, and a conversion.
+Value gradc::tile::floatOfCode(LoopNest &nest, Value words, int64_t i) {
+  constexpr int64_t bits = 4, last = 32 - bits, numbers = 1 << bits;
+  OpBuilder &b = nest.builder;
+  Location at = nest.location;
+  auto floats = nest.vectorOf(b.getF32Type());
+  auto shift = [&](int64_t by) { return nest.splat(arith::ConstantIntOp::create(b, at, by, 32)); };
+  if (nest.lanes == numbers) {
+    SmallVector<float> table;
+    for (int64_t code = 0; code < numbers; ++code)
+      table.push_back(float(code < numbers / 2 ? code : code - numbers));
+    Value lookup =
+        arith::ConstantOp::create(b, at, DenseElementsAttr::get(floats, ArrayRef(table)));
+    if (i > 0)
+      words = arith::ShRUIOp::create(b, at, words, shift(i * bits));
+    return LLVM::CallIntrinsicOp::create(b, at, floats,
+                                         b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
+                                         ValueRange{lookup, words})
+        .getResults();
+  }
+  if (i < last / bits)
+    words = arith::ShLIOp::create(b, at, words, shift(last - i * bits));
+  return arith::SIToFPOp::create(b, at, floats, arith::ShRSIOp::create(b, at, words, shift(last)));
 }
 
 /// acc + the sums of the products of two neighbours, of 16 bits each.

@@ -1,4 +1,5 @@
-// Factors of dot products in registers: words of two 16-bit floats or four 8-bit integers.
+// Factors of dot products in registers: words of two 16-bit floats, four 8-bit integers or eight
+// 4-bit ones.
 #ifndef COMPILER_CODEGEN_TILE_DOTFACTORS_H
 #define COMPILER_CODEGEN_TILE_DOTFACTORS_H
 
@@ -11,8 +12,9 @@
 namespace gradc::tile {
 
 enum class DotKind {
-  floats,  ///< bf16 times bf16, summed in f32
-  integers ///< unsigned times signed bytes, summed in 32 bits
+  floats,   ///< bf16 times bf16, summed in f32
+  integers, ///< unsigned times signed bytes, summed in 32 bits
+  codes     ///< f32 times signed integers, of four bits where they are stored, summed in f32
 };
 
 /// The kind of sum that the op computes, if it is one of these.
@@ -30,6 +32,9 @@ struct DotFactor {
 
   mlir::Value words, first, second;
 };
+
+/// Element `i` of each word of eight signed integers, as f32.
+mlir::Value floatOfCode(LoopNest &nest, mlir::Value words, int64_t i);
 
 /// acc + the products of all elements of the words.
 mlir::Value dot(LoopNest &nest, DotKind kind, mlir::Value acc, const DotFactor &row,

@@ -1,5 +1,5 @@
-// Each step consumes a word of 32 bits: two floats, or four integers. An instruction multiplies and
-// adds them if the level has it, or AMX.
+// Each step consumes a word of 32 bits: two floats, or four or eight integers. An instruction
+// multiplies and adds them if the level has it, or AMX; codes of four bits become floats.
 #include "compiler/codegen/tile/DotProducts.h"
 
 #include "compiler/codegen/tile/DotFactors.h"
@@ -135,6 +135,49 @@ SmallVector<Value> DotProducts::multiply(Sum &sum, const WindowReads &windows, c
   return next;
 }
 
+SmallVector<Value> DotProducts::multiplyCodes(Sum &sum, const WindowReads &windows,
+                                              const LinearExpr &step, ValueRange sums) {
+  LoopNest &nest = tiles.nest;
+  OpOperand &lhs = sum.op->getOpOperand(0), &rhs = sum.op->getOpOperand(1);
+  for (SmallVector<LinearExpr> &domain : sum.domains)
+    domain[sum.dim] = step;
+  auto columnOf = [&](size_t i) {
+    return *storedAt(rhs.get(),
+                     *tiles.operandPoint(sum.op, rhs, sum.domains[i], sum.points[i].valid));
+  };
+  std::map<Point, Value> words;
+  SmallVector<Point> columns;
+  for (size_t i = 0; i < sum.points.size(); ++i) {
+    Stored column = columnOf(i);
+    columns.push_back(column.at);
+    if (Value &word = words[column.at]; !word)
+      word = column.memory->loadWords(nest, column.at);
+  }
+  SmallVector<Step> steps;
+  for (auto [domain, p] : llvm::zip(sum.domains, sum.points))
+    for (int64_t s = 0; s < sum.together; ++s) {
+      domain[sum.dim] = step + LinearExpr(s);
+      steps.push_back({domain, p.valid});
+    }
+  tiles.prefetcher.afterSteps(sum.op, windows, steps);
+  SmallVector<Value> next(sums);
+  for (int64_t s = 0; s < sum.together; ++s) {
+    std::map<Point, Value> numbers;
+    for (auto [i, p] : llvm::enumerate(sum.points)) {
+      SmallVector<LinearExpr> &domain = sum.domains[i];
+      domain[sum.dim] = step + LinearExpr(s);
+      Value row = nest.splat(tiles.pullOperand(windows, sum.op, lhs, i, domain, 0));
+      Value &number = numbers[columns[i]];
+      if (!number)
+        number = floatOfCode(nest, words[columns[i]], s);
+      Value value = math::FmaOp::create(nest.builder, nest.location, row, number, next[i]);
+      Value inside = windows.isInside(i);
+      next[i] = inside ? nest.select(inside, value, next[i]) : value;
+    }
+  }
+  return next;
+}
+
 bool DotProducts::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> points) {
   LoopNest &nest = tiles.nest;
   std::optional<DotKind> kind = dotKind(op);
@@ -149,7 +192,7 @@ bool DotProducts::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
   auto *words = llvm::find_if(
       dims, [&](unsigned d) { return !windows.walks(d) && areWords(sum, result, d); });
   auto rows = tiles.memories.find(windows.has(lhs) ? windows.source(lhs) : lhs.get());
-  if (words == dims.end() || rows == tiles.memories.end())
+  if (words == dims.end() || (rows == tiles.memories.end() && *kind != DotKind::codes))
     return false;
   sum.dim = *words;
   dims.erase(words);
@@ -158,6 +201,8 @@ bool DotProducts::reduce(linalg::GenericOp op, OpResult result, ArrayRef<Point> 
     return true;
 
   auto step = [&](LinearExpr k, int64_t count, ValueRange carried) {
+    if (sum.kind == DotKind::codes)
+      return multiplyCodes(sum, windows, k, carried);
     return multiply(sum, windows, rows->second, k, count, carried);
   };
   auto loops = [&](auto &&self, size_t depth, ValueRange carried) -> SmallVector<Value> {

@@ -1,4 +1,5 @@
-// Sums of products of 16-bit floats or 8-bit integers whose rhs is interleaved along a summed dim.
+// Sums of products of 16-bit floats or 8-bit integers, or of floats and 4-bit integers, whose rhs
+// is interleaved along a summed dim.
 #ifndef COMPILER_CODEGEN_TILE_DOTPRODUCTS_H
 #define COMPILER_CODEGEN_TILE_DOTPRODUCTS_H
 
@@ -55,6 +56,9 @@ private:
   llvm::SmallVector<mlir::Value> multiply(Sum &sum, const WindowReads &windows, const Memory &lhs,
                                           const LinearExpr &step, int64_t count,
                                           mlir::ValueRange sums);
+  /// The same for floats and a whole word of codes.
+  llvm::SmallVector<mlir::Value> multiplyCodes(Sum &sum, const WindowReads &windows,
+                                               const LinearExpr &step, mlir::ValueRange sums);
   /// The first `count` steps of the word that begins at `k`.
   using WordStep = llvm::function_ref<llvm::SmallVector<mlir::Value>(LinearExpr k, int64_t count,
                                                                      mlir::ValueRange carried)>;

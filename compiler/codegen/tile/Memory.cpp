@@ -73,6 +73,8 @@ bool Memory::isStrided(LoopNest &nest, const Point &p) const {
 }
 
 Value Memory::load(LoopNest &nest, const Point &p) const {
+  if (isOfNibbles())
+    return loadNibbles(nest, p);
   std::optional<LinearExpr> at = offset(nest, p);
   if (!p.hasLanes())
     return fromStorage(nest, loadAs(nest, storageType(), address(nest, *at),
@@ -86,11 +88,46 @@ Value Memory::load(LoopNest &nest, const Point &p) const {
     auto order = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, nest.lanes)));
     return vector::ShuffleOp::create(nest.builder, nest.location, reversed, reversed, order);
   }
+  return loadLanes(nest, p);
+}
+
+Value Memory::loadLanes(LoopNest &nest, const Point &p) const {
   SmallVector<Value> elements;
   for (int64_t l = 0; l < nest.lanes; ++l)
     elements.push_back(load(nest, p.inLane(std::min(l, p.valid - 1))));
   return vector::FromElementsOp::create(nest.builder, nest.location,
                                         nest.vectorOf(type.getElementType()), elements);
+}
+
+// A shift to the left takes the words' other elements away, one to the right extends the sign.
+Value Memory::loadNibbles(LoopNest &nest, const Point &p) const {
+  constexpr int64_t bits = 4, last = 32 - bits;
+  int64_t dim = panel.getInterleaved();
+  auto place = split(nest, p.coordinates[dim], panel.getTogether(), p.valid);
+  Point first = p;
+  if (place)
+    first.coordinates[dim] = place->first * panel.getTogether();
+  bool isOneStep = place && place->second.lane == 0;
+  if (p.hasLanes() && !(isOneStep && wordsOffset(nest, first)))
+    return loadLanes(nest, p);
+  OpBuilder &b = nest.builder;
+  Location location = nest.location;
+  Value word = p.hasLanes() ? loadWords(nest, first)
+                            : loadAs(nest, b.getI32Type(), address(nest, *offset(nest, first)), 4);
+  Value step = arith::TruncIOp::create(b, location, b.getI32Type(), nest.index(place->second));
+  auto number = [&](int64_t n) { return arith::ConstantIntOp::create(b, location, n, 32); };
+  Value left = arith::SubIOp::create(b, location, number(last),
+                                     arith::MulIOp::create(b, location, step, number(bits)));
+  Value right = number(last), narrow;
+  Type element = type.getElementType();
+  if (p.hasLanes()) {
+    left = nest.splat(left);
+    right = nest.splat(right);
+    element = nest.vectorOf(element);
+  }
+  narrow =
+      arith::ShRSIOp::create(b, location, arith::ShLIOp::create(b, location, word, left), right);
+  return arith::TruncIOp::create(b, location, element, narrow);
 }
 
 bool Memory::isAdjacent(LoopNest &nest, const Point &p) const {
@@ -108,6 +145,7 @@ Value Memory::loadWhere(LoopNest &nest, const Point &p, Value mask, Value otherw
 }
 
 void Memory::store(LoopNest &nest, const Point &p, Value value) const {
+  assert(!isOfNibbles() && "threads would write the same byte");
   std::optional<LinearExpr> at = offset(nest, p);
   if (!p.hasLanes()) {
     LLVM::StoreOp::create(nest.builder, nest.location, toStorage(nest, value), address(nest, *at),
@@ -122,15 +160,20 @@ void Memory::store(LoopNest &nest, const Point &p, Value value) const {
 }
 
 std::optional<LinearExpr> Memory::line(LoopNest &nest, const Point &p) const {
-  int64_t bytes = grad::elementBytes(type.getElementType());
   std::optional<LinearExpr> at = offset(nest, p);
-  if (!at || (p.hasLanes() && at->lane != 1) ||
-      type.getNumElements() * bytes < nest.level.cachedBytes())
+  int64_t adjacent = isOfNibbles() ? panel.getTogether() : 1;
+  if (!at || (p.hasLanes() && at->lane != adjacent) ||
+      exec::layoutBytes(type, panel) < nest.level.cachedBytes())
     return std::nullopt;
   at->lane = 0;
-  int64_t elements = nest.level.lineBytes / bytes;
+  int64_t elements = elementsPerLine(nest);
   at->constant = llvm::divideFloorSigned(at->constant, elements) * elements;
   return at;
+}
+
+int64_t Memory::elementsPerLine(const LoopNest &nest) const {
+  int64_t elements = nest.level.lineBytes / elementBytes();
+  return isOfNibbles() ? 2 * elements : elements;
 }
 
 void Memory::prefetch(LoopNest &nest, const LinearExpr &line, Cache cache) const {
@@ -144,7 +187,7 @@ int64_t Memory::panelElements() const {
 
 std::optional<SmallVector<LinearExpr>> Memory::transposable(LoopNest &nest,
                                                             ArrayRef<Point> points) const {
-  if (int64_t(points.size()) != nest.lanes || !points[0].hasLanes())
+  if (int64_t(points.size()) != nest.lanes || !points[0].hasLanes() || isOfNibbles())
     return std::nullopt;
   SmallVector<LinearExpr> offsets;
   for (int64_t l = 0; l < points[0].valid; ++l)
@@ -230,8 +273,19 @@ Type Memory::storageType() const {
   return element;
 }
 
+LinearExpr Memory::inStorage(const LinearExpr &offset) const {
+  if (!isOfNibbles())
+    return offset;
+  assert(offset.stride() % 2 == 0 && offset.constant % 2 == 0 && "a byte has two nibbles");
+  LinearExpr bytes(offset.constant / 2);
+  for (auto [id, coefficient] : offset.terms)
+    bytes += LinearExpr::variable(id, coefficient / 2);
+  return bytes;
+}
+
 // Computes the address in two steps, so that addresses of one tile differ only by constants.
-Value Memory::address(LoopNest &nest, const LinearExpr &at) const {
+Value Memory::address(LoopNest &nest, const LinearExpr &offset) const {
+  LinearExpr at = inStorage(offset);
   Value result = base;
   unsigned depth = nest.depthOf(at);
   if (LinearExpr varying = at.variables(); !varying.terms.empty()) {
@@ -251,7 +305,8 @@ Value Memory::liesApartFrom(LoopNest &nest, const Memory &other) const {
                               other.base);
 }
 
-int64_t Memory::alignmentOf(const LinearExpr &at) const {
+int64_t Memory::alignmentOf(const LinearExpr &offset) const {
+  LinearExpr at = inStorage(offset);
   constexpr int64_t widest = 16; // no target gains from more
   int64_t element = grad::elementBytes(type.getElementType());
   int64_t elements = std::gcd(std::gcd(at.stride(), at.constant), widest / element);

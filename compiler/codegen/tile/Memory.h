@@ -45,12 +45,15 @@ public:
   /// The first element of the point's cache line, if the tensor is too large for the L1 and L2
   /// caches.
   std::optional<LinearExpr> line(LoopNest &nest, const Point &p) const;
+  int64_t elementsPerLine(const LoopNest &nest) const;
   void prefetch(LoopNest &nest, const LinearExpr &line, Cache cache = Cache::first) const;
   /// The elements from one panel to the next; 0 without panels.
   int64_t panelElements() const;
   int64_t elements() const { return type.getNumElements(); }
   int64_t elementBytes() const { return mlir::grad::elementBytes(type.getElementType()); }
   int64_t panelWidth() const { return panel ? panel.getWidth() : 0; }
+  /// Whether elements are of four bits, which only whole words of them are stored in.
+  bool isOfNibbles() const { return panel && panel.isOfNibbles(); }
   /// Interleaved neighbours are words of 32 bits. The address of the words of a panel's columns at
   /// a point; nothing if the layout interleaves none or the lanes leave a panel.
   std::optional<LinearExpr> wordsOffset(LoopNest &nest, Point p) const;
@@ -74,7 +77,9 @@ public:
   bool storeTransposed(LoopNest &nest, llvm::ArrayRef<Point> points, mlir::ValueRange values) const;
 
 private:
-  mlir::Type storageType() const; // bools take a byte
+  mlir::Type storageType() const; // bools take a byte, two nibbles as well
+  /// The elements of that type from the base to the element at `offset`.
+  LinearExpr inStorage(const LinearExpr &offset) const;
   /// Alignment in bytes of the element. Tensors are aligned to 64 bytes.
   int64_t alignmentOf(const LinearExpr &offset) const;
   mlir::Value loadVector(LoopNest &nest, const LinearExpr &offset, int64_t valid) const;
@@ -85,6 +90,8 @@ private:
   mlir::Value loadAs(LoopNest &nest, mlir::Type type, mlir::Value from, int64_t alignment) const;
   mlir::Value fromStorage(LoopNest &nest, mlir::Value stored) const;
   mlir::Value toStorage(LoopNest &nest, mlir::Value value) const;
+  mlir::Value loadLanes(LoopNest &nest, const Point &p) const; ///< one by one
+  mlir::Value loadNibbles(LoopNest &nest, const Point &p) const;
   /// The points of the word that begins at the point; none if no word does.
   llvm::SmallVector<Point> wordAt(LoopNest &nest, const Point &p) const;
   void storeWords(LoopNest &nest, const Point &p, llvm::ArrayRef<mlir::Value> values) const;

@@ -53,7 +53,7 @@ void Prefetcher::blockSteps(linalg::GenericOp op, const WindowReads &windows,
 /// Weights that are read once for few rows arrive from memory while what comes before them is
 /// multiplied: the hardware's prefetchers follow neither from page to page nor far enough ahead.
 void Prefetcher::panels(linalg::GenericOp op, const WindowReads &windows, ArrayRef<Step> steps) {
-  constexpr int64_t stepsAhead = 16;
+  constexpr int64_t fewSteps = 16, stepsOfNibbles = 128; // 2 KB of a panel of f32, or of nibbles
   for (OpOperand *input : op.getDpsInputOperands()) {
     auto found = tiles.memories.find(input->get());
     if (found == tiles.memories.end() || windows.has(*input) || !found->second.panelElements())
@@ -69,8 +69,9 @@ void Prefetcher::panels(linalg::GenericOp op, const WindowReads &windows, ArrayR
           lines.insert(*line);
     if (int64_t(steps.size()) < minMultiplyAddsPerLine * int64_t(lines.size()))
       continue;
+    int64_t ahead = memory.isOfNibbles() ? stepsOfNibbles : fewSteps;
     for (const LinearExpr &line : lines)
-      memory.prefetch(tiles.nest, line + LinearExpr(stepsAhead * memory.panelWidth()));
+      memory.prefetch(tiles.nest, line + LinearExpr(ahead * memory.panelWidth()));
     for (const LinearExpr &line : linesToCome(op, *input, memory, steps, lines))
       memory.prefetch(tiles.nest, line, Memory::Cache::second);
   }
@@ -82,7 +83,8 @@ std::set<LinearExpr> Prefetcher::linesToCome(linalg::GenericOp op, OpOperand &fa
                                              const Memory &memory, ArrayRef<Step> steps,
                                              const std::set<LinearExpr> &lines) {
   constexpr int64_t stepsAhead = 1024;
-  int64_t bytes = memory.panelElements() * memory.elementBytes();
+  int64_t bytes =
+      memory.panelElements() * tiles.nest.level.lineBytes / memory.elementsPerLine(tiles.nest);
   bool isLong = bytes > tiles.nest.level.l2Bytes / 2;
   if (auto line = isLong ? std::nullopt : lineOfShare(op, factor, memory, steps, lines.size()))
     return {*line + LinearExpr(panelsInTurn * memory.panelElements())};
@@ -100,7 +102,7 @@ std::optional<LinearExpr> Prefetcher::lineOfShare(linalg::GenericOp op, OpOperan
                                                   const Memory &memory, ArrayRef<Step> steps,
                                                   int64_t linesPerStep) {
   LoopNest &nest = tiles.nest;
-  int64_t elements = nest.level.lineBytes / memory.elementBytes();
+  int64_t elements = memory.elementsPerLine(nest);
   AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   if (!panelsInTurn || op.getNumLoops() != 3 || result.getNumResults() != 2 ||
       !result.isProjectedPermutation() || linesPerStep * elements != memory.panelWidth())

@@ -103,7 +103,8 @@ int64_t TileEmitter::laneCost(Value value, const Point &point) {
       return;
     if (auto memory = memories.find(v); memory != memories.end()) {
       auto offset = memory->second.offset(nest, p);
-      cost += !offset || offset->lane != 1;
+      bool areWords = memory->second.isOfNibbles() && offset;
+      cost += !areWords && (!offset || offset->lane != 1);
     } else if (auto op = v.getDefiningOp<linalg::GenericOp>()) {
       if (auto domain = domainOf(cast<OpResult>(v), p))
         for (OpOperand *input : op.getDpsInputOperands())

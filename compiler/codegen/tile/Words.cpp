@@ -58,10 +58,27 @@ static Value interleave(LoopNest &nest, ArrayRef<Value> vectors) {
                                       interleave(nest, odd));
 }
 
+/// Words of the lowest four bits of the vectors' elements, those of the first vector lowest.
+static Value joinNibbles(LoopNest &nest, ArrayRef<Value> vectors) {
+  OpBuilder &b = nest.builder;
+  Location at = nest.location;
+  Type words = nest.vectorOf(b.getI32Type());
+  auto number = [&](int64_t n) { return nest.splat(arith::ConstantIntOp::create(b, at, n, 32)); };
+  Value word;
+  for (auto [i, vector] : llvm::enumerate(vectors)) {
+    Value part =
+        arith::AndIOp::create(b, at, arith::ExtUIOp::create(b, at, words, vector), number(15));
+    part = arith::ShLIOp::create(b, at, part, number(4 * int64_t(i)));
+    word = word ? arith::OrIOp::create(b, at, word, part).getResult() : part;
+  }
+  return word;
+}
+
 void Memory::storeWords(LoopNest &nest, const Point &p, ArrayRef<Value> values) const {
   auto vectors = llvm::map_to_vector(values, [&](Value v) { return padded(nest, v, p.valid); });
   LinearExpr at = wordsOffset(nest, p)->inLane(0);
-  LLVM::StoreOp::create(nest.builder, nest.location, interleave(nest, vectors), address(nest, at),
+  Value words = isOfNibbles() ? joinNibbles(nest, vectors) : interleave(nest, vectors);
+  LLVM::StoreOp::create(nest.builder, nest.location, words, address(nest, at),
                         unsigned(alignmentOf(at)));
 }
 

@@ -108,6 +108,68 @@ TEST(Bytes, BesideFloats) {
             });
 }
 
+/// Codes of four bits.
+void nibbles(std::vector<HostTensor> &operands) {
+  std::mt19937 random(11);
+  for (HostTensor &operand : operands)
+    if (operand.getElementType().isInteger(8))
+      for (char &byte : operand.mutableBytes())
+        byte = char(int(random() % 16) - 8);
+}
+
+/// Floats by codes of four bits, eight steps of the sum in a word; of blocks, whose sums are
+/// scaled.
+void nibbleProducts(Machine machine) {
+  int width = 2 * machine.lanes;
+  for (auto [m, n, k] : {std::tuple(8, 32, 16), {13, 50, 40}, {1, 21, 72}, {5, 16, 8}})
+    for (int rows : {1, 4})
+      expectRight(
+          formatv(R"(exec.kernel @k(%x: tensor<{0}x{2}xf32>, %w: tensor<{2}x{1}xi8>) attributes {{
+        layouts = [unit, #exec.panel<dim = 1, width = {3}, nibbles = 0>, unit],
+        schedule = #exec.schedule<lanes = {4}, tile = [{5}, {3}], order = [1, 0], grain = 1>} {{
+      %y = grad.matmul %x, %w wide : tensor<{0}x{2}xf32>, tensor<{2}x{1}xi8>
+      exec.yield %y : tensor<{0}x{1}xf32> })",
+                  m, n, k, width, machine.lanes, rows),
+          1e-5, machine.native, nibbles);
+  for (int64_t m : {1, 3})
+    expectRight(
+        formatv(
+            R"(exec.kernel @k(%x: tensor<3x{0}x16xf32>, %w: tensor<3x16x70xi8>, %s: tensor<3x70xf32>) attributes {{
+      layouts = [unit, #exec.panel<dim = 2, width = {1}, nibbles = 1>, #exec.panel<dim = 1, width = {1}>, unit],
+      schedule = #exec.schedule<lanes = {2}, tile = [{0}, {3}], order = [1, 0], grain = 1>} {{
+    %c = grad.matmul %x, %w wide : tensor<3x{0}x16xf32>, tensor<3x16x70xi8>
+    %b = grad.broadcast %s dims [0, 2] : tensor<3x70xf32> -> tensor<3x{0}x70xf32>
+    %d = grad.mul %c, %b : tensor<3x{0}x70xf32>
+    %y = grad.reduce_sum %d dims [0] : tensor<3x{0}x70xf32>
+    exec.yield %y : tensor<{0}x70xf32> })",
+            m, width, machine.lanes, 2 * width),
+        1e-5, machine.native, nibbles);
+}
+
+TEST(Nibbles, Products) { nibbleProducts({8, nullptr}); }
+TEST(Nibbles, ProductsOnLevel_x86_64_v4) {
+  const mlir::exec::Level *level = mlir::exec::findLevel("x86-64-v4");
+  if (!mlir::exec::runsHere(*level))
+    GTEST_SKIP() << "this machine lacks level x86-64-v4";
+  nibbleProducts({16, level});
+}
+
+/// In panels and out of them, in the order of the sum's steps or turned; other readers take them
+/// one by one.
+TEST(Nibbles, Copies) {
+  for (const char *layouts : {"unit, #exec.panel<dim = 1, width = 16, nibbles = 0>",
+                              "#exec.panel<dim = 1, width = 16, nibbles = 0>, unit"})
+    for (const char *permutation : {"[0, 1]", "[1, 0]"})
+      for (const char *tile : {"[8, 8]", "[8, 16]"})
+        expectRight(formatv(R"(exec.kernel @k(%x: tensor<40x40xi8>) attributes {{
+          layouts = [{0}],
+          schedule = #exec.schedule<lanes = 8, tile = {1}, order = [1, 0], grain = 1>} {{
+        %y = grad.transpose %x permutation {2} : tensor<40x40xi8>
+        exec.yield %y : tensor<40x40xi8> })",
+                            layouts, tile, permutation),
+                    0, nullptr, nibbles);
+}
+
 /// Casts saturate, also where a quotient is infinite; NaN becomes 0.
 TEST(Bytes, Saturation) {
   for (const char *element : {"ui8", "i8", "ui16", "i16"})

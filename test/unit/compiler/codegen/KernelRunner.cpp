@@ -133,21 +133,37 @@ struct Buffer {
     std::memset(bytes.get(), panel ? 0 : fill, size);
     std::memset(bytes.get() + size, 0x5a, guard);
   }
-  template <typename Copy> void forEachElement(Copy copy) {
-    int64_t width = grad::elementBytes(type.getElementType()), logical = 0;
+  int64_t width() const { return grad::elementBytes(type.getElementType()); }
+  /// Calls a function with the first byte of each element in a row-major tensor, and its position.
+  template <typename Visit> void forEachElement(Visit visit) {
+    int64_t logical = 0;
     grad::forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index) {
-      copy(logical, bytes.get() + physical(index, type.getShape(), panel) * width, width);
-      logical += width;
+      visit(logical, physical(index, type.getShape(), panel));
+      logical += width();
     });
+  }
+  void put(int64_t position, const char *element) {
+    if (!panel || !panel.isOfNibbles()) {
+      std::memcpy(bytes.get() + position * width(), element, width());
+      return;
+    }
+    char &both = bytes.get()[position / 2];
+    both = position % 2 == 0 ? (both & 0xf0) | (*element & 0x0f) : (both & 0x0f) | *element << 4;
+  }
+  void get(int64_t position, char *element) {
+    if (panel && panel.isOfNibbles())
+      *element =
+          char(llvm::SignExtend64<4>(uint8_t(bytes.get()[position / 2]) >> position % 2 * 4));
+    else
+      std::memcpy(element, bytes.get() + position * width(), width());
   }
   void pack(const HostTensor &tensor) {
     if (panel && panel.isWinograd())
       return forEachTransformed(tensor, panel, [&](int64_t at, double value) {
         reinterpret_cast<float *>(bytes.get())[at] = float(value);
       });
-    forEachElement([&](int64_t logical, char *at, int64_t width) {
-      std::memcpy(at, tensor.bytes().data() + logical, width);
-    });
+    forEachElement(
+        [&](int64_t logical, int64_t position) { put(position, tensor.bytes().data() + logical); });
   }
   /// For a transformed filter, all stored values.
   HostTensor unpack() {
@@ -157,9 +173,7 @@ struct Buffer {
           ArrayRef(bytes.get(), size));
     HostTensor tensor(type);
     MutableArrayRef<char> out = tensor.mutableBytes();
-    forEachElement([&](int64_t logical, char *at, int64_t width) {
-      std::memcpy(out.data() + logical, at, width);
-    });
+    forEachElement([&](int64_t logical, int64_t position) { get(position, &out[logical]); });
     return tensor;
   }
   void expectUntouchedAround() {
@@ -167,7 +181,8 @@ struct Buffer {
       ASSERT_EQ(bytes.get()[size + i], 0x5a) << "written " << i << " bytes behind a tensor";
     if (!panel || panel.isWinograd()) // which has no padding
       return;
-    forEachElement([](int64_t, char *at, int64_t width) { std::memset(at, 0, width); });
+    const char zeros[sizeof(int64_t)] = {};
+    forEachElement([&](int64_t, int64_t position) { put(position, zeros); });
     for (size_t i = 0; i < size; ++i)
       ASSERT_EQ(bytes.get()[i], 0) << "padding of a panel is no longer 0";
   }
