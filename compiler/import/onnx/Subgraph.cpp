@@ -91,10 +91,20 @@ Value EntryImport::visible(Scope &at, Value value) {
   return at.isRegion() ? capture(at, around) : around;
 }
 
-/// Whether an enclosing graph defines the name.
+/// Whether a node of the graph computes the name.
+static bool computes(const onnx::GraphProto &graph, StringRef name) {
+  return llvm::any_of(graph.node(), [&](const onnx::NodeProto &node) {
+    return llvm::any_of(node.output(),
+                        [&](const std::string &output) { return StringRef(output) == name; });
+  });
+}
+
+/// Whether an enclosing graph defines the name. A node that has failed counts: its error has been
+/// reported.
 bool EntryImport::isKnownName(StringRef name) const {
   for (const Scope *at = scope->outer; at; at = at->outer)
-    if (at->values.contains(name) || at->sequences.contains(name) || initializerOf(at->graph, name))
+    if (at->values.contains(name) || at->sequences.contains(name) ||
+        initializerOf(at->graph, name) || computes(at->graph, name))
       return true;
   return model.initializer(name);
 }

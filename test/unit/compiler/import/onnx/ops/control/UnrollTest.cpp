@@ -53,6 +53,15 @@ TEST_F(UnrollTest, AConditionOfTheRunIsNone) {
   expectFails(model(growing("op_type: 'IsNaN' input: 'x'")), {"carries f32 [1] at first"});
 }
 
+// The loop is imported twice, at first as a region.
+TEST_F(UnrollTest, AnErrorAroundALoopIsReportedOnce) {
+  std::string graph = growing("op_type: 'Less' input: 'i' input: 'last'");
+  const std::string read = "input: 'v' input: 'x'";
+  graph.replace(graph.find(read), read.size(), "input: 'v' input: 'absent'");
+  expectFails(model("node { op_type: 'Unknown' input: 'x' output: 'absent' } " + graph),
+              {"Unknown is not supported"});
+}
+
 /// A loop that stacks what an op makes of the list that it carries, which grows.
 std::string stacking(const char *trips, const char *condition, const char *op = "Neg") {
   return x +
