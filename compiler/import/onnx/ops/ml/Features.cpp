@@ -16,7 +16,7 @@ static FailureOr<Expr> forFeatures(Node &n, StringRef name, const std::optional<
                                    Expr x) {
   int64_t features = x.type().getRank() ? x.shape().back() : 1;
   int64_t count = numbers ? int64_t(numbers->size()) : 0;
-  if (count != 1 && count != features)
+  if (!numbers || (count != 1 && count != features))
     return n.error() << "expected 1 or " << features << " numbers as \"" << name
                      << "\" for the last dim of " << n.describeOperand(0) << ", found " << count;
   HostTensor list(RankedTensorType::get({count}, x.element()));
