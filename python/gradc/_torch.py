@@ -30,6 +30,7 @@ def from_torch(module, example_inputs, spec=None, *, input_names=None, output_na
         with _capturing(torch):
             program = torch.onnx.export(module.train(), args, kwargs=kwargs, dynamo=True, optimize=False, input_names=input_names,
                                         output_names=output_names, dynamic_shapes=_shapes(torch, module, args, kwargs), verbose=False)
+        _refuse_smoothing(torch, program.exported_program.graph)
         _freeze(program, [name for name, value in module.named_parameters(remove_duplicate=False) if not value.requires_grad])
         program.save(file)
     finally:
@@ -80,6 +81,14 @@ def _detach(torch, program):
         if getattr(output.arg, "name", None) in names:
             output.arg.name = names[output.arg.name]
     return program
+
+
+def _refuse_smoothing(torch, graph):
+    """The exporter writes a cross-entropy without its label smoothing, the sixth argument: the loss would be another one."""
+    for node in graph.nodes:
+        if node.target is torch.ops.aten.cross_entropy_loss.default and len(node.args) > 5 and node.args[5]:
+            raise Error(f"PyTorch's exporter leaves out the label smoothing of cross_entropy ({node.args[5]}): make the scores an output, with "
+                        "softmax_cross_entropy { label_smoothing } as the spec's loss, or compute the smoothed loss from log_softmax")
 
 
 def _freeze(program, names):
