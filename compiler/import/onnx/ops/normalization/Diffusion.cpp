@@ -47,8 +47,9 @@ static LogicalResult setNormalized(Node &n, Expr x, int64_t dim) {
   if (failed(normalized))
     return failure();
   Expr y = normalized->result.reshape(x.shape());
-  FailureOr<Expr> scale = along(n, 1, y, dim), bias = along(n, 2, y, dim);
-  if (failed(scale) || failed(bias))
+  FailureOr<Expr> scale = along(n, 1, y, dim);
+  FailureOr<Expr> bias = failed(scale) ? scale : along(n, 2, y, dim);
+  if (failed(bias))
     return failure();
   y = y * *scale + *bias;
   return n.set((activation ? y.apply<SiluOp>() : y).cast(x.element()));

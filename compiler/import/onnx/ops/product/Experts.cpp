@@ -147,6 +147,8 @@ static LogicalResult importMoE(Node &n) {
   constexpr unsigned first = 2, firstBias = 3, second = 4, secondBias = 5, third = 6;
   if (n.operand(third))
     return n.error() << "cannot take a third layer, found " << n.describeOperand(third);
+  if (!n.operand(second))
+    return n.error() << "operand " << second << " is missing";
   FailureOr<Experts> e = readExperts(n, first);
   if (failed(e))
     return failure();
@@ -161,4 +163,4 @@ static LogicalResult importMoE(Node &n) {
   return setMixture(n, *e, {n.expr(first), firstBias}, {n.expr(second), secondBias}, normalizes);
 }
 
-void gradc::addExpertsOps(OpTable &ops) { ops["com.microsoft::MoE"] = {importMoE, 5, 8}; }
+void gradc::addExpertsOps(OpTable &ops) { ops["com.microsoft::MoE"] = {importMoE, 3, 8}; }

@@ -52,9 +52,11 @@ static LogicalResult importQMoE(Node &n) {
   FailureOr<Experts> e = readExperts(n, first);
   if (failed(e) || failed(n.expectRank(second, 3)))
     return failure();
-  FailureOr<Expr> wide = readWeights(n, first, firstZero, "fc1", e->firstShape()),
-                  narrow = readWeights(n, second, secondZero, "fc2", e->secondShape());
-  if (failed(wide) || failed(narrow))
+  FailureOr<Expr> wide = readWeights(n, first, firstZero, "fc1", e->firstShape());
+  if (failed(wide))
+    return failure();
+  FailureOr<Expr> narrow = readWeights(n, second, secondZero, "fc2", e->secondShape());
+  if (failed(narrow))
     return failure();
   return setMixture(n, *e, {*wide, firstBias}, {*narrow, secondBias}, /*normalizes=*/true);
 }
