@@ -142,7 +142,7 @@ Value ComputedStates::relativeCodes(OpBuilder &builder, const DequantizedBlocks 
   ZeroPoints zeros(*numbers, matrix);
   if (zeros.areZero())
     return matrix.codes;
-  Value source = moves.empty() ? matrix.codes : moves.back()->getOperand(0), made;
+  Value source = moves.empty() ? matrix.codes : moves.back()->getOperand(0);
   HostTensor whole(attribute);
   if (llvm::any_of(moves, llvm::IsaPred<ReshapeOp>)) { // they are stored as they are read
     whole = *evaluated(symbols, matrix.codes);
@@ -156,14 +156,18 @@ Value ComputedStates::relativeCodes(OpBuilder &builder, const DequantizedBlocks 
     codes = subtracted<int16_t>(whole, zeros, isTurned);
   if (!codes)
     return {};
-  Location location = matrix.codes.getLoc();
-  if (auto read = source.getDefiningOp<ReadOp>()) {
-    StateOp state = stateOf(*codes, symbols.lookup<StateOp>(read.getState()), ".relative");
-    made = ReadOp::create(builder, location, codes->getType(), state.getSymName()).getResult();
-  } else {
-    made = ConstantOp::create(builder, location, codes->getType(), codes->toAttribute());
-  }
-  return moved(Expr(builder, location, made), moves);
+  Value made = inPlaceOf(builder, source, *codes, ".relative");
+  return moved(Expr(builder, made.getLoc(), made), moves);
+}
+
+Value ComputedStates::inPlaceOf(OpBuilder &builder, Value source, const HostTensor &value,
+                                StringRef suffix) {
+  Location location = source.getLoc();
+  auto read = source.getDefiningOp<ReadOp>();
+  if (!read)
+    return ConstantOp::create(builder, location, value.getType(), value.toAttribute());
+  StateOp state = stateOf(value, symbols.lookup<StateOp>(read.getState()), suffix);
+  return ReadOp::create(builder, location, value.getType(), state.getSymName());
 }
 
 bool ComputedStates::areConstant(Value codes) const {

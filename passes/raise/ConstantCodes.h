@@ -25,6 +25,7 @@ std::optional<mlir::grad::HostTensor> constantSums(const mlir::SymbolTable &symb
 class ComputedStates {
 public:
   explicit ComputedStates(mlir::SymbolTable &symbols) : symbols(symbols) {}
+  const mlir::SymbolTable &table() const { return symbols; }
 
   /// A state that holds these elements in every run. Entries that need the same elements under the
   /// same name share it; those for other elements have a number behind the name.
@@ -33,6 +34,10 @@ public:
   /// The matrix' codes relative to its zero points, in i8 if all of them fit, else in i16; null:
   /// they are not all known, or one is no i16.
   mlir::Value relativeCodes(mlir::OpBuilder &builder, const DequantizedBlocks &matrix);
+  /// A constant in place of the constant `source`: in place of a state's, a state named for it,
+  /// which its readers need not move in every run.
+  mlir::Value inPlaceOf(mlir::OpBuilder &builder, mlir::Value source,
+                        const mlir::grad::HostTensor &value, llvm::StringRef suffix);
   bool areConstant(mlir::Value codes) const;
   /// The product of two vectors of f32, or of a number and a vector, that are known, at least one
   /// as a state; null: they are not. Denormals count as zero in it, as in a run.

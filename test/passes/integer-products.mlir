@@ -19,6 +19,7 @@ grad.state parameter @scales : tensor<32xf32> = dense<0.25> : tensor<32xf32>
 // CHECK: grad.state constant @unsigned.relative : tensor<4x2xi8> = dense<{{\[\[}}-1, -20], [0, -10], [126, 0], [1, 10]]>
 // CHECK: grad.state constant @unsigned.relative_{{[0-9]+}} : tensor<4x2xi16> = dense<{{\[\[}}-1, 110], [0, 120], [126, 130], [1, 140]]>
 // CHECK: grad.state constant @list.relative : tensor<4x2xi8> = dense<{{\[\[}}-1, 3], [0, 4], [1, 5], [2, 6]]>
+// CHECK: grad.state constant @depthwise.numbers : tensor<3x3x16xf32> = dense<2.000000e+00>
 // CHECK-NOT: grad.state constant
 grad.state constant @unsigned : tensor<4x2xui8> = dense<[[0, 130], [1, 140], [127, 150], [2, 160]]> : tensor<4x2xui8>
 grad.state constant @list : tensor<2x2x2xui8> = dense<[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]> : tensor<2x2x2xui8>
@@ -160,6 +161,43 @@ func.func @padded(%x: tensor<9x9x2x8xui8>) -> tensor<9x9x2x16xi32> attributes {g
   return %y : tensor<9x9x2x16xi32>
 }
 
+// A filter with a zero point needs the sums of windows, relative to the picture's zero point: of the channels first.
+// CHECK-LABEL: func @filter_zero
+// CHECK-DAG: %[[P:.*]] = grad.pad %arg0 low [1, 1, 0, 0] high [1, 1, 0, 1] interior [0, 0, 0, 0] {value = 9.000000e+00
+// CHECK-DAG: %[[SUM:.*]] = grad.convolution %[[P]], %{{.*}} window <[3, 3] stride [2, 2]> wide : tensor<11x11x2x8xui8>, tensor<3x3x8x16xi8>
+// CHECK-DAG: %[[WIDE:.*]] = grad.cast %[[P]] : tensor<11x11x2x8xui8> -> tensor<11x11x2x8xi32>
+// CHECK-DAG: %[[CHANNELS:.*]] = grad.reduce_sum %[[WIDE]] dims [3] : tensor<11x11x2x8xi32>
+// CHECK-DAG: %[[WINDOWS:.*]] = grad.window_sum %[[CHANNELS]] window <[3, 3] stride [2, 2]> : tensor<11x11x2xi32>
+// CHECK-DAG: grad.constant dense<648> : tensor<5x5x2xi32>
+// CHECK: grad.broadcast %{{.*}} dims [0, 1, 2] : tensor<5x5x2xi32> -> tensor<5x5x2x16xi32>
+func.func @filter_zero(%x: tensor<9x9x2x7xui8>, %w: tensor<3x3x7x16xi8>) -> tensor<5x5x2x16xi32> attributes {grad.entry = "filter_zero"} {
+  %zero = grad.constant dense<9> : tensor<9x9x2x7xi32>
+  %a = grad.cast %x : tensor<9x9x2x7xui8> -> tensor<9x9x2x7xi32>
+  %b = grad.sub %a, %zero : tensor<9x9x2x7xi32>
+  %five = grad.constant dense<5> : tensor<3x3x7x16xi32>
+  %c = grad.cast %w : tensor<3x3x7x16xi8> -> tensor<3x3x7x16xi32>
+  %d = grad.sub %c, %five : tensor<3x3x7x16xi32>
+  %y = grad.convolution %b, %d dims "nc,co->no" window <[3, 3] stride [2, 2] low [1, 1] high [1, 1]> : tensor<9x9x2x7xi32>, tensor<3x3x7x16xi32>
+  return %y : tensor<5x5x2x16xi32>
+}
+
+// Channels that are added have 0 in place of a zero point that is computed, so 3 * 3 * 7 elements have it.
+// CHECK-LABEL: func @filter_zero_of_computed
+// CHECK-DAG: grad.pad %arg0 low [0, 0, 0, 0] high [0, 0, 0, 1] interior [0, 0, 0, 0] : tensor<9x9x2x7xui8>
+// CHECK-DAG: %[[COUNT:.*]] = grad.constant dense<63> : tensor<7x7x2xi32>
+// CHECK: %[[ZEROS:.*]] = grad.broadcast %arg2 dims [] : tensor<i32> -> tensor<7x7x2xi32>
+// CHECK: grad.mul %[[ZEROS]], %[[COUNT]]
+func.func @filter_zero_of_computed(%x: tensor<9x9x2x7xui8>, %w: tensor<3x3x7x16xi8>, %zero: tensor<i32>) -> tensor<7x7x2x16xi32> attributes {grad.entry = "filter_zero_of_computed"} {
+  %zeros = grad.broadcast %zero dims [] : tensor<i32> -> tensor<9x9x2x7xi32>
+  %a = grad.cast %x : tensor<9x9x2x7xui8> -> tensor<9x9x2x7xi32>
+  %b = grad.sub %a, %zeros : tensor<9x9x2x7xi32>
+  %five = grad.constant dense<5> : tensor<3x3x7x16xi32>
+  %c = grad.cast %w : tensor<3x3x7x16xi8> -> tensor<3x3x7x16xi32>
+  %d = grad.sub %c, %five : tensor<3x3x7x16xi32>
+  %y = grad.convolution %b, %d dims "nc,co->no" window <[3, 3]> : tensor<9x9x2x7xi32>, tensor<3x3x7x16xi32>
+  return %y : tensor<7x7x2x16xi32>
+}
+
 // CHECK-LABEL: func @three_channels
 // CHECK-DAG: grad.pad %arg0 low [0, 0, 0, 0] high [0, 0, 0, 1]
 // CHECK-DAG: grad.pad %arg1 low [0, 0, 0, 0] high [0, 0, 1, 0]
@@ -267,7 +305,7 @@ func.func @weights_computed(%x: tensor<8x64xf32>, %zeros: tensor<32xi32>) -> ten
 
 // The filter of a depthwise convolution becomes floats, relative to its zero point: 130 - 128.
 // CHECK-LABEL: func @depthwise_filter
-// CHECK-DAG: %[[FILTER:.*]] = grad.constant dense<2.000000e+00> : tensor<3x3x16xf32>
+// CHECK-DAG: %[[FILTER:.*]] = grad.read @depthwise.numbers : tensor<3x3x16xf32>
 // CHECK-DAG: %[[SCALE:.*]] = grad.constant dense<5.000000e-01> : tensor<9x9x2x16xf32>
 // CHECK: %[[Y:.*]] = grad.convolution %arg0, %[[FILTER]] dims "nc,c->nc"
 // CHECK: grad.mul %[[Y]], %[[SCALE]]
@@ -317,10 +355,12 @@ func.func @unchanged(%x: tensor<8x64xui8>, %scales: tensor<64xf32>, %picture: te
   return %0, %1, %2 : tensor<8x32xf32>, tensor<9x9x2x16xi32>, tensor<1x8xf32>
 }
 
-// Zero points of many columns are a state. If all are 0, a padded picture may be summed as codes; the last product has others.
+// Zero points of many columns are a state. If all are 0, no window of the picture is summed; the last product has others.
 // CHECK-LABEL: func @zeros_of_columns
 // CHECK: grad.convolution %arg0, %{{.*}} window <[3, 3] low [1, 1] high [1, 1]> wide : tensor<9x9x2x8xui8>, tensor<3x3x8x16xi8>
-// CHECK: grad.convolution %{{.*}} : tensor<9x9x2x8xi32>, tensor<3x3x8x16xi32>
+// CHECK-NOT: grad.window_sum
+// CHECK: grad.convolution %arg0, %{{.*}} window <[3, 3] low [1, 1] high [1, 1]> wide : tensor<9x9x2x8xui8>, tensor<3x3x8x16xi8>
+// CHECK: grad.window_sum %{{.*}} window <[3, 3] low [1, 1] high [1, 1]> : tensor<9x9x2xi32>
 func.func @zeros_of_columns(%x: tensor<9x9x2x8xui8>) -> (tensor<9x9x2x16xi32>, tensor<9x9x2x16xi32>) attributes {grad.entry = "zeros_of_columns"} {
   %a = grad.cast %x : tensor<9x9x2x8xui8> -> tensor<9x9x2x8xi32>
   %w = grad.read @filter : tensor<3x3x8x16xi8>

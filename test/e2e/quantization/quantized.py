@@ -199,6 +199,12 @@ def convolutions():
     convolution("depthwise", both, (50, 0), 16, 16, 8, 3, pads=[1, 1, 1, 1], group=16)
     convolution("zeros", both, (50, 9), 16, 16, 8, 3, pads=[1, 1, 1, 1])
     convolution("unsigned_filter", (UINT8, UINT8), (50, 128), 16, 16, 8, 3, pads=[1, 1, 1, 1])
+    unsigned = (UINT8, UINT8)
+    convolution("filter_zero", unsigned, (0, 117), 16, 40, 9, 3, pads=[1, 2, 0, 1])
+    convolution("filter_zero_of_words", unsigned, (30, 140), 3, 33, 11, 5, pads=[2, 2, 2, 2], strides=[2, 2])
+    convolution("filter_zero_dilated", (INT8, INT8), (-7, 5), 8, 16, 12, 3, pads=[2, 2, 2, 2], dilations=[2, 2])
+    convolution("filter_zero_grouped", unsigned, (50, 101), 16, 32, 8, 3, pads=[1, 1, 1, 1], group=4)
+    convolution("filter_zero_pointwise", unsigned, (9, 135), 18, 24, 7, 1, strides=[2, 2])
     convolution("many_filters", both, (9, 0), 8, 1100, 4, 3, pads=[1, 1, 1, 1])  # their zero points are a state
     convolution("filter_only", (None, INT8), (0, 0), 16, 16, 8, 3, pads=[1, 1, 1, 1])
     convolution("unsigned_filter_only", (None, UINT8), (0, 90), 8, 16, 8, 3)
