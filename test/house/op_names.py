@@ -21,7 +21,7 @@ REASONS = {
     "passes/raise/Dequantized.cpp": "the ops that exporters write quantized tensors with",
     "passes/raise/ConstantCodes.cpp": "what moves and converts a constant",
     "passes/raise/Codes.cpp": "the ops that exporters write around codes",
-    "passes/IntegerProducts.cpp": "moves and pads the codes of quantized tensors",
+    "passes/raise/QuantizedProduct.cpp": "moves and pads the codes of quantized tensors",
     "passes/FormAttention.cpp": "the ops that exporters write an attention with",
     "passes/BindRows.cpp": "gives each count of rows its value",
     "passes/entry/Coupling.cpp": "a count of rows depends on all of them",
