@@ -17,13 +17,15 @@ class Once(CalibrationDataReader):
 
 
 def quantize(path, folder, given, form):
-    """Writes the network with signed weights: `static`, activations of fixed ranges, or `dynamic`. Returns its path."""
+    """Writes the network with signed weights: `static`, activations of fixed ranges, or `dynamic`; or `unsigned` ones, and fixed ranges.
+    Returns its path."""
     logging.disable(logging.WARNING)
     prepared, result = os.path.join(folder, "prepared.onnx"), os.path.join(folder, f"{form}.onnx")
     quant_pre_process(path, prepared, skip_symbolic_shape=True)
     if form == "dynamic":
         quantize_dynamic(prepared, result, weight_type=QuantType.QInt8)
     else:
-        quantize_static(prepared, result, Once(given), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8,
-                        weight_type=QuantType.QInt8, per_channel=True)
+        weights = QuantType.QUInt8 if form == "unsigned" else QuantType.QInt8
+        quantize_static(prepared, result, Once(given), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8, weight_type=weights,
+                        per_channel=form == "static")
     return result
