@@ -99,7 +99,8 @@ private:
         OpBuilder builder(scatter);
         operand.set(copy(builder, scatter->getLoc(), operand.get(), nullptr, layout));
       }
-      packed[operand.get()] = packed[result] = layout;
+      for (Value v : {operand.get(), Value(result)})
+        packed[v] = layout;
     }
   }
 
@@ -120,7 +121,8 @@ private:
           Value result = copy(builder, scan.getLoc(), value, nullptr, wanted);
           scan.getInvariantsMutable().append(result);
           panel = scan.getBlock().addArgument(value.getType(), scan.getLoc());
-          packed[result] = packed[panel] = wanted;
+          for (Value v : {result, Value(panel)})
+            packed[v] = wanted;
         }
         use.set(panel);
       }
