@@ -402,6 +402,29 @@ exec.kernel @layout_pairs(%x: tensor<4x8xf32>) attributes {layouts = [#exec.pane
 
 // -----
 
+// expected-error @+1 {{expected pairs, quads, nibbles, winograd2x2 or winograd4x4, found bits}}
+exec.kernel @layout_kind(%x: tensor<8x8xi8>) attributes {layouts = [#exec.panel<dim = 1, width = 8, bits = 0>, unit]} {
+  exec.yield %x : tensor<8x8xi8>
+}
+
+// -----
+
+// Nibbles are integers of 8 bits, and whole words of them.
+
+// expected-error @+1 {{expected a layout of 'tensor<8x8xf32>', found #exec.panel<dim = 1, width = 8, nibbles = 0>}}
+exec.kernel @layout_nibbles(%x: tensor<8x8xf32>) attributes {layouts = [#exec.panel<dim = 1, width = 8, nibbles = 0>, unit]} {
+  exec.yield %x : tensor<8x8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected a layout of 'tensor<12x8xi8>', found #exec.panel<dim = 1, width = 8, nibbles = 0>}}
+exec.kernel @layout_words(%x: tensor<12x8xi8>) attributes {layouts = [#exec.panel<dim = 1, width = 8, nibbles = 0>, unit]} {
+  exec.yield %x : tensor<12x8xi8>
+}
+
+// -----
+
 // expected-error @+1 {{expected vectors of 1 lane or more, found #exec.schedule<lanes = 0, tile = [8], order = [0], grain = 1>}}
 exec.kernel @lanes(%x: tensor<8xf32>) attributes {schedule = #exec.schedule<lanes = 0, tile = [8], order = [0], grain = 1>} {
   exec.yield %x : tensor<8xf32>
