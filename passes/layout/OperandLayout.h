@@ -8,9 +8,9 @@
 
 namespace gradc {
 
-/// The panel layout of `operand` if the vectors of the kernel's contraction are loaded from it;
-/// null: row-major suffices. Factors of dot products whose sum runs across rows also need panels of
-/// pairs.
+/// The panel layout of `operand` if the vectors of the kernel's contraction are loaded from it, or
+/// if it scales the products of a batch that the kernel sums; null: row-major suffices. Factors of
+/// dot products whose sum runs across rows also need panels of pairs.
 mlir::exec::PanelAttr wantedLayout(mlir::exec::KernelOp kernel, unsigned operand,
                                    const mlir::exec::Level &level);
 
