@@ -208,7 +208,8 @@ static LogicalResult verifyPatch(KernelOp kernel) {
 static bool isLayoutOf(PanelAttr layout, RankedTensorType type) {
   auto isDim = [&](int64_t dim) { return dim >= 0 && dim < type.getRank(); };
   return isDim(layout.getDim()) && layout.getWidth() >= 1 &&
-         (!layout.isInterleaved() || isDim(layout.getInterleaved())) &&
+         (!layout.isInterleaved() ||
+          (isDim(layout.getInterleaved()) && layout.getInterleaved() != layout.getDim())) &&
          (!layout.isOfNibbles() ||
           (type.getElementType().isSignlessInteger(8) &&
            type.getDimSize(layout.getInterleaved()) % layout.getTogether() == 0));

@@ -402,6 +402,15 @@ exec.kernel @layout_pairs(%x: tensor<4x8xf32>) attributes {layouts = [#exec.pane
 
 // -----
 
+// Another dim than that of the panels is interleaved.
+
+// expected-error @+1 {{expected a layout of 'tensor<8x8xf32>', found #exec.panel<dim = 1, width = 8, pairs = 1>}}
+exec.kernel @layout_of_one_dim(%x: tensor<8x8xf32>) attributes {layouts = [#exec.panel<dim = 1, width = 8, pairs = 1>, unit]} {
+  exec.yield %x : tensor<8x8xf32>
+}
+
+// -----
+
 // expected-error @+1 {{expected pairs, quads, nibbles, winograd2x2 or winograd4x4, found bits}}
 exec.kernel @layout_kind(%x: tensor<8x8xi8>) attributes {layouts = [#exec.panel<dim = 1, width = 8, bits = 0>, unit]} {
   exec.yield %x : tensor<8x8xi8>
