@@ -29,6 +29,21 @@ struct Links {
 };
 } // namespace
 
+FailureOr<SmallVector<double>> gradc::realsOrTensor(Node &n, const std::string &name) {
+  SmallVector<double> reals;
+  if (auto list = n.reals(name))
+    reals.append(list->begin(), list->end());
+  if (const auto *a = n.attribute(name + "_as_tensor", AttributeType::tensor)) {
+    FailureOr<ElementsAttr> values = n.getEntry().getModel().value(a->t(), n.loc());
+    if (failed(values))
+      return failure();
+    HostTensor held(*values);
+    for (int64_t i = 0; i < held.size(); ++i)
+      reals.push_back(held.getFloat(i));
+  }
+  return reals;
+}
+
 static FailureOr<NodeLists> readLists(Node &n) {
   n.ignore("nodes_hitrates");
   n.ignore("nodes_hitrates_as_tensor");
@@ -41,16 +56,10 @@ static FailureOr<NodeLists> readLists(Node &n) {
   lists.onFalse = read("nodes_falsenodeids");
   lists.missingIsTrue = read("nodes_missing_value_tracks_true");
   lists.modes = n.strings("nodes_modes").value_or(std::vector<std::string>());
-  if (auto values = n.reals("nodes_values"))
-    lists.values.assign(values->begin(), values->end());
-  if (const auto *a = n.attribute("nodes_values_as_tensor", AttributeType::tensor)) {
-    FailureOr<ElementsAttr> values = n.getEntry().getModel().value(a->t(), n.loc());
-    if (failed(values))
-      return failure();
-    HostTensor held(*values);
-    for (int64_t i = 0; i < held.size(); ++i)
-      lists.values.push_back(held.getFloat(i));
-  }
+  FailureOr<SmallVector<double>> values = realsOrTensor(n, "nodes_values");
+  if (failed(values))
+    return failure();
+  lists.values = *values;
   size_t count = lists.trees.size();
   if (lists.missingIsTrue.empty())
     lists.missingIsTrue.resize(count);

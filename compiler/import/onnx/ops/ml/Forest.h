@@ -25,6 +25,8 @@ struct Forest {
 
 /// Reads the attributes `nodes_*` for rows with so many features. `isDouble`: the rows are f64.
 mlir::FailureOr<Forest> readForest(Node &node, int64_t features, bool isDouble);
+/// The numbers of an attribute, which may be the tensor `name`_as_tensor instead.
+mlir::FailureOr<llvm::SmallVector<double>> realsOrTensor(Node &n, const std::string &name);
 
 } // namespace gradc
 

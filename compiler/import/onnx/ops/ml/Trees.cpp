@@ -72,21 +72,21 @@ static Expr walk(Node &n, const Forest &forest, Expr x) {
   return forRows(at);
 }
 
+static FailureOr<SmallVector<float>> readFloats(Node &n, const std::string &name) {
+  FailureOr<SmallVector<double>> reals = realsOrTensor(n, name);
+  if (failed(reals))
+    return failure();
+  return llvm::map_to_vector(*reals, [](double real) { return float(real); });
+}
+
 static FailureOr<LeafWeights> readWeights(Node &n, const std::string &prefix) {
   auto integers = [&](const char *name) {
     return n.integers(prefix + name).value_or(SmallVector<int64_t>());
   };
-  LeafWeights leaves{integers("_treeids"), integers("_nodeids"), integers("_ids"), {}};
-  if (auto weights = n.reals(prefix + "_weights"))
-    leaves.weights = *weights;
-  if (const auto *a = n.attribute(prefix + "_weights_as_tensor", AttributeType::tensor)) {
-    FailureOr<ElementsAttr> values = n.getEntry().getModel().value(a->t(), n.loc());
-    if (failed(values))
-      return failure();
-    HostTensor held(*values);
-    for (int64_t i = 0; i < held.size(); ++i)
-      leaves.weights.push_back(float(held.getFloat(i)));
-  }
+  FailureOr<SmallVector<float>> weights = readFloats(n, prefix + "_weights");
+  if (failed(weights))
+    return failure();
+  LeafWeights leaves{integers("_treeids"), integers("_nodeids"), integers("_ids"), *weights};
   for (size_t count : {leaves.trees.size(), leaves.nodes.size(), leaves.ids.size()})
     if (count != leaves.weights.size())
       return n.error() << "expected as many " << prefix << "_* as weights, "
@@ -134,19 +134,6 @@ static FailureOr<Expr> sumOfTrees(Node &n, const LeafWeights &leaves, int64_t ou
   return sums + n.expr(n.broadcast(floatsOf(n, base, {outputs}), sums.shape()));
 }
 
-static FailureOr<SmallVector<float>> readBase(Node &n) {
-  SmallVector<float> base = n.reals("base_values").value_or(SmallVector<float>());
-  if (const auto *a = n.attribute("base_values_as_tensor", AttributeType::tensor)) {
-    FailureOr<ElementsAttr> values = n.getEntry().getModel().value(a->t(), n.loc());
-    if (failed(values))
-      return failure();
-    HostTensor held(*values);
-    for (int64_t i = 0; i < held.size(); ++i)
-      base.push_back(float(held.getFloat(i)));
-  }
-  return base;
-}
-
 static LogicalResult expectBase(Node &n, ArrayRef<float> base, int64_t outputs) {
   if (base.empty() || int64_t(base.size()) == outputs)
     return success();
@@ -159,7 +146,7 @@ static LogicalResult importTreeRegressor(Node &n) {
   if (aggregate != "SUM" && aggregate != "AVERAGE")
     return n.error() << "expected aggregate_function SUM or AVERAGE, found \"" << aggregate << "\"";
   FailureOr<LeafWeights> leaves = readWeights(n, "target");
-  FailureOr<SmallVector<float>> base = readBase(n);
+  FailureOr<SmallVector<float>> base = readFloats(n, "base_values");
   FailureOr<PostTransform> how = readPostTransform(n, targets);
   if (failed(leaves) || failed(base) || failed(how) || failed(expectBase(n, *base, targets)))
     return failure();
@@ -193,7 +180,7 @@ static LogicalResult classifyTwo(Node &n, const LeafWeights &leaves, const Class
 static LogicalResult importTreeClassifier(Node &n) {
   auto names = readClassNames(n, "classlabels_int64s", "classlabels_strings");
   FailureOr<LeafWeights> leaves = readWeights(n, "class");
-  FailureOr<SmallVector<float>> base = readBase(n);
+  FailureOr<SmallVector<float>> base = readFloats(n, "base_values");
   if (failed(names) || failed(leaves) || failed(base))
     return failure();
   if (names->size() == 2)
