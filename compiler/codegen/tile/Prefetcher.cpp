@@ -53,7 +53,7 @@ void Prefetcher::blockSteps(linalg::GenericOp op, const WindowReads &windows,
 /// Weights that are read once for few rows arrive from memory while what comes before them is
 /// multiplied: the hardware's prefetchers follow neither from page to page nor far enough ahead.
 void Prefetcher::panels(linalg::GenericOp op, const WindowReads &windows, ArrayRef<Step> steps) {
-  constexpr int64_t fewSteps = 16, stepsOfNibbles = 128; // 2 KB of a panel of f32, or of nibbles
+  constexpr int64_t stepsAhead = 16; // of f32; as many bytes of other elements
   for (OpOperand *input : op.getDpsInputOperands()) {
     auto found = tiles.memories.find(input->get());
     if (found == tiles.memories.end() || windows.has(*input) || !found->second.panelElements())
@@ -69,9 +69,10 @@ void Prefetcher::panels(linalg::GenericOp op, const WindowReads &windows, ArrayR
           lines.insert(*line);
     if (int64_t(steps.size()) < minMultiplyAddsPerLine * int64_t(lines.size()))
       continue;
-    int64_t ahead = memory.isOfNibbles() ? stepsOfNibbles : fewSteps;
+    int64_t bytes = stepsAhead * memory.panelWidth() * int64_t(sizeof(float));
+    int64_t ahead = bytes / tiles.nest.level.lineBytes * memory.elementsPerLine(tiles.nest);
     for (const LinearExpr &line : lines)
-      memory.prefetch(tiles.nest, line + LinearExpr(ahead * memory.panelWidth()));
+      memory.prefetch(tiles.nest, line + LinearExpr(ahead));
     for (const LinearExpr &line : linesToCome(op, *input, memory, steps, lines))
       memory.prefetch(tiles.nest, line, Memory::Cache::second);
   }
