@@ -122,6 +122,16 @@ Result<std::optional<int>> startRanks(const Artifact &artifact, const std::strin
   return std::optional(end->code);
 }
 
+/// Says why this rank leaves before it does: mpirun ends all processes once one of those that have
+/// left has ended with an error.
+static Status leaveAfter(Ranks &ranks, const Status &failure) {
+  Status said = sayingRank(ranks, failure);
+  if (!said.message().empty()) // otherwise another rank reports it
+    std::fprintf(stderr, "error: %s\n", printable(said.message()).c_str());
+  (void)ranks.leave(int(failure.code()));
+  return Status(failure.code(), "");
+}
+
 Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLine &line) {
   std::unique_ptr<Ranks> ranks;
   if (launchedRanks() < 2) {
@@ -139,15 +149,11 @@ Result<std::unique_ptr<Ranks>> joinTraining(const Artifact &artifact, CommandLin
     isShared = expectModel(artifact, ranks->size());
   if (isShared.ok())
     isShared = expectWorkers(artifact, ranks->size());
-  if (Status ready = ranks->agree(isShared, {}); !ready.ok()) {
-    (void)ranks->leave(int(ready.code()));
-    return sayingRank(*ranks, ready);
-  }
+  if (Status ready = ranks->agree(isShared, {}); !ready.ok())
+    return leaveAfter(*ranks, ready);
   ranks->setServers(servers);
-  if (Status grouped = ranks->setModelRanks(modelRanksOf(Config::job(artifact))); !grouped.ok()) {
-    (void)ranks->leave(int(grouped.code()));
-    return sayingRank(*ranks, grouped);
-  }
+  if (Status grouped = ranks->setModelRanks(modelRanksOf(Config::job(artifact))); !grouped.ok())
+    return leaveAfter(*ranks, grouped);
   if (int64_t staleness = Config::job(artifact).child("distribution").integer("staleness", 0))
     ranks->setStaleness(staleness);
   ranks->setStall(Config::job(artifact).child("distribution").real("stall_seconds", 30));
