@@ -139,16 +139,11 @@ SmallVector<Value> DotProducts::multiplyCodes(Sum &sum, const WindowReads &windo
                                               const LinearExpr &step, ValueRange sums) {
   LoopNest &nest = tiles.nest;
   OpOperand &lhs = sum.op->getOpOperand(0), &rhs = sum.op->getOpOperand(1);
-  for (SmallVector<LinearExpr> &domain : sum.domains)
-    domain[sum.dim] = step;
-  auto columnOf = [&](size_t i) {
-    return *storedAt(rhs.get(),
-                     *tiles.operandPoint(sum.op, rhs, sum.domains[i], sum.points[i].valid));
-  };
   std::map<Point, Value> words;
   SmallVector<Point> columns;
-  for (size_t i = 0; i < sum.points.size(); ++i) {
-    Stored column = columnOf(i);
+  for (auto [domain, p] : llvm::zip(sum.domains, sum.points)) {
+    domain[sum.dim] = step;
+    Stored column = *storedAt(rhs.get(), *tiles.operandPoint(sum.op, rhs, domain, p.valid));
     columns.push_back(column.at);
     if (Value &word = words[column.at]; !word)
       word = column.memory->loadWords(nest, column.at);

@@ -118,16 +118,16 @@ Value Memory::loadNibbles(LoopNest &nest, const Point &p) const {
   auto number = [&](int64_t n) { return arith::ConstantIntOp::create(b, location, n, 32); };
   Value left = arith::SubIOp::create(b, location, number(last),
                                      arith::MulIOp::create(b, location, step, number(bits)));
-  Value right = number(last), narrow;
+  Value right = number(last);
   Type element = type.getElementType();
   if (p.hasLanes()) {
     left = nest.splat(left);
     right = nest.splat(right);
     element = nest.vectorOf(element);
   }
-  narrow =
-      arith::ShRSIOp::create(b, location, arith::ShLIOp::create(b, location, word, left), right);
-  return arith::TruncIOp::create(b, location, element, narrow);
+  Value highest = arith::ShLIOp::create(b, location, word, left);
+  return arith::TruncIOp::create(b, location, element,
+                                 arith::ShRSIOp::create(b, location, highest, right));
 }
 
 bool Memory::isAdjacent(LoopNest &nest, const Point &p) const {

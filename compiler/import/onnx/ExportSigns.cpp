@@ -35,23 +35,25 @@ bool gradc::isDetach(const onnx::NodeProto &node) {
   return node.op_type() == "Identity" && isFrom(node, fxNode, "[target=torch.ops.aten.detach.");
 }
 
+/// What follows `call` in the record of the call that a node comes from: its arguments, up to ')',
+/// and its keywords. "": the node comes from no such call.
+static StringRef behindCall(const onnx::NodeProto &node, StringRef call) {
+  for (const onnx::StringStringEntryProto &entry : node.metadata_props())
+    if (entry.key() == fxNode && StringRef(entry.value()).contains(call))
+      return StringRef(entry.value()).split(call).second;
+  return "";
+}
+
 // The call is "...embedding.default](args = (%p_table, %rows, 0), kwargs = {})"; without a
 // padding_idx, the third argument is -1 or left out.
 std::optional<int64_t> gradc::findPaddingRow(const onnx::NodeProto &node) {
   static constexpr StringRef call = "[target=torch.ops.aten.embedding.default](args = (";
-  if (node.op_type() != "Gather" || !isFrom(node, fxNode, call))
+  if (node.op_type() != "Gather")
     return std::nullopt;
-  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
-    if (entry.key() != fxNode)
-      continue;
-    StringRef arguments = StringRef(entry.value()).split(call).second.split(')').first;
-    int64_t row = -1;
-    if (!arguments.split(',').second.split(',').second.split(',').first.trim().getAsInteger(10,
-                                                                                            row) &&
-        row >= 0)
-      return row;
-  }
-  return std::nullopt;
+  StringRef arguments = behindCall(node, call).split(')').first;
+  StringRef third = arguments.split(',').second.split(',').second.split(',').first.trim();
+  int64_t row = -1;
+  return !third.getAsInteger(10, row) && row >= 0 ? std::optional(row) : std::nullopt;
 }
 
 /// The label smoothing of a loss, which PyTorch's newer exporter leaves out. The call is
@@ -60,17 +62,11 @@ static StringRef lostSmoothing(const onnx::NodeProto &node) {
   static constexpr StringRef call = "[target=torch.ops.aten.cross_entropy_loss.default](args = (";
   if (node.op_type() != "SoftmaxCrossEntropyLoss")
     return "";
-  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
-    if (entry.key() != fxNode)
-      continue;
-    StringRef rest = StringRef(entry.value()).split(call).second.split(')').first;
-    for (int before = 0; before < 5; ++before)
-      rest = rest.split(',').second;
-    double smoothing = 0;
-    if (!rest.trim().getAsDouble(smoothing) && smoothing != 0)
-      return rest.trim();
-  }
-  return "";
+  StringRef rest = behindCall(node, call).split(')').first;
+  for (int before = 0; before < 5; ++before)
+    rest = rest.split(',').second;
+  double smoothing = 0;
+  return !rest.trim().getAsDouble(smoothing) && smoothing != 0 ? rest.trim() : "";
 }
 
 // The call is "...embedding_bag.padding_idx](args = (%p_table, %view, %arange, False, 1, False,
@@ -106,16 +102,12 @@ std::optional<EmbeddingBagCall> gradc::findEmbeddingBag(const onnx::NodeProto &n
 // {include_self: False})"; without the keyword, it is true.
 std::optional<bool> gradc::findScatterMean(const onnx::NodeProto &node) {
   static constexpr StringRef call = "[target=torch.ops.aten.scatter_reduce.two](args = (";
-  if (node.op_type() != "ScatterElements" || !isFrom(node, fxNode, call))
+  if (node.op_type() != "ScatterElements")
     return std::nullopt;
-  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
-    if (entry.key() != fxNode)
-      continue;
-    auto [arguments, keywords] = StringRef(entry.value()).split(call).second.split(')');
-    if (arguments.rsplit(',').second.trim() == "mean")
-      return !keywords.contains("include_self: False");
-  }
-  return std::nullopt;
+  auto [arguments, keywords] = behindCall(node, call).split(')');
+  if (arguments.rsplit(',').second.trim() != "mean")
+    return std::nullopt;
+  return !keywords.contains("include_self: False");
 }
 
 static bool isInName(char c) { return c == '_' || llvm::isAlnum(c); }

@@ -20,6 +20,13 @@ struct List {
 };
 } // namespace
 
+static List listOf(Node &n, ArrayRef<int64_t> integers) {
+  HostTensor values(RankedTensorType::get({int64_t(integers.size())}, n.builder().getI64Type()));
+  for (auto [i, value] : llvm::enumerate(integers))
+    values.setInt(int64_t(i), value);
+  return {values, false};
+}
+
 /// Whether each string of x [..., bytes] equals each key [keys, bytes]: bool [..., keys].
 static Expr equalTexts(Expr x, const HostTensor &keys) {
   int64_t dims = x.type().getRank() - 1;
@@ -87,12 +94,8 @@ static FailureOr<std::optional<List>> readList(Node &n, const std::string &name)
   Builder &b = n.builder();
   std::optional<List> list;
   int count = 0;
-  if (auto integers = n.integers(name + "_int64s"); integers && ++count) {
-    HostTensor values(RankedTensorType::get({int64_t(integers->size())}, b.getI64Type()));
-    for (auto [i, value] : llvm::enumerate(*integers))
-      values.setInt(int64_t(i), value);
-    list = List{values, false};
-  }
+  if (auto integers = n.integers(name + "_int64s"); integers && ++count)
+    list = listOf(n, *integers);
   if (auto floats = n.reals(name + "_floats"); floats && ++count) {
     HostTensor values(RankedTensorType::get({int64_t(floats->size())}, b.getF32Type()));
     for (auto [i, value] : llvm::enumerate(*floats))
@@ -119,7 +122,8 @@ static FailureOr<std::optional<List>> readList(Node &n, const std::string &name)
   return list;
 }
 
-/// What elements that equal no key become: `default_tensor`, or the attribute for the values' type.
+/// The value of elements that equal no key: `default_tensor`, or the attribute for the values'
+/// type.
 static FailureOr<HostTensor> readDefault(Node &n, const List &values) {
   Builder &b = n.builder();
   StringRef text = n.string("default_string", "_Unused");
@@ -203,14 +207,8 @@ static LogicalResult importOneHotEncoder(Node &n) {
   int64_t count = integers ? int64_t(integers->size()) : strings ? int64_t(strings->size()) : 0;
   if (count == 0 || (integers && strings))
     return n.error() << "expected categories in one of \"cats_int64s\" and \"cats_strings\"";
-  List keys{{}, !integers};
-  if (integers) {
-    keys.values = HostTensor(RankedTensorType::get({count}, n.builder().getI64Type()));
-    for (auto [i, value] : llvm::enumerate(*integers))
-      keys.values.setInt(int64_t(i), value);
-  } else {
-    keys.values = textOf(*strings, {count}, *n.builder().getContext());
-  }
+  List keys = integers ? listOf(n, *integers)
+                       : List{textOf(*strings, {count}, *n.builder().getContext()), true};
   FailureOr<Expr> equal = equalKeys(n, keys);
   if (failed(equal))
     return failure();

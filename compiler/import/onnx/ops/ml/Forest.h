@@ -23,7 +23,8 @@ struct Forest {
   int64_t size() const { return features.size(); }
 };
 
-/// Reads the attributes `nodes_*` for rows with so many features. `isDouble`: the rows are f64.
+/// Reads the trees from the attributes `nodes_*`. Each row has this number of features, in f64 if
+/// `isDouble`, else in f32.
 mlir::FailureOr<Forest> readForest(Node &node, int64_t features, bool isDouble);
 /// The numbers of an attribute, which may be the tensor `name`_as_tensor instead.
 mlir::FailureOr<llvm::SmallVector<double>> realsOrTensor(Node &n, const std::string &name);

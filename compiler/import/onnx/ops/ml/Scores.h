@@ -1,4 +1,5 @@
-// What the operators of ai.onnx.ml share: rows of features, lists in attributes, scores and labels.
+// Helpers that the operators of ai.onnx.ml share: rows of features, lists in attributes, scores and
+// labels.
 #ifndef COMPILER_IMPORT_ONNX_OPS_ML_SCORES_H
 #define COMPILER_IMPORT_ONNX_OPS_ML_SCORES_H
 
@@ -19,7 +20,7 @@ mlir::FailureOr<mlir::grad::Expr> featureRows(Node &node, unsigned i = 0);
 mlir::grad::Expr affine(Node &node, mlir::grad::Expr x, llvm::ArrayRef<float> weight,
                         llvm::ArrayRef<float> bias);
 
-/// What attribute `post_transform` makes of scores.
+/// The function that attribute `post_transform` applies to scores.
 enum class PostTransform { none, softmax, logistic };
 /// Reads the attribute. Of single scores per row, ONNX Runtime ignores most transforms, so these
 /// are refused unless the caller defines one (`takesLogistic`).

@@ -12,7 +12,8 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// What leaves add to each of `outputs` results.
+/// The weights that leaves add to results: entry i is for result ids[i] of the node with number
+/// nodes[i] in tree trees[i].
 struct LeafWeights {
   SmallVector<int64_t> trees, nodes, ids;
   SmallVector<float> weights;

@@ -89,7 +89,7 @@ unsigned scaleOf(unsigned i) { return i + 6; }
 unsigned zeroPointOf(unsigned i) { return i + 11; }
 } // namespace
 
-/// What is picked from operand `i`, as floats.
+/// Converts elements that were picked from operand `i` to floats, if they are codes.
 static FailureOr<Expr> decoded(Node &n, unsigned i, FailureOr<Expr> picked, bool areCodes) {
   if (!areCodes || failed(picked))
     return picked;
