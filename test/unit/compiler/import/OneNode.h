@@ -4,6 +4,7 @@
 
 #include "Importing.h"
 #include "compiler/Interpreter.h"
+#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/onnx/GraphBuilder.h"
 #include "compiler/import/onnx/OnnxModel.h"
 #include "llvm/Support/FileSystem.h"

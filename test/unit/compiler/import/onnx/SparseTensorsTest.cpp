@@ -5,11 +5,12 @@
 
 using namespace mlir;
 using namespace gradc;
+using namespace gradc::data_type;
 
 namespace {
 
-/// TensorProto's numbers of types.
-enum { FLOAT = 1, INT32 = 6, INT64 = 7, INT4 = 22 };
+/// TensorProto's numbers of narrow types.
+enum { INT4 = 22 };
 
 class SparseTensorsTest : public OneNodeTest {
 protected:

@@ -6,13 +6,12 @@
 
 using namespace mlir;
 using namespace gradc;
+using namespace gradc::data_type;
 
 namespace {
 
 using Shape = OneNode::Shape;
 constexpr float inf = std::numeric_limits<float>::infinity();
-/// TensorProto's numbers of types.
-enum { UINT8 = 2, INT8 = 3, INT64 = 7, BOOL = 9, FLOAT16 = 10, DOUBLE = 11 };
 
 class CompositionTest : public OneNodeTest {};
 

@@ -5,11 +5,9 @@
 
 using namespace mlir;
 using namespace gradc;
+using namespace gradc::data_type;
 
 namespace {
-
-/// TensorProto's numbers of types.
-enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6, BOOL = 9, DOUBLE = 11 };
 
 class OnnxRuntimeTest : public OneNodeTest {
 protected:

@@ -5,11 +5,9 @@
 
 using namespace mlir;
 using namespace gradc;
+using namespace gradc::data_type;
 
 namespace {
-
-/// TensorProto's numbers of types.
-enum { INT32 = 6, INT64 = 7, DOUBLE = 11 };
 
 class GroupedAttentionTest : public OneNodeTest {
 protected:

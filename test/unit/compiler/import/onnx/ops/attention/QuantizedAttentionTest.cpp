@@ -5,11 +5,9 @@
 
 using namespace mlir;
 using namespace gradc;
+using namespace gradc::data_type;
 
 namespace {
-
-/// TensorProto's numbers of types.
-enum { UINT8 = 2, INT8 = 3, INT32 = 6, DOUBLE = 11 };
 
 class QuantizedAttentionTest : public OneNodeTest {
 protected:

@@ -6,11 +6,9 @@
 
 using namespace mlir;
 using namespace gradc;
+using namespace gradc::data_type;
 
 namespace {
-
-/// TensorProto's numbers of types.
-enum { FLOAT = 1, UINT8 = 2, INT8 = 3, DOUBLE = 11 };
 
 class QuantizedLstmTest : public OneNodeTest {
 protected:

@@ -6,23 +6,11 @@
 using namespace mlir;
 using namespace mlir::grad;
 using namespace gradc;
+using namespace gradc::data_type;
 
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-/// TensorProto's numbers of types.
-enum {
-  FLOAT = 1,
-  UINT8 = 2,
-  INT32 = 6,
-  INT64 = 7,
-  BOOL = 9,
-  FLOAT16 = 10,
-  DOUBLE = 11,
-  UINT32 = 12,
-  UINT64 = 13,
-  BFLOAT16 = 16
-};
 
 /// Slices of some elements, one after the other.
 struct Slices {

@@ -6,11 +6,12 @@
 
 using namespace mlir;
 using namespace gradc;
+using namespace gradc::data_type;
 
 namespace {
 
-/// TensorProto's numbers of types.
-enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6, DOUBLE = 11, UINT4 = 21, INT4 = 22, FLOAT4 = 23 };
+/// TensorProto's numbers of narrow types.
+enum { UINT4 = 21, INT4 = 22, FLOAT4 = 23 };
 
 class QuantizedBlocksTest : public OneNodeTest {};
 
