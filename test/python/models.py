@@ -190,6 +190,8 @@ class Models(unittest.TestCase):
                 for name, cache in caches.items():
                     np.testing.assert_array_equal(cache, wanted[name])
                     np.testing.assert_array_equal(apart[f"present_{name}"], wanted[name])
+            with self.assertRaisesRegex(gradc.Error, "index -513 is out of range"):  # a position before the cache
+                session.run("forward", {**given, "last": np.full(rows, -1, np.int32)})
 
     def test_outputs_go_to_given_arrays(self):
         model = Model("several")

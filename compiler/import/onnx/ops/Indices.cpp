@@ -74,6 +74,12 @@ LogicalResult gradc::expectInRange(Node &n, Value integers, int64_t limit, Strin
   return success();
 }
 
+LogicalResult gradc::expectFromFront(Node &n, Expr integers, int64_t limit, StringRef of) {
+  Expr x = integers.cast(n.builder().getI64Type());
+  Expr isNegative = x.compare(ComparePredicate::lt, x.splat(0));
+  return expectInRange(n, isNegative.select(x - double(limit), x), limit, of);
+}
+
 LogicalResult gradc::expectElementIndices(Node &n, int64_t dim) {
   if (failed(n.expect(1, Kind::Int)) || failed(n.expectRank(1, n.rank(0))))
     return failure();

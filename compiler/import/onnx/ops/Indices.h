@@ -19,6 +19,10 @@ mlir::FailureOr<mlir::Value> expectIndicesOfRun(Node &node, int64_t dim, bool ar
 mlir::LogicalResult expectInRange(Node &node, mlir::Value integers, int64_t limit,
                                   llvm::StringRef of);
 
+/// The same for numbers that do not count from the end: from 0 to limit - 1.
+mlir::LogicalResult expectFromFront(Node &node, mlir::grad::Expr integers, int64_t limit,
+                                    llvm::StringRef of);
+
 /// Checks that operand 1 has one index along `dim` per element that is read or written: it has the
 /// rank of operand 0, and no other dim is longer than in operand 0.
 mlir::LogicalResult expectElementIndices(Node &node, int64_t dim);

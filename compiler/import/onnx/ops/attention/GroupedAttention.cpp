@@ -90,7 +90,12 @@ static FailureOr<Steps> readSteps(Node &n, const Heads &h) {
                      << n.describeOperand(query);
   Type i64 = n.builder().getI64Type();
   Expr last = n.expr(lengths).cast(i64).reshape({batch});
-  return Steps{std::max(*past, known->front()), last - double(steps - 1)};
+  Expr starts = last - double(steps - 1);
+  int64_t capacity = std::max(*past, known->front());
+  // Fewer keys than steps would otherwise be written at the end of the cache.
+  if (failed(expectFromFront(n, starts, capacity, "the cache, from seqlens_k")))
+    return failure();
+  return Steps{capacity, starts};
 }
 
 /// Positions in a cache as i64 [batch, steps], if not all rows start it.

@@ -333,6 +333,10 @@ TEST_F(GroupedAttentionTest, GroupedAttentionSaysWhatItExpects) {
               {"expected 3 past values, as there are past keys, found operand 4"});
   expectFails(lengths(OneNode(plain).input({1, 1, 3, 3}).input({1, 1, 3, 4}), 5),
               {"expected past keys and values like [1, 1, 2, 4], found operand 3"});
+  // Two steps, and one key with them: the first would be written before the cache.
+  OneNode few = OneNode(plain).input({1, 1, 3, 4}).input({1, 1, 3, 4});
+  few.ints({1}, {0}).ints({3});
+  expectFails(few, {"expected indices from -3 to 2 for the cache, from seqlens_k, found -4"});
   expectFails(lengths(fresh, 2).set("scale", -1.0), {"expected a scale of at least 0, found -1"});
   expectFails(lengths(fresh, 2).set("k_quant_type", "PER_TENSOR"),
               {"cannot take quantized keys and values"});
