@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from case import expect, path
 from bar import gradc, read_npy, write_npy
-from onnx_writer import FLOAT, INT8, INT32, UINT8, Model
+from onnx_writer import FLOAT, INT8, INT32, INT64, UINT8, Model
 
 LEVELS = [line.split()[0] for line in gradc("doctor").splitlines() if "runs here" in line]
 WAYS = [["--one-bucket"], *(["--target", f"cpu:{level}"] for level in LEVELS)]
@@ -257,6 +257,22 @@ def blocks(name, rows, steps, columns, block, bits=4, zeros=None, listed=False):
     check(name, model, [rows, steps])
 
 
+def tied():
+    """The bytes of the last product are the embedding's, too, which reads them in rows. They are too many to fold."""
+    model, words, width, block = Quantized("tied", opset=19), 2100, 1024, 32
+    weight = model.codes(UINT8, words, width // block, block // 2)
+    scales = model.constant(FLOAT, [words, width // block], [numbers.uniform(0.001, 0.02) for _ in range(words * width // block)])
+    table = model.add("Reshape", weight, model.constant(INT64, [2], [words, width // 2]))
+    rows = model.add("GatherBlockQuantized", table, model.constant(INT64, [3], [5, words - 1, 0]), scales, domain="com.microsoft", bits=4,
+                     block_size=block, gather_axis=0, quantize_axis=1)
+    x = model.add("Add", model.input("x", FLOAT, [3, width]), rows)
+    model.output(model.node("MatMulNBits", [x, weight, scales], ["y"], "y", domain="com.microsoft", K=width, N=words, bits=4,
+                            block_size=block), FLOAT, [3, words])
+    check("tied", model, [3, width])
+    verdicts = gradc("check", path("tied.onnx"))
+    expect(f"scales do not train: {verdicts}", "a scale of codes of" in verdicts)
+
+
 def dequantized_blocks(rows, steps, columns, block, kind, zero=None, transposed=False, margin=0):
     """The same as DequantizeLinear and Gemm."""
     model = Quantized("dequantized_blocks", opset=21)
@@ -396,4 +412,5 @@ convolutions()
 codes()
 integers()
 in_blocks()
+tied()
 verified()

@@ -1,6 +1,7 @@
 // Reads and multiplies factors whose elements are codes of a few bits.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/ImportGraph.h"
 #include "compiler/import/onnx/ops/quantization/CodedFactor.h"
 #include "compiler/import/onnx/ops/quantization/Quantization.h"
 
@@ -24,7 +25,11 @@ LogicalResult gradc::expectBlock(Node &n, int64_t block) {
 
 FailureOr<HostTensor> gradc::knownBytes(Node &n, unsigned i) {
   ElementsAttr attribute;
-  if (!matchPattern(n.operand(i), m_Constant(&attribute)))
+  Value bytes = n.operand(i);
+  // Embeddings that are tied to MatMulNBits read its bytes in rows. Large ones do not fold.
+  while (auto reshape = bytes.getDefiningOp<ReshapeOp>())
+    bytes = reshape.getOperand();
+  if (!matchPattern(bytes, m_Constant(&attribute)))
     return n.error() << "expected codes that are known at compile time, found "
                      << n.describeOperand(i);
   return HostTensor(attribute);
@@ -33,6 +38,7 @@ FailureOr<HostTensor> gradc::knownBytes(Node &n, unsigned i) {
 FailureOr<Expr> gradc::perBlock(Node &n, unsigned i, ArrayRef<int64_t> shape) {
   if (failed(n.expect(i, Kind::Float)))
     return failure();
+  n.getEntry().getStates().makeScale(n.operand(i), n.loc());
   if (n.type(i).getNumElements() != llvm::product_of(shape))
     return n.error() << "expected " << llvm::product_of(shape)
                      << " numbers, one for each block, found " << n.describeOperand(i);

@@ -24,10 +24,12 @@ struct Coding {
 /// Checks attribute block_size, the number of codes that share a scale.
 mlir::LogicalResult expectBlock(Node &n, int64_t block);
 
-/// The constant of operand `i`, bytes that hold codes.
+/// The constant of operand `i`, bytes that hold codes. Its shape may be another one than the
+/// operand's.
 mlir::FailureOr<mlir::grad::HostTensor> knownBytes(Node &n, unsigned i);
 
-/// Operand `i`, one float for each block of a row.
+/// Operand `i`, one float for each block of a row. Initializers train only if `trainable` names
+/// them.
 mlir::FailureOr<mlir::grad::Expr> perBlock(Node &n, unsigned i, llvm::ArrayRef<int64_t> shape);
 
 /// Checks an attribute with the bits of a code.
