@@ -215,6 +215,50 @@ gradc::bindDims(const OnnxModel &model, ImportOptions options,
   return options;
 }
 
+/// The sizes of symbolic dims in the shapes given for inputs; nullopt: these disagree.
+static std::map<std::string, std::optional<int64_t>> sizesOfSymbols(const OnnxModel &model,
+                                                                    const ImportOptions &options) {
+  std::map<std::string, std::optional<int64_t>> sizes;
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    auto given = options.shapes.find(input.name());
+    const auto &dims = input.type().tensor_type().shape().dim();
+    if (given == options.shapes.end() || int(given->second.size()) != dims.size())
+      continue;
+    for (auto [dim, size] : llvm::zip(dims, given->second)) {
+      if (dim.dim_param().empty())
+        continue;
+      auto [known, isNew] = sizes.try_emplace(dim.dim_param(), size);
+      if (!isNew && known->second != size)
+        known->second = std::nullopt;
+    }
+  }
+  return sizes;
+}
+
+ImportOptions gradc::shareDims(const OnnxModel &model, ImportOptions options) {
+  std::map<std::string, std::optional<int64_t>> sizes = sizesOfSymbols(model, options);
+  options.sharesDims =
+      llvm::all_of(sizes, [](const auto &known) { return known.second.has_value(); });
+  for (const auto &[symbol, size] : sizes)
+    if (size)
+      options.dims.try_emplace(symbol, *size);
+  // Buckets take the batch from complete shapes.
+  for (const onnx::ValueInfoProto &input : model.graph().input()) {
+    const auto &dims = input.type().tensor_type().shape().dim();
+    std::vector<int64_t> shape;
+    for (const auto &dim : dims) {
+      auto known = sizes.find(dim.dim_param());
+      if (dim.has_dim_value())
+        shape.push_back(dim.dim_value());
+      else if (known != sizes.end() && known->second)
+        shape.push_back(*known->second);
+    }
+    if (!shape.empty() && int(shape.size()) == dims.size() && !options.inputs.count(input.name()))
+      options.shapes.try_emplace(input.name(), std::move(shape));
+  }
+  return options;
+}
+
 void gradc::loadGradDialects(MLIRContext &context) {
   context.loadDialect<GradDialect, func::FuncDialect>();
 }
@@ -225,11 +269,13 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
   FailureOr<std::unique_ptr<OnnxModel>> model = OnnxModel::read(context, onnxPath);
   if (failed(model))
     return failure();
-  ModuleImport import(**model, options);
-  if (failed(checkOptions(**model, options)) ||
-      failed(import.importForward(GRADC_FORWARD_ENTRY, options, 0, noFields)))
+  if (failed(checkOptions(**model, options)))
     return failure();
-  for (int64_t rows : options.buckets)
+  ImportOptions bound = shareDims(**model, options);
+  ModuleImport import(**model, bound);
+  if (failed(import.importForward(GRADC_FORWARD_ENTRY, bound, 0, noFields)))
+    return failure();
+  for (int64_t rows : bound.buckets)
     import.importBucket(rows);
   FailureOr<Imported> imported = import.finish();
   if (succeeded(imported) && imported->graphBytes) { // only a job exports two files

@@ -43,6 +43,8 @@ mlir::LogicalResult checkOptions(const OnnxModel &model, const ImportOptions &op
 ImportOptions bindDims(
     const OnnxModel &model, ImportOptions options,
     llvm::function_ref<std::optional<llvm::ArrayRef<int64_t>>(llvm::StringRef input)> rowShape);
+/// Gives symbolic dims of graph inputs the sizes that they have in the shapes given for others.
+ImportOptions shareDims(const OnnxModel &model, ImportOptions options);
 void loadGradDialects(mlir::MLIRContext &context);
 
 } // namespace gradc

@@ -20,7 +20,7 @@ DTYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int3
 # The arguments of this package that stand for options of the command line in the messages of compiler and runtime.
 _ARGUMENTS = {"checkpoint": "checkpoint", "data-dir": "data_folder", "export": "export", "log": "log", "resume": "resume", "shape": "shapes",
               "string-bytes": "string_bytes", "target": "target"}
-_OPTION = re.compile(rf"--({'|'.join(_ARGUMENTS)})\b(?: (\w+)=(\d+(?:x\d+)*))?=?")
+_OPTION = re.compile(rf"--({'|'.join(_ARGUMENTS)})\b(?: ([^\s=]+)=(\d+(?:x\d+)*))?=?")
 
 
 def _argument(option: re.Match) -> str:

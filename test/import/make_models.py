@@ -388,6 +388,7 @@ def bad():
     model.output(model.node("StringSplit", ["hidden"], ["aside"], "grid"), FLOAT, ["N", 8])
     yield "two-heads", model
     yield "symbols", one("Relu", [("x", ["N", "time", 4])])
+    yield "shared-symbols", one("Sum", [(name, ["N", "time"]) for name in "abc"])
     yield "no-shape", one("Relu", [("x", None)])
     yield "matmul-shapes", one("MatMul", [("x", [2, 784]), ("fc1.weight", [768, 10], FLOAT, [0.0] * 7680)])
     yield "gemm-shapes", one("Gemm", [("x", [2, 4]), ("w", [3, 4])])

@@ -193,6 +193,16 @@ class Models(unittest.TestCase):
             with self.assertRaisesRegex(gradc.Error, "index -513 is out of range"):  # a position before the cache
                 session.run("forward", {**given, "last": np.full(rows, -1, np.int32)})
 
+    def test_shapes_of_one_input_bind_the_symbols_of_others(self):
+        model = Model("shared")
+        caches = [model.input(f"past.{i}", FLOAT, ["N", "length"]) for i in range(3)]
+        model.output(model.node("Sum", caches, ["y"], "sum"), FLOAT, ["N", "length"])
+        with self.assertRaisesRegex(gradc.CompileError, r"bind it with shapes=\{'past\.0': \[1, 1\]\}, which binds it in all inputs"):
+            gradc.compile(model.bytes())
+        session = gradc.compile(model.bytes(), shapes={"past.1": (2, 5)}).session()
+        found = session.run("forward", {name: np.ones((2, 5), np.float32) for name in caches})
+        np.testing.assert_array_equal(found["y"], np.full((2, 5), 3, np.float32))
+
     def test_outputs_go_to_given_arrays(self):
         model = Model("several")
         x = model.input("x", FLOAT, ["N", 3])

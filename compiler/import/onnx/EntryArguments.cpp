@@ -29,18 +29,29 @@ static std::optional<GivenShape> givenShape(const ImportOptions &options, const 
   return std::nullopt;
 }
 
-static void reportOpenDim(const onnx::ValueInfoProto &input, int64_t d, Location where) {
+void EntryImport::reportOpenDim(const onnx::ValueInfoProto &input, int64_t d) {
   const onnx::TensorShapeProto &shape = input.type().tensor_type().shape();
   const std::string &name = shape.dim(int(d)).dim_param();
+  bool isShared = options.sharesDims && !name.empty();
+  if (isShared && !openDims.insert(name).second)
+    return;
   std::string example;
   for (int i = 0; i < shape.dim_size(); ++i)
     example += (i ? "x" : "") +
                std::to_string(shape.dim(i).has_dim_value() ? shape.dim(i).dim_value() : 1);
-  emitError(where) << "dim " << d << " of graph input \"" << input.name() << "\" "
-                   << (name.empty() ? "has no size" : "is the symbol \"" + name + "\"")
-                   << (d == 0 ? ": bind it with batch.size of the training spec or with --shape "
-                              : ": bind it with --shape ")
-                   << input.name() << "=" << example;
+  auto error = emitError(model.nameLoc(input.name()));
+  error << "dim " << d << " of graph input \"" << input.name() << "\" "
+        << (name.empty() ? "has no size" : "is the symbol \"" + name + "\"")
+        << (d == 0 ? ": bind it with batch.size of the training spec or with --shape "
+                   : ": bind it with --shape ")
+        << input.name() << "=" << example;
+  auto hasSymbol = [&](const onnx::ValueInfoProto &other) {
+    return other.name() != input.name() &&
+           llvm::any_of(other.type().tensor_type().shape().dim(),
+                        [&](const auto &dim) { return dim.dim_param() == name; });
+  };
+  if (isShared && llvm::any_of(model.graph().input(), hasSymbol))
+    error << ", which binds it in all inputs";
 }
 
 FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &input,
@@ -108,7 +119,7 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
     } else if (bound && *bound >= 0) {
       shape.push_back(*bound);
     } else {
-      reportOpenDim(input, d, where);
+      reportOpenDim(input, d);
       ok = false;
     }
   }

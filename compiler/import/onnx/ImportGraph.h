@@ -220,6 +220,8 @@ private:
   /// In training, stores the result of a node in the buffer that the module updates with it, if
   /// any. Returns the value that later nodes read, at which gradients stop.
   mlir::Value storeInBuffer(Node &node, llvm::StringRef name, mlir::Value result);
+  /// Reports a dim without a size; if symbols are shared, once for each of them.
+  void reportOpenDim(const onnx::ValueInfoProto &input, int64_t d);
   mlir::LogicalResult bindGraphInput(const onnx::ValueInfoProto &input, BindInput bindInput);
   /// Refuses operands with an extent that the op does not take.
   mlir::LogicalResult expectExtents(Node &node, TakesExtents how) const;
@@ -304,6 +306,7 @@ private:
   llvm::DenseSet<int64_t> judgedSizes; ///< those that `isJudgedLater` keeps
   std::set<std::string> boundInputs, foldedNodes;
   llvm::StringSet<> gradientTargets; ///< of nodes Gradient
+  llvm::StringSet<> openDims;        ///< symbols that have been reported
 };
 
 struct EntryImport::Effects {

@@ -15,6 +15,8 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes = {};
   /// Sizes by symbolic dim.
   std::map<std::string, int64_t> dims = {};
+  /// Whether a symbolic dim has one size in all graph inputs: errors name it once.
+  bool sharesDims = false;
   /// Tensors given for graph inputs, `--input x=FILE`. They bind shapes that `shapes` leaves open,
   /// and provide the values of operands that must be known at compile time.
   std::map<std::string, mlir::grad::HostTensor> inputs = {};

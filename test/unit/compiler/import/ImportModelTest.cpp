@@ -162,6 +162,11 @@ const BadModel badModels[] = {
       "spec "
       "or with --shape x=1x1x4",
       "dim 1 of graph input \"x\" is the symbol \"time\": bind it with --shape x=1x1x4"}},
+    {"shared-symbols.onnx",
+     {"dim 0 of graph input \"a\" is the symbol \"N\": bind it with batch.size of the training "
+      "spec or with --shape a=1x1, which binds it in all inputs",
+      "dim 1 of graph input \"a\" is the symbol \"time\": bind it with --shape a=1x1, which binds "
+      "it in all inputs"}},
     {"no-shape.onnx", {"graph input \"x\" has no shape; give it one with --shape x=32x64"}},
     {"matmul-shapes.onnx",
      {"\"node\"(\"" GRADC_TEST_MODELS
@@ -229,6 +234,23 @@ TEST_F(ImportModelTest, NamesOptionsThatTheModelDoesNotHave) {
   EXPECT_TRUE(failed(model("mlp.onnx", {.shapes = {{"y", {1, 4}}}, .dims = {{"M", 1}}})));
   expectSaid({"--shape: graph input \"y\" is not in the model; did you mean \"x\"?",
               "symbolic dim \"M\" is not in the model; did you mean \"N\"?"});
+}
+
+TEST_F(ImportModelTest, ShapesOfOneInputBindTheSymbolsOfOthers) {
+  auto imported = model("shared-symbols.onnx", {.shapes = {{"b", {2, 3}}}, .buckets = {1}});
+  ASSERT_TRUE(succeeded(imported)) << everything();
+  for (auto [entry, type] :
+       {std::pair("forward", "f32 [2, 3]"), {"forward.rows.1", "f32 [1, 3]"}}) {
+    auto function = imported->module->lookupSymbol<func::FuncOp>(entry);
+    ASSERT_TRUE(function) << entry;
+    for (Type argument : function.getArgumentTypes())
+      EXPECT_EQ(describe(argument), type) << entry;
+  }
+}
+
+TEST_F(ImportModelTest, ShapesThatDisagreeBindNoSymbol) {
+  EXPECT_TRUE(failed(model("shared-symbols.onnx", {.shapes = {{"a", {2, 3}}, {"b", {2, 4}}}})));
+  expectSaid({"dim 1 of graph input \"c\" is the symbol \"time\": bind it with --shape c=1x1"});
 }
 
 TEST_F(ImportModelTest, RefusesAShapeThatIsNotTheModels) {
