@@ -92,9 +92,12 @@ void GraphBuilder::addConstant(const std::string &name, onnx::TensorProto value)
   add("Constant", {}, {name}).set("value", std::move(value));
 }
 
-void GraphBuilder::moveToFront(int first) {
+void GraphBuilder::moveToFront(int first) { moveBehind(-1, first); }
+
+void GraphBuilder::moveBehind(int position, int first) {
   auto &nodes = *graph.mutable_node();
-  std::rotate(nodes.pointer_begin(), nodes.pointer_begin() + first, nodes.pointer_end());
+  std::rotate(nodes.pointer_begin() + position + 1, nodes.pointer_begin() + first,
+              nodes.pointer_end());
 }
 
 llvm::StringSet<> gradc::definedNames(const onnx::GraphProto &graph) {

@@ -66,6 +66,8 @@ public:
   void addConstant(const std::string &name, onnx::TensorProto value);
   /// Moves the nodes from position `first` on in front of the others.
   void moveToFront(int first);
+  /// Moves the nodes from position `first` on behind the node at an earlier `position`.
+  void moveBehind(int position, int first);
 
 private:
   onnx::GraphProto &graph;

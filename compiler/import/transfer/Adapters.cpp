@@ -13,29 +13,57 @@ using namespace mlir::grad;
 using namespace gradc;
 
 namespace {
-/// Adds the nodes of one weight's adapter to a graph, which has A and B as initializers.
+/// A weight, and the products of rows with it.
+struct Adaptable {
+  SmallVector<LinearUse> products;
+  int64_t inputs, outputs;
+  int32_t dataType;
+  bool isCoded;
+};
+
+/// An adapter's tensors, and the outputs of the products that it is added to, with its factor.
+struct Parts {
+  Adapter adapter;
+  onnx::TensorProto down, up;
+  std::vector<std::pair<std::string, onnx::TensorProto>> outputs;
+  double dropout;
+};
+
+/// Adds the nodes of one weight's adapter to a graph: behind all others or, for an export, where
+/// the nodes of the graph can be computed in their order.
 class AdapterNodes {
 public:
   /// Transposes A and B, once per weight, to factors of rows.
-  AdapterNodes(onnx::GraphProto &graph, const Adapter &adapter, double dropout)
-      : graph(graph), builder(graph, "lora:"), dropout(dropout), down(transposed(adapter.down)),
-        up(transposed(adapter.up)) {}
+  AdapterNodes(onnx::GraphProto &graph, const Parts &parts, bool isExported)
+      : graph(graph), builder(graph, "lora:"), dropout(isExported ? 0 : parts.dropout),
+        isExported(isExported) {
+    builder.addInitializer(parts.adapter.down, parts.down);
+    builder.addInitializer(parts.adapter.up, parts.up);
+    int first = graph.node_size();
+    down = transposed(parts.adapter.down);
+    up = transposed(parts.adapter.up);
+    if (isExported)
+      builder.moveToFront(first);
+  }
 
   /// Adds the adapter's product, multiplied by `factor`, to the product that computes `output`.
   void addTo(const std::string &output, onnx::TensorProto factor) {
+    int first = graph.node_size(), position = 0;
+    for (int i = 0; i < first; ++i)
+      if (graph.node(i).output_size() && graph.node(i).output(0) == output)
+        position = i;
     builder.addConstant(output + ".lora_factor", std::move(factor));
-    onnx::NodeProto *product = nullptr;
-    for (onnx::NodeProto &node : *graph.mutable_node())
-      if (node.output_size() && node.output(0) == output)
-        product = &node;
-    std::string frozen = output + ".frozen", x = product->input(0);
-    product->set_output(0, frozen);
+    onnx::NodeProto &product = *graph.mutable_node(position);
+    std::string frozen = output + ".frozen", x = product.input(0);
+    product.set_output(0, frozen);
     if (dropout > 0)
       x = builder.add("Dropout", {x}, {output + ".lora_dropout"}).set("ratio", dropout).result();
     builder.add("MatMul", {x, down}, {output + ".lora_A"});
     builder.add("MatMul", {output + ".lora_A", up}, {output + ".lora_B"});
     builder.add("Mul", {output + ".lora_B", output + ".lora_factor"}, {output + ".lora"});
     builder.add("Add", {frozen, output + ".lora"}, {output});
+    if (isExported)
+      builder.moveBehind(position, first);
   }
 
 private:
@@ -46,6 +74,7 @@ private:
   onnx::GraphProto &graph;
   GraphBuilder builder;
   double dropout;
+  bool isExported;
   std::string down, up;
 };
 
@@ -59,12 +88,14 @@ public:
 
 private:
   LogicalResult adapt(const std::string &weight, const spec::Lora &block, Location where);
+  FailureOr<Adaptable> read(const std::string &weight, Location where) const;
   LogicalResult expectNoOtherReader(const std::string &name, Location where) const;
+  LogicalResult addNodes(Location where);
 
   const SpecFile &spec;
   OnnxModel &model;
   InitialValues &values;
-  std::vector<Adapter> adapters;
+  std::vector<Parts> added;
 };
 } // namespace
 
@@ -75,54 +106,75 @@ static double factorOf(const onnx::NodeProto &product, double factor) {
   return alpha ? factor * alpha->f() : factor;
 }
 
-LogicalResult Adaption::adapt(const std::string &weight, const spec::Lora &block, Location where) {
+FailureOr<Adaptable> Adaption::read(const std::string &weight, Location where) const {
   GraphUses uses(model.graph());
-  SmallVector<LinearUse> products = linearUses(uses, weight);
+  if (std::optional<CodedMatrix> codes = codedMatrix(uses, weight))
+    return Adaptable{codes->products, codes->inputs, codes->outputs, codes->dataType, true};
   const onnx::TensorProto &tensor = *uses.initializer(weight);
-  int32_t dataType = tensor.data_type();
   FailureOr<RankedTensorType> type = model.type(tensor, where);
   if (failed(type))
     return failure();
+  SmallVector<LinearUse> products = linearUses(uses, weight);
   bool inputsFirst = products.front().inputsFirst;
-  SmallVector<std::pair<std::string, double>>
-      outputs; // the outputs of products, with their factors
+  return Adaptable{products, type->getShape()[inputsFirst ? 0 : 1],
+                   type->getShape()[inputsFirst ? 1 : 0], tensor.data_type(), false};
+}
+
+LogicalResult Adaption::adapt(const std::string &weight, const spec::Lora &block, Location where) {
+  FailureOr<Adaptable> matrix = read(weight, where);
+  if (failed(matrix))
+    return failure();
+  bool inputsFirst = matrix->products.front().inputsFirst;
   double alpha = block.has_alpha() ? block.alpha() : double(block.rank());
-  Adapter adapter{weight, weight + ".lora_A", weight + ".lora_B", alpha / double(block.rank()),
-                  inputsFirst};
-  for (const LinearUse &use : products) {
+  Parts parts;
+  parts.adapter = {
+      weight,      weight + ".lora_A", weight + ".lora_B", alpha / double(block.rank()),
+      inputsFirst, !matrix->isCoded};
+  parts.dropout = block.dropout();
+  for (StringRef name : {StringRef(parts.adapter.down), StringRef(parts.adapter.up)})
+    if (model.initializer(name))
+      return emitError(where) << "lora: the model has an initializer \"" << name << "\" already";
+  Type element = elementType(*where.getContext(), matrix->dataType);
+  auto tensor = [&](const HostTensor &value) {
+    ArrayRef<char> bytes = value.bytes();
+    return tensorOf(matrix->dataType, value.getShape(), std::string(bytes.begin(), bytes.end()));
+  };
+  for (const LinearUse &use : matrix->products) {
     if (integerAttribute(*use.node, "transA", 0) || use.inputsFirst != inputsFirst)
       return emitError(where)
              << "lora: node \"" << nodeName(model.nodeLoc(*use.node)) << "\" multiplies by \""
              << weight
              << "\" in a way that adapters do not: its left operand is transposed, "
                 "or the weight is, unlike elsewhere";
-    outputs.push_back({use.node->output(0), factorOf(*use.node, adapter.factor)});
+    HostTensor factor(RankedTensorType::get({}, element));
+    factor.setFloat(0, factorOf(*use.node, parts.adapter.factor));
+    parts.outputs.push_back({use.node->output(0), tensor(factor)});
   }
-  for (const std::string &name : {adapter.down, adapter.up})
-    if (model.initializer(name))
-      return emitError(where) << "lora: the model has an initializer \"" << name << "\" already";
-  int64_t inputs = type->getShape()[inputsFirst ? 0 : 1],
-          outputSize = type->getShape()[inputsFirst ? 1 : 0];
-  auto downType = RankedTensorType::get({block.rank(), inputs}, type->getElementType()),
-       upType = RankedTensorType::get({outputSize, block.rank()}, type->getElementType());
-  model.extend([&](onnx::GraphProto &graph) {
-    auto tensor = [&](const HostTensor &value) {
-      ArrayRef<char> bytes = value.bytes();
-      return tensorOf(dataType, value.getShape(), std::string(bytes.begin(), bytes.end()));
-    };
-    GraphBuilder builder(graph);
-    builder.addInitializer(adapter.down, tensor(HostTensor(downType)));
-    builder.addInitializer(adapter.up, tensor(HostTensor(upType)));
-    AdapterNodes nodes(graph, adapter, block.dropout());
-    for (const auto &[output, factor] : outputs) {
-      HostTensor number(RankedTensorType::get({}, type->getElementType()));
-      number.setFloat(0, factor);
-      nodes.addTo(output, tensor(number));
-    }
-  });
-  values[adapter.down] = drawUniform(spec, adapter.down, downType, 1 / std::sqrt(double(inputs)));
-  adapters.push_back(std::move(adapter));
+  auto downType = RankedTensorType::get({block.rank(), matrix->inputs}, element),
+       upType = RankedTensorType::get({matrix->outputs, block.rank()}, element);
+  parts.down = tensor(HostTensor(downType));
+  parts.up = tensor(HostTensor(upType));
+  values[parts.adapter.down] =
+      drawUniform(spec, parts.adapter.down, downType, 1 / std::sqrt(double(matrix->inputs)));
+  added.push_back(std::move(parts));
   return success();
+}
+
+LogicalResult Adaption::addNodes(Location where) {
+  auto addTo = [&](onnx::GraphProto &graph, bool isExported) {
+    for (const Parts &parts : added) {
+      if (isExported && parts.adapter.isMerged)
+        continue;
+      AdapterNodes nodes(graph, parts, isExported);
+      for (const auto &[output, factor] : parts.outputs)
+        nodes.addTo(output, factor);
+    }
+  };
+  model.extend([&](onnx::GraphProto &graph) { addTo(graph, /*isExported=*/false); });
+  if (llvm::all_of(added, [](const Parts &parts) { return parts.adapter.isMerged; }))
+    return success();
+  return model.editExported(
+      [&](onnx::ModelProto &proto) { addTo(*proto.mutable_graph(), /*isExported=*/true); }, where);
 }
 
 /// The first node that reads an initializer otherwise than products of MatMul and Gemm do; null if
@@ -139,7 +191,7 @@ static const onnx::NodeProto *otherReader(const GraphUses &uses, StringRef initi
 LogicalResult Adaption::expectNoOtherReader(const std::string &name, Location where) const {
   GraphUses uses(model.graph());
   const onnx::NodeProto *reader = uses.initializer(name) ? otherReader(uses, name) : nullptr;
-  if (!reader)
+  if (!reader || codedMatrix(uses, name))
     return success();
   return emitError(where) << "lora: expected a weight of MatMul or Gemm alone, but node \""
                           << nodeName(model.nodeLoc(*reader)) << "\" (" << reader->op_type()
@@ -150,7 +202,7 @@ FailureOr<std::vector<Adapter>> Adaption::run() {
   GraphUses uses(model.graph());
   PatternScope scope{"lora", "weight of MatMul or Gemm", {}};
   for (const std::string &name : model.initializerNames())
-    if (!linearUses(uses, name).empty())
+    if (codedMatrix(uses, name) || !linearUses(uses, name).empty())
       scope.names.push_back(name);
   llvm::StringSet<> taken;
   bool ok = true;
@@ -168,8 +220,11 @@ FailureOr<std::vector<Adapter>> Adaption::run() {
           if (taken.insert(name).second)
             ok &= succeeded(adapt(name, block, where));
     }
-  if (!ok)
+  if (!ok || failed(addNodes(spec.at({{"lora", 0}}))))
     return failure();
+  std::vector<Adapter> adapters;
+  for (Parts &parts : added)
+    adapters.push_back(std::move(parts.adapter));
   return adapters;
 }
 
@@ -182,10 +237,12 @@ FailureOr<std::vector<Adapter>> gradc::addAdapters(const SpecFile &spec, OnnxMod
 
 LogicalResult gradc::importMerged(const OnnxModel &model, States &states,
                                   const ImportOptions &options, ArrayRef<Adapter> adapters) {
-  if (adapters.empty())
+  if (llvm::none_of(adapters, [](const Adapter &adapter) { return adapter.isMerged; }))
     return success();
   EntryImport entry(model, states, options, GRADC_MERGED_ENTRY, 0, /*training=*/false);
   for (const Adapter &adapter : adapters) {
+    if (!adapter.isMerged)
+      continue;
     Location where = model.nameLoc(adapter.weight);
     OpBuilder &b = entry.getBuilder();
     Expr weight(b, where, entry.value(adapter.weight)),

@@ -7,15 +7,17 @@
 
 namespace gradc {
 
-/// Exports contain weight + factor * up * down in place of `weight`.
+/// Exports contain weight + factor * up * down in place of `weight`; if the weight is codes, they
+/// contain the adapter.
 struct Adapter {
   std::string weight, down, up; ///< initializers; A is `down`, B is `up`
   double factor;
   bool inputsFirst; ///< `weight` is [inputs, outputs]
+  bool isMerged;
 };
 
 /// Adds the adapters of `lora` to the products of their weights. Exports use the model without
-/// adapters. `values` receives the initial values of the adapters.
+/// adapters of floats. `values` receives the initial values of the adapters.
 mlir::FailureOr<std::vector<Adapter>> addAdapters(const SpecFile &spec, OnnxModel &model,
                                                   InitialValues &values);
 

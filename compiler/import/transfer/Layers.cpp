@@ -16,12 +16,10 @@ static std::optional<LinearUse> linearUse(const ValueUse &use, bool transposed) 
   return LinearUse{use.node, !outputsFirst};
 }
 
-SmallVector<LinearUse> gradc::linearUses(const GraphUses &uses, StringRef initializer) {
-  const onnx::TensorProto *tensor = uses.initializer(initializer);
+/// All uses of a matrix if each of them is linear; otherwise empty.
+static SmallVector<LinearUse> linearUsesOf(const GraphUses &uses, StringRef matrix) {
   SmallVector<LinearUse> all;
-  if (!tensor || tensor->dims_size() != 2 || uses.isOutput(initializer))
-    return {};
-  SmallVector<std::pair<std::string, bool>> names = {{initializer.str(), false}};
+  SmallVector<std::pair<std::string, bool>> names = {{matrix.str(), false}};
   while (!names.empty()) {
     auto [name, transposed] = names.pop_back_val();
     for (const ValueUse &use : uses.of(name)) {
@@ -36,6 +34,57 @@ SmallVector<LinearUse> gradc::linearUses(const GraphUses &uses, StringRef initia
     }
   }
   return all;
+}
+
+SmallVector<LinearUse> gradc::linearUses(const GraphUses &uses, StringRef initializer) {
+  const onnx::TensorProto *tensor = uses.initializer(initializer);
+  if (!tensor || tensor->dims_size() != 2 || uses.isOutput(initializer))
+    return {};
+  return linearUsesOf(uses, initializer);
+}
+
+/// Whether the node multiplies rows by codes, its operand 1, which are [N, K] for attributes N and
+/// K.
+static bool multipliesByCodes(const onnx::NodeProto &node, const onnx::TensorProto &codes) {
+  if (node.domain() != "com.microsoft" ||
+      (node.op_type() != "MatMulNBits" && node.op_type() != "MatMulBnb4"))
+    return false;
+  int64_t inputs = integerAttribute(node, "K", 0), outputs = integerAttribute(node, "N", 0);
+  // The importer checks sizes later, so those that the codes cannot have are left to it.
+  int64_t bits = 8;
+  for (int64_t size : codes.dims())
+    bits *= size;
+  return node.input_size() > 2 && inputs > 0 && outputs > 0 && inputs <= bits / outputs;
+}
+
+std::optional<CodedMatrix> gradc::codedMatrix(const GraphUses &uses, StringRef initializer) {
+  const onnx::TensorProto *codes = uses.initializer(initializer);
+  if (!codes)
+    return std::nullopt;
+  CodedMatrix matrix;
+  const onnx::TensorProto *scales = nullptr;
+  for (const ValueUse &use : uses.of(initializer)) {
+    const onnx::NodeProto &node = *use.node;
+    if (use.operand == 1 && multipliesByCodes(node, *codes)) {
+      matrix.products.push_back({&node, /*inputsFirst=*/false});
+      matrix.inputs = integerAttribute(node, "K", 0);
+      matrix.outputs = integerAttribute(node, "N", 0);
+      scales = uses.initializer(node.input(2));
+    } else if (use.operand == 0 && node.op_type() == "DequantizeLinear" && node.input_size() > 1 &&
+               codes->dims_size() == 2 && !uses.isOutput(node.output(0))) {
+      for (LinearUse product : linearUsesOf(uses, node.output(0))) {
+        matrix.products.push_back(product);
+        matrix.inputs = codes->dims(product.inputsFirst ? 0 : 1);
+        matrix.outputs = codes->dims(product.inputsFirst ? 1 : 0);
+        scales = uses.initializer(node.input(1));
+      }
+    }
+  }
+  constexpr int32_t floats[] = {1, 10, 11, 16}; // f32, f16, f64, bf16
+  if (!scales || !llvm::is_contained(floats, scales->data_type()))
+    return std::nullopt;
+  matrix.dataType = scales->data_type();
+  return matrix;
 }
 
 /// The fans of torch.nn.init: dim 1 and dim 0, each multiplied by the size of the window.

@@ -7,6 +7,7 @@ import array
 import json
 import math
 import os
+import random
 import re
 import struct
 import sys
@@ -14,7 +15,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../bars"))
 from bar import compile_spec, events, gradc, read_npy, run, scratch
-from onnx_writer import FLOAT, Model
+from onnx_writer import FLOAT, INT8, UINT8, Model
 
 with open(os.path.join(HERE, "expected.json")) as file:
     EXPECTED = json.load(file)
@@ -186,6 +187,53 @@ def adapters():
     check("dropout", max(abs(a - b) for a, b in zip(losses, dropped)) > 1e-4)
 
 
+def write_codes(kind):
+    """Two layers whose weights are codes from -8 to 7: `floats` of these values, `bytes` before DequantizeLinear, or `nibbles` of MatMulNBits."""
+    draws, model, value, width = random.Random(5), Model(kind, opset=21), "x", 12
+    model.input(value, FLOAT, ["N", width])
+    for layer, outputs, result in ("fc1", 16, "fc1.out"), ("fc2", 5, "logits"):
+        rows = [[draws.randint(-8, 7) for _ in range(outputs)] for _ in range(width)]
+        sizes = [draws.uniform(0.02, 0.06) for _ in range(outputs)]
+        weight, flat = f"{layer}.weight", [code for row in rows for code in row]
+        if kind == "floats":
+            factor = model.initializer(weight, FLOAT, [width, outputs], [code * sizes[i % outputs] for i, code in enumerate(flat)])
+        elif kind == "bytes":
+            model.initializer(weight, INT8, [width, outputs], flat)
+            factor = model.node("DequantizeLinear", [weight, model.initializer(f"{layer}.scales", FLOAT, [outputs], sizes)],
+                                [f"{layer}.floats"], f"{layer}.floats", axis=1)
+        if kind == "nibbles":
+            columns = [[row[o] + 8 for row in rows] + [8] * (16 - width) for o in range(outputs)]
+            model.initializer(weight, UINT8, [outputs, 1, 8], [low | high << 4 for one in columns for low, high in zip(one[::2], one[1::2])])
+            model.node("MatMulNBits", [value, weight, model.initializer(f"{layer}.scales", FLOAT, [outputs], sizes)], [result], layer,
+                       domain="com.microsoft", K=width, N=outputs, bits=4, block_size=16)
+        else:
+            model.node("MatMul", [value, factor], [result], layer)
+        if layer == "fc1":
+            value, width = model.node("Relu", [result], ["hidden"], "relu"), outputs
+    model.output("logits", FLOAT, ["N", 5])
+    model.save(f"{folder}/{kind}.onnx")
+
+
+def codes():
+    """Beside codes, adapters learn what they learn beside the floats that the codes stand for. An export holds both."""
+    def adapted(kind, more=""):
+        write_codes(kind)
+        return train(f"adapted-{kind}", f'lora {{ pattern: "*.weight" rank: 2 alpha: 4 {more} }}',
+                     change=lambda spec: spec.replace(f"{HERE}/student.onnx", f"{folder}/{kind}.onnx"))
+
+    floats, _ = adapted("floats")
+    check("adapters that learn", floats[16] < floats[0] - 0.01, floats)  # the same batch
+    for kind in "bytes", "nibbles":
+        losses, _ = adapted(kind)
+        expect(f"adapters beside {kind}", floats, losses)
+        for more in "", "dropout: 0.5":
+            _, evaluation = adapted(kind, more)
+            expect(f"{kind} and adapters, exported", [evaluation["loss"]], [exported_loss(f"{folder}/adapted-{kind}.onnx", "x.npy")], 1e-6)
+            with open(f"{folder}/adapted-{kind}.onnx", "rb") as file:
+                held = file.read()
+            check("an export with adapters", b"fc1.weight.lora_A" in held and b"fc2.weight.lora_B" in held and b"Dropout" not in held)
+
+
 WEIGHTS = f"""initial_weights {{
   path: "{HERE}/weights.safetensors"  strip_prefix: "module."
   rename {{ from: "net.classifier" to: "fc2" }} rename {{ from: "net." to: "" }}
@@ -331,7 +379,7 @@ def blocks():
         check(f"the head after {steps} steps", found["fc2.weight"] != before["fc2.weight"])
 
 
-CASES = (distillation, features, unlabeled, adapters, weights, fresh, head, ties, blocks)
+CASES = (distillation, features, unlabeled, adapters, codes, weights, fresh, head, ties, blocks)
 chosen = [case for case in CASES if not sys.argv[1:] or case.__name__ in sys.argv[1:]]
 for case in chosen:
     case()
