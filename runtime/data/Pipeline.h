@@ -18,6 +18,7 @@
 namespace gradc::runtime {
 
 class MappedFile;
+class Provenance;
 class Session;
 
 /// Rows that differ in the first dim of their shape, concatenated in one array.
@@ -121,6 +122,8 @@ struct DataContext {
   int heldBatches = 1;                         ///< that the consumer holds at a time
   const std::atomic<int> *interrupt = nullptr; ///< holds the number of a signal that ends the run
   bool saysWaits = false;                      ///< tells the user what a run waits for
+  /// Where sources tell what they read, if a stage asks; null: none does.
+  std::shared_ptr<Provenance> provenance;
   const Session *models = nullptr; ///< runs map models, where hasModels says so; outlives the data
   std::vector<Config> behindBatch; ///< maps by models, last first; makeDataset fills it in
   /// Set if the data are only described (gradc/data.h): stages then read no row and write no file.

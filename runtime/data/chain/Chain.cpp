@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/base/ThreadTeam.h"
 #include "runtime/data/Meter.h"
+#include "runtime/data/Provenance.h"
 #include "runtime/data/image/Decode.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/stage/Stages.h"
@@ -124,6 +125,19 @@ Status findUses(Config data, DataContext &context) {
   return {};
 }
 
+/// Where some rows go to a file, sources and stages tell what they make rows from.
+std::shared_ptr<Provenance> provenanceOf(Config data) {
+  for (Config cache : data.children("cache"))
+    if (!cache.string("path").empty())
+      return std::make_shared<Provenance>();
+  return nullptr;
+}
+
+void tellStage(Config stage, const DataContext &context) {
+  if (context.provenance)
+    context.provenance->addStage(stage);
+}
+
 } // namespace
 
 Status applySource(Config source, const DataContext &context, Pipeline &pipeline) {
@@ -234,11 +248,13 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
   context.memory = options.budget;
   context.skips = settings.skips;
   context.byLength = batchByLength(data);
+  context.provenance = provenanceOf(data);
   Pipeline pipeline;
   Config source = data.child("source");
   if (Status status = applySource(source, context, pipeline); !status.ok())
     return status;
   pipeline.source = pipeline.table;
+  tellStage(source, context);
   meter(pipeline, text("source ", source.children().front().name()));
 
   for (Config child : data.children()) {
@@ -246,6 +262,7 @@ Result<std::shared_ptr<const Dataset>> makeDataset(Config data, DataContext cont
       continue; // stages after batch are planned with it
     if (Status status = applyStage(child, context, pipeline); !status.ok())
       return status;
+    tellStage(child, context);
     if (child.name() == "map")
       meter(pipeline, mapName(child));
     else if (child.name() == "cache")

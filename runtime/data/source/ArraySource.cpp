@@ -2,6 +2,7 @@
 #include "runtime/data/source/ArraySource.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/data/Provenance.h"
 #include "runtime/data/source/NpyHeader.h"
 #include "runtime/data/transform/Convert.h"
 
@@ -244,8 +245,11 @@ Status applyMemory(const DataContext &context, Pipeline &pipeline) {
   std::vector<std::string> names;
   for (const SourceArray &array : context.arrays) {
     names.push_back(array.field.name);
-    if (isDemanded(array.field.name, context))
-      arrays.push_back(array);
+    if (!isDemanded(array.field.name, context))
+      continue;
+    if (context.provenance)
+      context.provenance->addContent({array.data, size_t(array.rows) * array.field.bytes()});
+    arrays.push_back(array);
   }
   for (const FieldUse &use : context.uses)
     if (std::find(names.begin(), names.end(), use.field) == names.end())

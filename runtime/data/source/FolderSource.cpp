@@ -1,6 +1,7 @@
 // Pictures in a folder, as files, with their classes.
 #include "runtime/base/Text.h"
 #include "runtime/data/ClassNames.h"
+#include "runtime/data/Provenance.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/FolderListing.h"
 
@@ -170,6 +171,16 @@ static Result<std::vector<std::string>> findMasks(Config config, std::span<const
   return masks;
 }
 
+/// Their names give the labels, unless a list does.
+static void tellFiles(const std::string &folder, const PictureListing &listing,
+                      const std::vector<std::string> &masks, Provenance &provenance) {
+  for (const std::string &path : listing.paths)
+    provenance.addFile(text(folder, '/', path), path);
+  for (const std::string &mask : masks)
+    provenance.addFile(mask);
+  provenance.addContent(std::as_bytes(std::span(listing.labels)));
+}
+
 Status describeFolder(Config config, const DataContext &context, Pipeline &pipeline) {
   if (context.hasFiles)
     return applyFolder(config, context, pipeline);
@@ -224,6 +235,8 @@ Status applyFolder(Config config, const DataContext &context, Pipeline &pipeline
   if (hasLabels)
     label->classes = listing->classes;
   std::erase_if(fields, [&](const Field &field) { return !isDemanded(field.name, context); });
+  if (context.provenance)
+    tellFiles(*folder, *listing, *masks, *context.provenance);
   size_t slot = pipeline.newSlots(masks->empty() ? 1 : 2);
   pipeline.table = std::make_shared<FolderSource>(std::move(*folder), std::move(*listing),
                                                   std::move(*masks), std::move(fields), slot);

@@ -1,6 +1,8 @@
 // Opens a source's file, and makes the table of a source that is only described.
 #include "runtime/data/source/Sources.h"
 
+#include "runtime/data/Provenance.h"
+
 #include <numeric>
 
 namespace gradc::runtime {
@@ -12,6 +14,8 @@ Result<OpenFile> openFile(std::string_view name, const DataContext &context) {
   auto file = MappedFile::open(*path);
   if (!file)
     return file.status();
+  if (context.provenance)
+    context.provenance->addFile(*path);
   return OpenFile{std::move(*path), std::move(*file)};
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Text.h"
+#include "runtime/data/Provenance.h"
 #include "runtime/data/source/MappedFile.h"
 #include "runtime/include/gradc/hash.h"
 
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <thread>
@@ -33,7 +35,9 @@ struct Footer {
   uint64_t numbers, fields, identity; ///< rows and fields, and their types
   uint64_t index;                     ///< offset of the table of [row][field] offsets
   uint64_t indexHash;
+  uint64_t stages, data; ///< what the rows were made from (Provenance.h)
 };
+constexpr uint64_t version = 2;
 
 struct ValueHeader {
   uint64_t bytes, rank;
@@ -52,6 +56,32 @@ bool hasValuesOf(const Field &field, std::span<const int64_t> shape, uint64_t by
     return dim == ofField || ofField == Field::varying;
   };
   return std::ranges::equal(shape, field.shape, isDim) && hasBytes(field.dtype, shape, bytes);
+}
+
+/// The footer of a complete file; none if the file is another one, or the beginning of one.
+std::optional<Footer> footerOf(std::span<const std::byte> bytes) {
+  Footer footer;
+  if (bytes.size() < sizeof footer)
+    return std::nullopt;
+  std::memcpy(&footer, bytes.data() + bytes.size() - sizeof footer, sizeof footer);
+  bool isWhole = !std::memcmp(footer.magic, magic, sizeof magic) && footer.version == version &&
+                 footer.totalBytes == bytes.size();
+  return isWhole ? std::optional(footer) : std::nullopt;
+}
+
+/// Fills in what a file for the context is made from.
+void describeOrigin(const DataContext &context, Footer &footer) {
+  footer.stages = context.provenance ? context.provenance->stages() : 0;
+  footer.data = context.provenance ? context.provenance->data() : 0;
+}
+
+/// Whether the same stages have made the file from data that have changed since.
+bool isOutdated(const std::string &path, const DataContext &context) {
+  auto file = MappedFile::open(path);
+  auto footer = file ? footerOf((*file)->bytes()) : std::nullopt;
+  Footer now;
+  describeOrigin(context, now);
+  return footer && footer->stages == now.stages && footer->data != now.data;
 }
 
 class CacheFile final : public TableStage {
@@ -154,14 +184,19 @@ Status makeFile(const Table &table, const std::string &path, const DataContext &
   if (Status locked = lock.take(path, context); !locked.ok())
     return locked;
   AtomicFile out(path);
-  if (access(path.c_str(), F_OK) == 0)
-    return {};
+  if (access(path.c_str(), F_OK) == 0) {
+    if (!isOutdated(path, context))
+      return {};
+    if (context.saysWaits)
+      std::fprintf(stderr, "the data of cache '%s' have changed: it is made again\n", path.c_str());
+  }
   Footer footer = {};
   std::memcpy(footer.magic, magic, sizeof magic);
-  footer.version = 1;
+  footer.version = version;
   footer.numbers = uint64_t(table.numbers());
   footer.fields = table.fields().size();
   footer.identity = identityOf(table);
+  describeOrigin(context, footer);
   // 1. Find the rows that are ever visited; others need not be made.
   std::vector<int64_t> order;
   table.order(0, order);
@@ -214,7 +249,7 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
   std::string path(name);
   if (path.front() != '/' && !context.folders.empty())
     path = joinPath(context.folders.front(), name);
-  if (access(path.c_str(), F_OK))
+  if (access(path.c_str(), F_OK) || isOutdated(path, context))
     if (Status status = makeFile(*input, path, context); !status.ok())
       return status;
   auto file = MappedFile::open(path);
@@ -224,17 +259,18 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
     return Status::error(text("cache '", path, "' ", why..., "; delete it, and it is made again"));
   };
   auto bytes = (*file)->bytes();
-  Footer footer = {};
-  if (bytes.size() >= sizeof footer)
-    std::memcpy(&footer, bytes.data() + bytes.size() - sizeof footer, sizeof footer);
-  if (std::memcmp(footer.magic, magic, sizeof magic) || footer.version != 1 ||
-      footer.totalBytes != bytes.size())
-    return refused("is not a complete cache file");
+  auto found = footerOf(bytes);
+  if (!found)
+    return refused("is not a complete cache file of this version");
+  Footer footer = *found, now;
+  describeOrigin(context, now);
   if (footer.numbers != uint64_t(input->numbers()) || footer.fields != input->fields().size() ||
       footer.identity != identityOf(*input))
     return refused("holds ", footer.numbers, " rows of ", footer.fields, " fields, expected ",
                    input->numbers(), " rows of the ", input->fields().size(),
                    " fields that the stages before it make");
+  if (footer.stages != now.stages)
+    return refused("was made by another source or other stages than those before it now");
   uint64_t entries = footer.numbers * footer.fields, size = entries * sizeof(uint64_t);
   if (footer.index % 8 || footer.index > bytes.size() || bytes.size() - footer.index < size ||
       gradc_hash(bytes.data() + footer.index, size) != footer.indexHash)

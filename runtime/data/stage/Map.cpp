@@ -1,6 +1,7 @@
 // Applies a transform to a field of every row, or alike to several.
 #include "runtime/base/Text.h"
 #include "runtime/data/Meter.h"
+#include "runtime/data/Provenance.h"
 #include "runtime/data/stage/MappedTable.h"
 #include "runtime/data/stage/Stages.h"
 
@@ -52,9 +53,13 @@ makeTransform(Config config, size_t index, const DataContext &context, Pipeline 
                            "of them: write two map stages");
   if (!standardize)
     return kind->make(config.child(kind->name), before);
-  return makeStandardize(standardize, *pipeline.table, index, context,
-                         before ? keyOfNext(*pipeline.table, index, pipeline.standardized)
-                                : std::string());
+  std::string key = before ? keyOfNext(*pipeline.table, index, pipeline.standardized) : "";
+  auto made = makeStandardize(standardize, *pipeline.table, index, context, key);
+  // The statistics may be of other rows: those of the training.
+  if (context.provenance && context.state)
+    if (auto fitted = context.state->find(key); fitted != context.state->end())
+      context.provenance->addContent(std::as_bytes(std::span(fitted->second)));
+  return made;
 }
 
 /// The transform for the field `name`; none if a description does not know the field.

@@ -169,7 +169,7 @@ TEST_F(StageTest, CachesGiveTheSameRows) {
   writeFile(folder / "rows.cache", Bytes(100));
   EXPECT_EQ(error("cache { path: \"rows.cache\" }"),
             "cache '" + (folder / "rows.cache") +
-                "' is not a complete cache file; delete it, and it is made again");
+                "' is not a complete cache file of this version; delete it, and it is made again");
 }
 
 TEST_F(StageTest, ACacheFileIsWrittenByOneProcessAtATime) {
