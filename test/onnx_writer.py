@@ -6,7 +6,7 @@
     model.output(model.node("MatMul", [x, w], ["y"], name="fc"), FLOAT, ["N", 10])
     model.save("mlp.onnx")
 
-The numbers in `message` calls are the field numbers of compiler/import/onnx/onnx.proto.
+The numbers in `message` calls are the field numbers of compiler/import/onnx/model/onnx.proto.
 """
 import math
 import struct

@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_IMPORT_H
 #define COMPILER_IMPORT_IMPORT_H
 
-#include "compiler/import/onnx/ImportTypes.h"
+#include "compiler/import/onnx/model/ImportTypes.h"
 #include "compiler/import/spec/training.pb.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

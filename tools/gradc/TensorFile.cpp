@@ -3,8 +3,8 @@
 
 #include "compiler/Session.h"
 #include "compiler/artifact/Artifact.h"
-#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Text.h"
+#include "compiler/import/onnx/model/Narrow.h"
 #include "runtime/data/source/NpyHeader.h"
 
 #include "mlir/IR/BuiltinTypes.h"

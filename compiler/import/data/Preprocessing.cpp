@@ -3,7 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/data/Preprocessing.h"
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"

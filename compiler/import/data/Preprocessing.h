@@ -4,8 +4,8 @@
 #define COMPILER_IMPORT_DATA_PREPROCESSING_H
 
 #include "compiler/import/data/TrainingData.h"
-#include "compiler/import/onnx/ImportTypes.h"
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/model/ImportTypes.h"
+#include "compiler/import/onnx/model/onnx.pb.h"
 
 namespace gradc {
 

@@ -3,7 +3,7 @@
 #define COMPILER_IMPORT_DERIVATIVES_GRADIENTS_H
 
 #include "compiler/import/Import.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "compiler/import/spec/TrainingSpec.h"
 
 namespace gradc {

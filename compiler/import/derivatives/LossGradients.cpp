@@ -3,7 +3,7 @@
 
 #include "compiler/import/derivatives/GradientRequests.h"
 #include "compiler/import/derivatives/LossGradients.h"
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 #include "compiler/import/support/Names.h"
 
 using namespace mlir;

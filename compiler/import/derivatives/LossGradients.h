@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_DERIVATIVES_LOSSGRADIENTS_H
 #define COMPILER_IMPORT_DERIVATIVES_LOSSGRADIENTS_H
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "compiler/import/spec/TrainingSpec.h"
 
 namespace gradc {

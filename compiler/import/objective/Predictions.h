@@ -3,7 +3,7 @@
 #define COMPILER_IMPORT_OBJECTIVE_PREDICTIONS_H
 
 #include "compiler/import/Import.h"
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/model/onnx.pb.h"
 
 namespace gradc {
 

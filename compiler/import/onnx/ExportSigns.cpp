@@ -2,7 +2,7 @@
 // write.
 #include "compiler/import/onnx/ExportSigns.h"
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/model/DataType.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

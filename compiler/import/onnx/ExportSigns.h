@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_ONNX_EXPORTSIGNS_H
 #define COMPILER_IMPORT_ONNX_EXPORTSIGNS_H
 
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/model/onnx.pb.h"
 
 #include <map>
 #include <optional>

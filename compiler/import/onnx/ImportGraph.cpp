@@ -1,9 +1,9 @@
 // Imports the nodes that an entry needs, in an order in which operands are known before their uses.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
-#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/model/GraphOrder.h"
+#include "compiler/import/onnx/model/Narrow.h"
 #include "dialects/grad/EntryAttributes.h"
 #include "passes/entry/Coupling.h"
 

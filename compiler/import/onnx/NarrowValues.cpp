@@ -2,8 +2,8 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
-#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Text.h"
+#include "compiler/import/onnx/model/Narrow.h"
 #include "dialects/grad/Movement.h"
 #include "mlir/IR/IRMapping.h"
 

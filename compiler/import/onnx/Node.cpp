@@ -2,9 +2,9 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ExportSigns.h"
-#include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
-#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/model/GraphOrder.h"
+#include "compiler/import/onnx/model/Narrow.h"
 
 using namespace mlir;
 using namespace mlir::grad;

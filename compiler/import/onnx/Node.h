@@ -2,8 +2,8 @@
 #ifndef COMPILER_IMPORT_ONNX_NODE_H
 #define COMPILER_IMPORT_ONNX_NODE_H
 
-#include "compiler/import/onnx/Attributes.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/Attributes.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "dialects/grad/Build.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"

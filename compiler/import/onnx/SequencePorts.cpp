@@ -4,8 +4,8 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
-#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/SequencePorts.h"
+#include "compiler/import/onnx/model/Narrow.h"
 
 using namespace mlir;
 using namespace gradc;

@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_ONNX_STATES_H
 #define COMPILER_IMPORT_ONNX_STATES_H
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "dialects/grad/Grad.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -2,9 +2,9 @@
 // as arguments.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/GraphOrder.h"
 #include "compiler/import/onnx/ImportGraph.h"
-#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/model/GraphOrder.h"
+#include "compiler/import/onnx/model/Narrow.h"
 #include "dialects/grad/control/Control.h"
 #include "llvm/ADT/ScopeExit.h"
 

@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_ONNX_TEXT_H
 #define COMPILER_IMPORT_ONNX_TEXT_H
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 
 namespace gradc {
 

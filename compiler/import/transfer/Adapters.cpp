@@ -3,7 +3,7 @@
 
 #include "compiler/import/transfer/Adapters.h"
 
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/Layers.h"
 #include "runtime/include/gradc/entries.h"

@@ -5,7 +5,7 @@
 
 #include "compiler/import/transfer/FakeQuantization.h"
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/model/DataType.h"
 #include "compiler/import/transfer/QuantizedGraph.h"
 #include "runtime/include/gradc/entries.h"
 

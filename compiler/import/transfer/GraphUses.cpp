@@ -1,8 +1,8 @@
 // Indexes a graph by the names of its values.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/DataType.h"
-#include "compiler/import/onnx/GraphOrder.h"
+#include "compiler/import/onnx/model/DataType.h"
+#include "compiler/import/onnx/model/GraphOrder.h"
 #include "compiler/import/transfer/GraphUses.h"
 
 using namespace mlir;

@@ -2,8 +2,8 @@
 #ifndef COMPILER_IMPORT_TRANSFER_GRAPHUSES_H
 #define COMPILER_IMPORT_TRANSFER_GRAPHUSES_H
 
-#include "compiler/import/onnx/Attributes.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/Attributes.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 
 namespace gradc {
 

@@ -3,7 +3,7 @@
 
 #include "compiler/import/transfer/GraphValues.h"
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/model/DataType.h"
 
 using namespace mlir;
 using namespace gradc;

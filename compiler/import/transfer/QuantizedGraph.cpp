@@ -3,7 +3,7 @@
 
 #include "compiler/import/transfer/QuantizedGraph.h"
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/model/DataType.h"
 #include "compiler/import/onnx/ops/quantization/Quantization.h"
 
 using namespace mlir;

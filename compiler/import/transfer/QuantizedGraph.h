@@ -2,7 +2,7 @@
 #ifndef COMPILER_IMPORT_TRANSFER_QUANTIZEDGRAPH_H
 #define COMPILER_IMPORT_TRANSFER_QUANTIZEDGRAPH_H
 
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 #include "compiler/import/transfer/QuantizedLayers.h"
 #include "runtime/include/gradc/artifact.h"
 

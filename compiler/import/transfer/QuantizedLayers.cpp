@@ -3,7 +3,7 @@
 
 #include "compiler/import/transfer/QuantizedLayers.h"
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/model/DataType.h"
 #include "compiler/import/support/Names.h"
 #include "compiler/import/transfer/GraphValues.h"
 #include "compiler/import/transfer/Layers.h"

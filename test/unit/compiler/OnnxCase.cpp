@@ -5,9 +5,9 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/Session.h"
-#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Text.h"
-#include "compiler/import/onnx/WireFormat.h"
+#include "compiler/import/onnx/model/Narrow.h"
+#include "compiler/import/onnx/model/WireFormat.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

@@ -3,7 +3,7 @@
 #define TEST_UNIT_COMPILER_ONNXCASE_H
 
 #include "compiler/Compiler.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 
 namespace gradc::test {
 

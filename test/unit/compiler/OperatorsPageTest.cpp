@@ -4,8 +4,8 @@
 //   GRADC_WRITE_OPERATORS=1 build/release/test/unit/operators-page-test    writes the page
 #include "test/unit/compiler/OnnxCase.h"
 
-#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/model/Narrow.h"
 #include "passes/training/Reach.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,7 +1,7 @@
 // Writes ONNX, NumPy's format and a spec.
 #include "test/unit/compiler/Perceptron.h"
 
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cmath>

@@ -2,7 +2,7 @@
 #ifndef TOOLS_GRADC_INIT_SPECDRAFT_H
 #define TOOLS_GRADC_INIT_SPECDRAFT_H
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "tools/gradc/init/DataLook.h"
 
 namespace gradc {

@@ -1,7 +1,7 @@
 // gradc inspect: prints the content of a file that gradc reads or writes.
 #include "tools/gradc/inspect/Inspect.h"
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "compiler/import/spec/TrainingSpec.h"
 #include "compiler/import/support/Safetensors.h"
 #include "runtime/data/source/ParquetText.h"

@@ -2,7 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "Importing.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "dialects/grad/Grad.h"
 #include <random>
 

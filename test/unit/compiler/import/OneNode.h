@@ -4,9 +4,9 @@
 
 #include "Importing.h"
 #include "compiler/Interpreter.h"
-#include "compiler/import/onnx/DataType.h"
-#include "compiler/import/onnx/GraphBuilder.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/DataType.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "llvm/Support/FileSystem.h"
 #include <cmath>
 #include <numeric>

@@ -3,7 +3,7 @@
 #define TEST_UNIT_COMPILER_IMPORT_TRAININGTESTING_H
 
 #include "Importing.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 
 namespace gradc {
 

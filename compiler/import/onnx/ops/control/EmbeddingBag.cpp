@@ -8,7 +8,7 @@
 
 #include "compiler/import/onnx/ops/control/EmbeddingBag.h"
 
-#include "compiler/import/onnx/Attributes.h"
+#include "compiler/import/onnx/model/Attributes.h"
 #include "compiler/import/onnx/ops/Indices.h"
 
 using namespace mlir;

@@ -8,7 +8,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ExportSigns.h"
-#include "compiler/import/onnx/GraphOrder.h"
+#include "compiler/import/onnx/model/GraphOrder.h"
 #include "compiler/import/onnx/ops/Indices.h"
 #include "compiler/import/onnx/ops/control/EmbeddingBag.h"
 

@@ -2,8 +2,8 @@
 // of keys.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/DataType.h"
 #include "compiler/import/onnx/Text.h"
+#include "compiler/import/onnx/model/DataType.h"
 #include "compiler/import/onnx/ops/Indices.h"
 #include "compiler/import/onnx/ops/Pick.h"
 #include "compiler/import/onnx/ops/ml/Scores.h"

@@ -2,8 +2,8 @@
 #ifndef COMPILER_IMPORT_ONNX_OPS_QUANTIZATION_CODEDFACTOR_H
 #define COMPILER_IMPORT_ONNX_OPS_QUANTIZATION_CODEDFACTOR_H
 
-#include "compiler/import/onnx/Narrow.h"
 #include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/model/Narrow.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace gradc {

@@ -2,7 +2,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
-#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/model/Narrow.h"
 #include "compiler/import/onnx/ops/quantization/Quantization.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 // rows.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/model/Narrow.h"
 #include "compiler/import/onnx/ops/Indices.h"
 #include "compiler/import/onnx/ops/quantization/CodedFactor.h"
 #include "compiler/import/onnx/ops/quantization/Quantization.h"

@@ -3,7 +3,7 @@
 #include "dialects/Pch.h"
 
 #include "compiler/Interpreter.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "dialects/grad/Grad.h"
 #include "test/unit/compiler/import/TrainingTesting.h"
 

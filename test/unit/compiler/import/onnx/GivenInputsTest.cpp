@@ -1,8 +1,8 @@
 // Inputs with given tensors: bound if a node reads them as a shape, ordinary inputs otherwise.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/GraphBuilder.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "test/unit/compiler/import/Importing.h"
 #include "llvm/Support/FileSystem.h"
 

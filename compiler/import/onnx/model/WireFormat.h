@@ -1,6 +1,6 @@
 // Protobuf's wire format, as far as positions in a file require it: the parser does not keep them.
-#ifndef COMPILER_IMPORT_ONNX_WIREFORMAT_H
-#define COMPILER_IMPORT_ONNX_WIREFORMAT_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_WIREFORMAT_H
+#define COMPILER_IMPORT_ONNX_MODEL_WIREFORMAT_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,5 +1,5 @@
 // Walks the fields of a serialized protobuf message.
-#include "compiler/import/onnx/WireFormat.h"
+#include "compiler/import/onnx/model/WireFormat.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,7 +1,7 @@
 // Reads tensors that a model stores in other files of its folder.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

@@ -1,8 +1,8 @@
 // Functions that a model defines itself.
-#ifndef COMPILER_IMPORT_ONNX_FUNCTIONS_H
-#define COMPILER_IMPORT_ONNX_FUNCTIONS_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_FUNCTIONS_H
+#define COMPILER_IMPORT_ONNX_MODEL_FUNCTIONS_H
 
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/model/onnx.pb.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
 

@@ -1,8 +1,8 @@
 // Nodes, attributes and tensors that are added to graphs, as ONNX's format has them.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/DataType.h"
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/DataType.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 #include <gtest/gtest.h>
 
 using namespace gradc;

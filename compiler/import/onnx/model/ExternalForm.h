@@ -1,8 +1,8 @@
 // A model followed by its weights, from which an export with a file of weights is cut.
-#ifndef COMPILER_IMPORT_ONNX_EXTERNALFORM_H
-#define COMPILER_IMPORT_ONNX_EXTERNALFORM_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_EXTERNALFORM_H
+#define COMPILER_IMPORT_ONNX_MODEL_EXTERNALFORM_H
 
-#include "compiler/import/onnx/ImportTypes.h"
+#include "compiler/import/onnx/model/ImportTypes.h"
 #include "dialects/Pch.h"
 
 namespace gradc {

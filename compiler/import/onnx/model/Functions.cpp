@@ -1,6 +1,6 @@
 // Inlines a model's own functions. Inner names are prefixed with the name of the call. Attributes
 // that refer to the function's are replaced by the call's values.
-#include "compiler/import/onnx/Functions.h"
+#include "compiler/import/onnx/model/Functions.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"

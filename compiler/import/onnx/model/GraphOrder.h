@@ -1,8 +1,8 @@
 // The nodes that a graph's outputs depend on, in an order that can be imported.
-#ifndef COMPILER_IMPORT_ONNX_GRAPHORDER_H
-#define COMPILER_IMPORT_ONNX_GRAPHORDER_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_GRAPHORDER_H
+#define COMPILER_IMPORT_ONNX_MODEL_GRAPHORDER_H
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace gradc {

@@ -1,10 +1,10 @@
 // An ONNX file in memory: read and checked, with external data inlined and every tensor as raw
 // bytes.
-#ifndef COMPILER_IMPORT_ONNX_ONNXMODEL_H
-#define COMPILER_IMPORT_ONNX_ONNXMODEL_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_ONNXMODEL_H
+#define COMPILER_IMPORT_ONNX_MODEL_ONNXMODEL_H
 
-#include "compiler/import/onnx/ImportTypes.h"
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/model/ImportTypes.h"
+#include "compiler/import/onnx/model/onnx.pb.h"
 #include "dialects/grad/HostTensor.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"

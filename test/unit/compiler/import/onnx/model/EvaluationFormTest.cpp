@@ -1,8 +1,8 @@
 // Exports of models that the exporter left in training mode.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/EvaluationForm.h"
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/EvaluationForm.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 #include "dialects/grad/Grad.h"
 #include "test/unit/compiler/import/TrainingTesting.h"
 

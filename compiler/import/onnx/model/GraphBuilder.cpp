@@ -1,7 +1,7 @@
 // Fills messages of ONNX's format.
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 
-#include "compiler/import/onnx/DataType.h"
+#include "compiler/import/onnx/model/DataType.h"
 
 #include <algorithm>
 

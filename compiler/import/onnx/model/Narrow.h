@@ -1,8 +1,8 @@
 // ONNX's element types that no kernel computes on: float8, float4, and integers of 4 or 2 bits.
-#ifndef COMPILER_IMPORT_ONNX_NARROW_H
-#define COMPILER_IMPORT_ONNX_NARROW_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_NARROW_H
+#define COMPILER_IMPORT_ONNX_MODEL_NARROW_H
 
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "dialects/grad/Build.h"
 
 namespace gradc {

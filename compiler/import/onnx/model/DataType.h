@@ -1,6 +1,6 @@
 // The types of tensors in ONNX files.
-#ifndef COMPILER_IMPORT_ONNX_DATATYPE_H
-#define COMPILER_IMPORT_ONNX_DATATYPE_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_DATATYPE_H
+#define COMPILER_IMPORT_ONNX_MODEL_DATATYPE_H
 
 #include <cstdint>
 

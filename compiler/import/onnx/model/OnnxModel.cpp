@@ -1,9 +1,9 @@
 // Reads an ONNX file and checks the properties of the whole file before its nodes.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Functions.h"
-#include "compiler/import/onnx/OnnxModel.h"
-#include "compiler/import/onnx/WireFormat.h"
+#include "compiler/import/onnx/model/Functions.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
+#include "compiler/import/onnx/model/WireFormat.h"
 #include "compiler/import/support/FileKind.h"
 #include "compiler/import/support/Names.h"
 #include "google/protobuf/unknown_field_set.h"

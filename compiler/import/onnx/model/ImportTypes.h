@@ -1,6 +1,6 @@
 // Plain data: the options of an import, and its verdicts on initializers.
-#ifndef COMPILER_IMPORT_ONNX_IMPORTTYPES_H
-#define COMPILER_IMPORT_ONNX_IMPORTTYPES_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_IMPORTTYPES_H
+#define COMPILER_IMPORT_ONNX_MODEL_IMPORTTYPES_H
 
 #include "dialects/grad/HostTensor.h"
 

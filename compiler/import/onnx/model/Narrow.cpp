@@ -2,7 +2,7 @@
 // kernel, or device knows these types.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/Narrow.h"
+#include "compiler/import/onnx/model/Narrow.h"
 
 #include <cmath>
 

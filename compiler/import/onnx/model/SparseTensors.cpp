@@ -1,9 +1,9 @@
 // Makes sparse initializers dense when a model is read.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/DataType.h"
-#include "compiler/import/onnx/Narrow.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/DataType.h"
+#include "compiler/import/onnx/model/Narrow.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 
 using namespace mlir;
 using namespace gradc;

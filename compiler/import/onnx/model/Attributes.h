@@ -1,9 +1,9 @@
 // Attributes of nodes as a file has them. Import functions read theirs by class Node, which also
 // checks them.
-#ifndef COMPILER_IMPORT_ONNX_ATTRIBUTES_H
-#define COMPILER_IMPORT_ONNX_ATTRIBUTES_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_ATTRIBUTES_H
+#define COMPILER_IMPORT_ONNX_MODEL_ATTRIBUTES_H
 
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/model/onnx.pb.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace gradc {

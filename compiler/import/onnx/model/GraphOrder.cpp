@@ -1,9 +1,9 @@
 // Orders nodes, independent of their order in the file.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/GraphOrder.h"
+#include "compiler/import/onnx/model/GraphOrder.h"
 
-#include "compiler/import/onnx/GraphBuilder.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
 
 using namespace mlir;
 using namespace gradc;

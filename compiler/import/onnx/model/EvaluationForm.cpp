@@ -1,5 +1,5 @@
 // Rewrites the nodes that compute something else in training; all other nodes stay in place.
-#include "compiler/import/onnx/EvaluationForm.h"
+#include "compiler/import/onnx/model/EvaluationForm.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

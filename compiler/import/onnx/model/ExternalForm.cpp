@@ -1,8 +1,8 @@
 // Splits a model into a graph and the bytes of its tensors.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/ExternalForm.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/ExternalForm.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "runtime/include/gradc/artifact.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -1,9 +1,9 @@
 // ONNX tensors as MLIR types and attributes.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/DataType.h"
-#include "compiler/import/onnx/Narrow.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/DataType.h"
+#include "compiler/import/onnx/model/Narrow.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 // Changes of a model that has been read: ties, and edits of what is imported and what is exported.
 #include "dialects/Pch.h"
 
-#include "compiler/import/onnx/GraphBuilder.h"
-#include "compiler/import/onnx/OnnxModel.h"
+#include "compiler/import/onnx/model/GraphBuilder.h"
+#include "compiler/import/onnx/model/OnnxModel.h"
 
 using namespace mlir;
 using namespace gradc;

@@ -1,8 +1,8 @@
 // The model as evaluation computes it, for other programs that run a trained model.
-#ifndef COMPILER_IMPORT_ONNX_EVALUATIONFORM_H
-#define COMPILER_IMPORT_ONNX_EVALUATIONFORM_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_EVALUATIONFORM_H
+#define COMPILER_IMPORT_ONNX_MODEL_EVALUATIONFORM_H
 
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/model/onnx.pb.h"
 
 #include <string>
 

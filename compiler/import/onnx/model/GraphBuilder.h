@@ -1,9 +1,9 @@
 // Adds nodes, attributes and tensors to ONNX graphs.
-#ifndef COMPILER_IMPORT_ONNX_GRAPHBUILDER_H
-#define COMPILER_IMPORT_ONNX_GRAPHBUILDER_H
+#ifndef COMPILER_IMPORT_ONNX_MODEL_GRAPHBUILDER_H
+#define COMPILER_IMPORT_ONNX_MODEL_GRAPHBUILDER_H
 
-#include "compiler/import/onnx/Attributes.h"
-#include "compiler/import/onnx/onnx.pb.h"
+#include "compiler/import/onnx/model/Attributes.h"
+#include "compiler/import/onnx/model/onnx.pb.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
