@@ -7,7 +7,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from make_models import archive, npy
+from data_files import archive, npy
 from onnx_writer import FLOAT, INT8, INT64, Model, raw
 
 

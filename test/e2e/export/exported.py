@@ -13,8 +13,8 @@ import zipfile
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test"), os.path.join(ROOT, "test/import")]
 from bar import compile_spec, events, gradc, read_npy, run, scratch, write_npy
-from make_models import left_in_training
 from onnx_writer import attribute
+from small_models import left_in_training
 
 EXAMPLES = {  # (model, folder and name of the data, scale of the pictures); every fifth row is evaluated on
     "digits": ("mlp.onnx", "digits", "digits.npz", 1 / 16),
