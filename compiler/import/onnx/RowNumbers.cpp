@@ -1,5 +1,5 @@
-// Numbers that a node needs at compile time and that follow the rows of the batch: code that was
-// compiled for one of them fits one number of rows.
+// Numbers that a node needs at compile time and that depend on the number of rows of the batch.
+// Code that was compiled for such a number fits that number of rows alone.
 #include "dialects/Pch.h"
 
 #include "compiler/import/onnx/ImportGraph.h"
@@ -25,7 +25,7 @@ bool EntryImport::isJudgedLater(Operation &op) {
                                   [&](int64_t number) { return judgedSizes.contains(number); }));
 }
 
-/// The counts of dims that a value follows and that may be of rows.
+/// The CountOps that a value is computed from and whose dims may be of rows.
 SmallVector<CountOp> EntryImport::countsBehind(Value value) {
   constexpr size_t most = 4096; // values; shape arithmetic is short
   SmallVector<CountOp> found;
@@ -39,7 +39,7 @@ SmallVector<CountOp> EntryImport::countsBehind(Value value) {
     auto count = dyn_cast_or_null<CountOp>(op);
     if (!count && op)
       reached.insert(op->operand_begin(), op->operand_end());
-    // The dims of a state are no rows.
+    // A state has no rows.
     if (count && !count.getOperand().getDefiningOp<ReadOp>() &&
         mayHoldBatch(builder, cast<RankedTensorType>(count.getOperand().getType()),
                      count.getDims()))
@@ -48,8 +48,9 @@ SmallVector<CountOp> EntryImport::countsBehind(Value value) {
   return found;
 }
 
-/// Evaluates the value again with fewer rows: with one less, which tells most of what follows them,
-/// and with one, which tells what follows them only far from the largest batch.
+/// Evaluates the value again with fewer rows. One row less changes most values that depend on the
+/// rows; a single row also changes those that differ only far below the largest batch, such as
+/// minima.
 SmallVector<CountOp>
 EntryImport::countsThatChange(Value value, llvm::function_ref<bool(int64_t, bool)> isChange) {
   auto batch = function->getAttrOfType<IntegerAttr>(batchName);
@@ -133,8 +134,8 @@ void EntryImport::numberRows(Value numbers, Value limit) {
     rowNumbers[numbers] = std::move(counts);
 }
 
-/// The number of elements per row of a constant is not known. As long as a result has a dim that
-/// may be of rows, its readers decide: where it meets rows, the dims must be the same.
+/// How many elements of a constant belong to a row is not known. As long as a result has a dim that
+/// may be of rows, its readers decide: an op with such a dim and rows needs both to be of one size.
 void EntryImport::followRowNumbers(ValueRange operands, ValueRange results, StringRef node) {
   SmallVector<CountOp> counts;
   for (Value operand : operands)

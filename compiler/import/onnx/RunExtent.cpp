@@ -76,9 +76,11 @@ static SmallVector<ReduceSumOp> countsOfTrue(Value shape) {
   return found;
 }
 
-/// Evaluates the shape with all counts at their maxima, with one less, which tells the size that
-/// follows a count, and at 0, which tells a size that follows it only near its maximum; then with
-/// one count less after another.
+/// Evaluates the shape
+/// 1. with all counts at their maxima, for the shape that memory is planned for;
+/// 2. with all counts one less: a size that changes depends on a count;
+/// 3. with all counts 0: a size that equals a count only near the maximum differs from it here;
+/// 4. with a single count one less, each in turn: the one that changes a size is its extent.
 std::optional<RunShape> EntryImport::shapeOfRun(Value shape) {
   SmallVector<std::pair<Value, Value>> alike; // sums of masks, each with the count that it equals
   for (ReduceSumOp sum : countsOfTrue(shape)) {

@@ -10,7 +10,7 @@ using namespace gradc::tile;
 
 namespace {
 
-/// Whether the op's loops are those of all its operands' elements.
+/// Whether the op has one result and computes it with one loop per dim.
 bool isElementwise(linalg::GenericOp op) {
   return op.getNumReductionLoops() == 0 && op.getNumResults() == 1 &&
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity();
@@ -81,8 +81,9 @@ private:
            sum.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   }
 
-  /// Whether what the kernel computes after `sum` reads no operand that its results may overwrite:
-  /// the sum is the last of the statistics of rows, and what is not one depends on `value`.
+  /// Whether nothing that is computed after `sum` reads an operand that a result may overwrite. For
+  /// this, `sum` has to be the last reduction: `value` depends on each other one, which gives one
+  /// number per row.
   bool readsOnlyBefore(Value value, linalg::GenericOp sum) {
     llvm::SetVector<Value> before = below({value}, {}), after = below(kernel.getYielded(), value);
     auto mayBeOverwritten = [&](Value v) {
@@ -101,8 +102,7 @@ private:
     return llvm::none_of(after, mayBeOverwritten);
   }
 
-  /// The values and those that they depend on. The search goes no further at reductions and at
-  /// `end`.
+  /// The values and all that they depend on, but not what reductions and `end` depend on.
   static llvm::SetVector<Value> below(ValueRange values, Value end) {
     llvm::SetVector<Value> found(values.begin(), values.end());
     for (size_t i = 0; i < found.size(); ++i) {

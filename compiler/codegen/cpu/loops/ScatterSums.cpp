@@ -39,8 +39,8 @@ public:
   /// Whether the sums are the kernel's result.
   bool areInPlace() const { return types.empty(); }
 
-  /// Adds up the updates of the units [from, to), and lets tiles read the sums. False if a scatter
-  /// has another form.
+  /// Adds up the updates of the units [from, to), and binds the scatters to their sums, so that
+  /// tiles read these. False if a scatter has another form.
   bool add(Value from, Value to) {
     Value first = rowOf(from), last = rowOf(to);
     Value size = nest.extent(kernel.getRoot().getDimSize(dim), rows[dim]);
@@ -62,8 +62,8 @@ public:
   }
 
 private:
-  /// Lets the sums of the units begin with `init`. A result may have the memory of `init`, and then
-  /// has its elements.
+  /// Initializes the units' sums with `init`. A run where they lie in the memory of `init` itself
+  /// skips this, as they have its elements already.
   bool start(Value init, const Memory &sums, Value from, Value to) {
     SpaceEmitter space(nest, tiles, kernel.getRoot(), rows, schedule.getTile(),
                        schedule.getOrder());

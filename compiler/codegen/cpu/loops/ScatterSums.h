@@ -6,10 +6,10 @@
 
 namespace gradc::cpu {
 
-/// Emits the units [begin, end) of a kernel whose schedule is of scatters: for some units at a
-/// time, the updates of their targets are added up in `scratch`, of `scatterScratch` bytes, where
-/// the tiles of `root` then read the sums; or in `result`, the first one, if it is the sums.
-/// `rows`: as SpaceEmitter takes them.
+/// Emits the units [begin, end) of a kernel with the algorithm `scatter`, one group of units after
+/// another: adds up the updates of the group's targets in `scratch` (`scatterScratch` bytes), then
+/// emits the tiles of `root`, which read the sums there. If the sums are the kernel's first result,
+/// they are added up in its memory, `result`. `rows`: as SpaceEmitter takes them.
 mlir::LogicalResult emitScatters(mlir::exec::KernelOp kernel, tile::LoopNest &nest,
                                  tile::TileEmitter &tiles, llvm::ArrayRef<int64_t> rows,
                                  SpaceEmitter &root, const tile::Memory &result, mlir::Value begin,

@@ -170,7 +170,7 @@ void SpaceEmitter::forTiles(int64_t dim, llvm::function_ref<void()> inside) {
       forLastRows(dim, extent, tiles, inside);
     return;
   }
-  // `count` elements lie behind each first one in [from, to), which share their code.
+  // Each of the first elements [from, to) begins `count` spaced ones, so they share their code.
   auto tilesFrom = [&](int64_t from, int64_t to, int64_t count) {
     nest.loop(from, to, /*unroll=*/false, {}, [&](LinearExpr at, ValueRange) {
       int64_t full = count / step;

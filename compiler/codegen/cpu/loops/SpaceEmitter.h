@@ -37,8 +37,8 @@ public:
   bool add(mlir::Value value, const tile::Memory &memory);
   /// Adds a value of the space's own type, whose elements `store` takes.
   void add(mlir::Value value, StoreValue store);
-  /// `enter` is called inside the outermost `depth` loops, at least 2, with the first element and
-  /// the extents of what they have reached, before loops further inside.
+  /// Calls `enter` inside the outermost `depth` loops (at least 2), before those further inside,
+  /// with the current tile's first element and its extents along these loops.
   void enterAt(size_t depth, EnterTile enter) {
     enterDepth = depth;
     this->enter = std::move(enter);
@@ -61,8 +61,8 @@ private:
   void emitFrom(size_t depth);
   /// How far apart the elements of a tile are along a dim.
   int64_t apart(int64_t dim) const { return spacing.empty() ? 1 : spacing[dim]; }
-  /// Opens the loop over a dim's tiles: full ones, then the remainder; of spaced elements, those
-  /// from each of the first elements on.
+  /// Opens the loop over a dim's tiles: full ones, then the remainder. If a tile's elements are
+  /// spaced, an outer loop visits each first element below the spacing.
   void forTiles(int64_t dim, llvm::function_ref<void()> inside);
   /// Visits the rows after the full tiles.
   void forLastRows(int64_t dim, mlir::Value size, mlir::Value fullTiles,

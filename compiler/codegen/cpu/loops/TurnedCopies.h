@@ -22,11 +22,11 @@ public:
   void emitUnits(SpaceEmitter &space, mlir::Value begin, mlir::Value end);
 
 private:
-  /// Copies the panels of the units [begin, end), where tiles read them from now on.
+  /// Copies the panels of the units [begin, end). From now on tiles read the copies.
   void copyUnits(mlir::Value begin, mlir::Value end);
-  /// The same of the columns of one tile, of its matrix in a batch.
+  /// Copies the columns of one tile, from that matrix of the batch which the tile multiplies.
   void copyTile(llvm::ArrayRef<tile::LinearExpr> coordinates, llvm::ArrayRef<int64_t> extents);
-  /// The root's dim that each dim of the operand runs along; none of the sum's.
+  /// For each dim of the operand, the root's dim that it runs along; nullopt for the summed dim.
   llvm::SmallVector<std::optional<unsigned>> rootDims();
   tile::Memory panelsAt(llvm::ArrayRef<tile::LinearExpr> origin);
   void copyPanels(const tile::Memory &to, mlir::exec::PanelAttr stored, mlir::Value begin,
