@@ -36,6 +36,10 @@ Status gradc::runtime::checkRows(const Artifact &artifact, const gradc_artifact_
   int64_t least = entry.any_rows ? fewest : entry.batch;
   if (rows >= least && rows <= entry.batch && rows % unit == 0)
     return {};
+  if (!entry.batch)
+    return Status(Code::usage, text("entry '", artifact.string(entry.name),
+                                    "' has no batch, so it takes no number of rows, found ", rows,
+                                    ": run it by gradc_run"));
   std::string message = text("entry '", artifact.string(entry.name), "' takes ");
   if (entry.any_rows)
     appendText(message, text(least, " to "));

@@ -168,7 +168,7 @@ private:
         return;
       gradc_artifact_entry e = {};
       e.name = text(name);
-      e.batch = 64;
+      e.batch = std::string_view(name).find(':') == std::string_view::npos ? 64 : 0;
       e.inputs = put(inputs);
       e.outputs = put(outputs);
       for (size_t i = 0; i < launches.size(); ++i)

@@ -32,7 +32,7 @@ struct TestModelOptions {
 ///   classify  no output, with input labels i32[64] of 10 classes (where asked for)
 ///   some      out = 2 x + row and loss = the mean of its rows' sums, of 0 to 64 rows; a bucket's
 ///             out = 2 (2 x + row) + row (both if asked for)
-///   pack:weight, unpack:weight
+///   pack:weight, unpack:weight  without a batch
 Bytes makeTestModel(const TestModelOptions &options = {});
 
 } // namespace gradc::runtime::test

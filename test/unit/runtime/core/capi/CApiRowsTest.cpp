@@ -85,6 +85,13 @@ TEST_F(CApiRows, RefusesOtherRows) {
   EXPECT_EQ(errorOf("train", 63), "entry 'train' takes 64 rows, found 63");
 }
 
+TEST_F(CApiRows, AnEntryWithoutABatchTakesNoRows) {
+  EXPECT_EQ(errorOf("pack:weight", 5), "entry 'pack:weight' has no batch, so it takes no number of "
+                                       "rows, found 5: run it by gradc_run");
+  const void *inputs[] = {x};
+  EXPECT_EQ(gradc_run_rows(session, entry("pack:weight"), 0, inputs, 1, nullptr, 0), GRADC_OK);
+}
+
 TEST_F(CApiRows, DescribesThem) {
   gradc_entry_info info = {};
   info.size = sizeof info;
