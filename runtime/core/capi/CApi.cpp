@@ -157,9 +157,19 @@ uint32_t gradc_entry_count(const gradc_session *session) {
   return session ? uint32_t(session->entries.size()) : 0;
 }
 
+/// The names of the entries that are not the session's own.
+static std::string entryNames(const gradc_session &session) {
+  std::vector<std::string> names;
+  for (const gradc_artifact_entry &entry : session.entries)
+    if (std::string_view name = session.artifact->string(entry.name);
+        name.find(':') == std::string_view::npos)
+      names.emplace_back(name);
+  return quotedList(names);
+}
+
 gradc_status gradc_entry_find(const gradc_session *session, const char *name, uint32_t *entry) {
-  return cCall({{session, "session"}, {entry, "entry"}}, [&]() -> Status {
-    std::string_view wanted = orEmpty(name), suffix = GRADC_TAIL_SUFFIX;
+  return cCall({{session, "session"}, {name, "name"}, {entry, "entry"}}, [&]() -> Status {
+    std::string_view wanted = name, suffix = GRADC_TAIL_SUFFIX;
     const gradc_artifact_entry *found = session->session->findEntry(wanted);
     // Older artifacts have a separate entry for a smaller last batch. An entry that accepts such a
     // batch serves for it.
@@ -168,7 +178,7 @@ gradc_status gradc_entry_find(const gradc_session *session, const char *name, ui
       found = found && found->any_rows ? found : nullptr;
     }
     if (!found)
-      return usage(text("no entry '", orEmpty(name), "'"));
+      return usage(text("no entry '", name, "', expected one of ", entryNames(*session)));
     *entry = uint32_t(found - session->entries.data());
     return {};
   });
@@ -286,10 +296,10 @@ uint32_t gradc_state_count(const gradc_session *session) {
 }
 
 gradc_status gradc_state_find(const gradc_session *session, const char *name, uint32_t *state) {
-  return cCall({{session, "session"}, {state, "state"}}, [&]() -> Status {
-    std::optional<uint32_t> found = session->artifact->findState(orEmpty(name));
+  return cCall({{session, "session"}, {name, "name"}, {state, "state"}}, [&]() -> Status {
+    std::optional<uint32_t> found = session->artifact->findState(name);
     if (!found)
-      return usage(text("no state '", orEmpty(name), "'"));
+      return usage(text("no state '", name, "'"));
     *state = *found;
     return {};
   });

@@ -83,8 +83,11 @@ TEST_F(CApiMisuse, NullTensorsAndResults) {
   const void *inputs[] = {x};
   void *outputs[] = {nullptr, nullptr};
   uint32_t train = entry("train");
+  uint32_t found = 0;
   expectUsage(gradc_entry_find(session, "train", nullptr), "entry is null");
+  expectUsage(gradc_entry_find(session, nullptr, &found), "name is null");
   expectUsage(gradc_state_find(session, "weight", nullptr), "state is null");
+  expectUsage(gradc_state_find(session, nullptr, &found), "name is null");
   expectUsage(gradc_run(session, train, nullptr, 1, outputs, 2), "inputs is null");
   expectUsage(gradc_run(session, train, inputs, 1, nullptr, 2), "outputs is null");
   expectUsage(gradc_begin(session, train, nullptr, 1), "inputs is null");

@@ -115,7 +115,8 @@ TEST_F(CApi, RunsEntriesAndStates) {
 TEST_F(CApi, RefusesWrongArguments) {
   uint32_t found = 0;
   EXPECT_EQ(gradc_entry_find(session, "fly", &found), GRADC_USAGE);
-  EXPECT_STREQ(gradc_last_error(), "no entry 'fly'");
+  EXPECT_STREQ(gradc_last_error(), "no entry 'fly', expected one of 'train', 'invert', 'weigh', "
+                                   "'tiny' and 'identity'");
   EXPECT_EQ(gradc_state_find(session, "fly", &found), GRADC_USAGE);
   EXPECT_STREQ(gradc_last_error(), "no state 'fly'");
   float value = 0;
