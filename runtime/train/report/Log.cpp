@@ -1,6 +1,7 @@
 // Formats log lines without locale or allocation, and writes them in blocks.
 #include "runtime/train/report/Log.h"
 
+#include "runtime/base/Json.h"
 #include "runtime/base/Text.h"
 #include "runtime/data/source/MappedFile.h"
 
@@ -14,23 +15,6 @@
 
 namespace gradc::runtime {
 
-/// Appends the characters of a JSON string.
-static void appendEscaped(std::string &out, std::string_view value) {
-  for (char c : value) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      constexpr char digits[] = "0123456789abcdef";
-      out += "\\u00";
-      out += digits[c >> 4];
-      out += digits[c & 15];
-    } else {
-      out += c;
-    }
-  }
-}
-
 LogLine::LogLine(std::string &out, std::string_view event) : out(out) {
   out += "{\"event\":\"";
   out += event;
@@ -39,7 +23,7 @@ LogLine::LogLine(std::string &out, std::string_view event) : out(out) {
 
 void LogLine::key(std::string_view name, std::string_view suffix) {
   out += ",\"";
-  appendEscaped(out, name); // that of a metric may have any characters
+  appendJson(out, name); // that of a metric may have any characters
   out += suffix;
   out += "\":";
 }
@@ -92,7 +76,7 @@ LogLine &LogLine::reals(std::string_view name, std::span<const double> values) {
 LogLine &LogLine::string(std::string_view name, std::string_view value) {
   key(name);
   out += '"';
-  appendEscaped(out, value);
+  appendJson(out, value);
   out += '"';
   return *this;
 }

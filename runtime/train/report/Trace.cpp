@@ -1,13 +1,13 @@
 // Writes events as they arrive, in blocks.
 #include "runtime/train/report/Trace.h"
 
+#include "runtime/base/Json.h"
 #include "runtime/base/Text.h"
 #include "runtime/core/artifact/EntryRows.h"
 #include "runtime/device/Device.h"
 #include "runtime/include/gradc/artifact.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -19,17 +19,7 @@ static constexpr size_t blockBytes = size_t(1) << 16;
 
 static std::string quoted(std::string_view value) {
   std::string out = "\"";
-  for (char c : value) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(c));
-      out += escape;
-      continue;
-    }
-    if (c == '"' || c == '\\')
-      out += '\\';
-    out += c;
-  }
+  appendJson(out, value);
   return out + '"';
 }
 

@@ -166,6 +166,20 @@ TEST_F(TrainerFilesTest, AResumeGoesOnAfterTheLastWholeLineOfTheLog) {
   EXPECT_TRUE(linesOf(options.log)[0].starts_with("{\"event\":\"resume\""));
 }
 
+// JSON is UTF-8, and names of files may have any bytes.
+TEST_F(TrainerFilesTest, PathsInTheLogAreUtf8) {
+  TrainOptions options;
+  options.steps = 1;
+  options.log = folder / "log.jsonl";
+  options.checkpoint = folder / "run\xff";
+  ASSERT_TRUE(train(options).ok());
+  EXPECT_TRUE(std::filesystem::exists(options.checkpoint + "/step-1.ckpt"));
+  std::vector<std::string> lines = linesOf(options.log);
+  EXPECT_TRUE(std::ranges::any_of(lines, [](const std::string &line) {
+    return line.ends_with("/run\xef\xbf\xbd/step-1.ckpt\"}");
+  }));
+}
+
 TEST_F(TrainerFilesTest, ALogThatMayNotGrowKeepsItsWholeLines) {
   std::string log = folder / "log.jsonl";
   constexpr rlim_t most = 200'000; // bytes per file: in the middle of a line; kernels have fewer

@@ -34,6 +34,17 @@ TEST(TraceTest, TimesAreMicroseconds) {
     EXPECT_EQ(eventOf(folder / "trace.json", nanoseconds), std::string(start) + text);
 }
 
+// JSON is UTF-8, and names of nodes may have any bytes.
+TEST(TraceTest, NamesAreUtf8) {
+  TemporaryFolder folder;
+  Trace trace;
+  ASSERT_TRUE(trace.open(folder / "trace.json").ok());
+  trace.span("fc\xff", "step", Trace::now(), Trace::now(), 1);
+  ASSERT_TRUE(trace.close().ok());
+  std::string event = linesOf(folder / "trace.json").at(3);
+  EXPECT_TRUE(event.starts_with("{\"name\":\"fc\xef\xbf\xbd\",")) << event;
+}
+
 /// A program that trains through the C interface may have set a locale, whose point is a comma.
 TEST(TraceTest, NumbersDependOnNoLocale) {
   TemporaryFolder folder;
