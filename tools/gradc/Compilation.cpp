@@ -6,7 +6,6 @@
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/HostTensor.h"
 #include "runtime/include/gradc/artifact.h"
-#include "runtime/train/checkpoint/Checkpoint.h"
 #include "tools/gradc/Files.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -307,11 +306,6 @@ bool isArtifact(llvm::StringRef path) {
   auto buffer = readBytes(path);
   llvm::StringRef magic = GRADC_ARTIFACT_MAGIC;
   return buffer && (buffer->getBuffer().starts_with(magic) || buffer->getBuffer().ends_with(magic));
-}
-
-bool isCheckpoint(llvm::StringRef path) {
-  auto buffer = readBytes(path);
-  return buffer && buffer->getBuffer().starts_with(Checkpoint::magic);
 }
 
 std::string runnerFile(llvm::StringRef name) {

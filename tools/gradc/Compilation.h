@@ -62,7 +62,6 @@ private:
 
 /// Whether the file is an artifact or contains one.
 bool isArtifact(llvm::StringRef path);
-bool isCheckpoint(llvm::StringRef path);
 
 /// The folder that caches machine code between compilations: GRADC_CACHE_DIR, which may be empty
 /// (no cache), or gradc's folder among the user's caches.

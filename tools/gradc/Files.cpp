@@ -3,6 +3,7 @@
 
 #include "compiler/import/spec/SpecFields.h"
 #include "runtime/data/source/MappedFile.h"
+#include "runtime/train/spec/JobFiles.h"
 #include "tools/gradc/Compilation.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,6 +30,8 @@ int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs) {
       return fail(Code::usage, "cannot write " + output + ": it is " +
                                    (output == input ? "an input" : "the input " + input) +
                                    "; name another file");
+  if (isCheckpoint(output.str()))
+    return fail(Code::usage, "cannot write " + output + ": it is a checkpoint; name another file");
   return 0;
 }
 

@@ -14,8 +14,8 @@ namespace gradc {
 /// stderr. Folders, pipes, and devices are refused.
 int expectFile(llvm::StringRef path);
 
-/// Refuses to write `output` over an input file. Returns 0, or an exit code after an error on
-/// stderr.
+/// Refuses to write `output` over an input file or a checkpoint. Returns 0, or an exit code after
+/// an error on stderr.
 int expectNoneOf(llvm::StringRef output, llvm::ArrayRef<std::string> inputs);
 
 /// Refuses a spec's export that the run could not write, or that would overwrite a file it reads.

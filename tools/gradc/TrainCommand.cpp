@@ -3,6 +3,7 @@
 #include "runtime/ranks/Ranks.h"
 #include "runtime/train/Trainer.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
+#include "runtime/train/spec/JobFiles.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
@@ -26,7 +27,7 @@ static int printUsage(char **argv, bool isAsked) {
 
 /// Reports files that are not a program, or more than one file.
 static int expectProgram(llvm::StringRef command, llvm::StringRef file) {
-  if (CheckpointFolder(file.str()).holdsAny() || isCheckpoint(file))
+  if (CheckpointFolder(file.str()).holdsAny() || isCheckpoint(file.str()))
     return fail(Code::usage, "a checkpoint holds weights alone: expected gradc " + command +
                                  " SPEC|ARTIFACT --checkpoint " + file);
   if (int code = expectFile(file))

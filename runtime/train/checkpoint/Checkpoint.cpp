@@ -6,6 +6,7 @@
 #include "runtime/base/ShortFloats.h"
 #include "runtime/base/Text.h"
 #include "runtime/include/gradc/hash.h"
+#include "runtime/train/spec/JobFiles.h"
 #include "runtime/train/spec/Optimizers.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace gradc::runtime {
 
 namespace {
 
-constexpr std::string_view magic = Checkpoint::magic;
+constexpr std::string_view magic = checkpointMagic;
 constexpr uint32_t version = 2;
 // States of the data's stages and of the run, not of the model. No model has states with such
 // names.

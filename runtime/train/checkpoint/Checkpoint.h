@@ -59,9 +59,6 @@ public:
     bool isWeight() const;
   };
 
-  /// The first bytes of a checkpoint file.
-  static constexpr std::string_view magic = "GRADCCKP";
-
   static Result<Checkpoint> open(const std::string &path);
 
   const std::string &file() const { return path; }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,17 +70,26 @@ std::vector<std::string> filesToKeep(Config spec, std::span<const std::string> d
   return files;
 }
 
+bool isCheckpoint(const std::string &path) {
+  auto file = MappedFile::open(path);
+  return file && (*file)->bytes().size() >= checkpointMagic.size() &&
+         std::memcmp((*file)->bytes().data(), checkpointMagic.data(), checkpointMagic.size()) == 0;
+}
+
 Status expectNoInput(const std::string &output, std::span<const std::string> inputs) {
   static const std::string program = "/proc/self/exe";
   auto isOutput = [&](const std::string &input) { return isSameFile(output, input); };
   auto found = std::ranges::find_if(inputs, isOutput);
-  if (!isOutput(program) && found == inputs.end())
-    return {};
-  return Status::error(text("cannot write '", output, "': ",
-                            isOutput(program)  ? std::string("it is this program")
-                            : *found == output ? std::string("the run reads it")
-                                               : text("it is '", *found, "', which the run reads"),
-                            "; name another file"));
+  std::string why;
+  if (isOutput(program))
+    why = "it is this program";
+  else if (found != inputs.end())
+    why = *found == output ? "the run reads it" : text("it is '", *found, "', which the run reads");
+  else if (isCheckpoint(output))
+    why = "it is a checkpoint";
+  return why.empty()
+             ? Status()
+             : Status::error(text("cannot write '", output, "': ", why, "; name another file"));
 }
 
 /// Whether something other than a file lies at the path, such as /dev/null.

@@ -18,7 +18,12 @@ namespace gradc::runtime {
 /// option that replaces it, for messages.
 Result<std::string> pathOfSpec(Config spec, std::string_view path, std::string_view option);
 
-/// Fails if `output` is one of `inputs`, or this program.
+/// The first bytes of a checkpoint.
+inline constexpr std::string_view checkpointMagic = "GRADCCKP";
+bool isCheckpoint(const std::string &path);
+
+/// Fails if `output` is one of `inputs`, this program, or any checkpoint, which may be hours of
+/// work.
 Status expectNoInput(const std::string &output, std::span<const std::string> inputs);
 
 /// The existing files that a job reads: data, the model, and the files of the model's external

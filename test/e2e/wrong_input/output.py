@@ -89,6 +89,24 @@ def export_over_the_artifact(job):
     return [program("gradc"), "train", trainer, "--export", trainer]
 
 
+@case(ERROR, "cannot write", "it is a checkpoint")
+def log_over_the_checkpoint_of_a_resume(job):
+    checkpoint = job.checkpoint()
+    return job.train("--resume", checkpoint, "--checkpoint", job.path("next"), "--log", checkpoint)
+
+
+@case(ERROR, "cannot write", "it is a checkpoint")
+def predictions_over_another_checkpoint(job):
+    checkpoint = job.checkpoint()
+    shutil.copyfile(checkpoint, job.path("kept.ckpt"))
+    return [program("gradc"), "predict", job.spec, "--checkpoint", checkpoint, "--data", job.path("x.npy"), "-o", job.path("kept.ckpt")]
+
+
+@case(ERROR, "cannot write", "mlp.onnx'", "run reads")
+def exported_weights_over_the_model(job):
+    return [program("gradc"), "export", job.train()[0], "-o", job.path("mlp.onnx")]
+
+
 @case(USAGE, "--log and --export both write 'both'")
 def two_outputs_in_one_file(job):
     return job.train("--log", "both", "--export", "both")

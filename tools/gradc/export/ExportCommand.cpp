@@ -4,8 +4,10 @@
 #include "runtime/train/checkpoint/Checkpoint.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
 #include "runtime/train/export/Export.h"
+#include "runtime/train/job/Job.h"
 #include "runtime/train/predict/Predict.h"
 #include "runtime/train/rates/LossScale.h"
+#include "runtime/train/spec/JobFiles.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
@@ -72,6 +74,11 @@ Status exportArtifact(const Settings &settings, bool onnx) {
   auto artifact = Artifact::open(settings.file);
   if (!artifact)
     return artifact.status();
+  Config job = Config::job(**artifact);
+  const std::string folders[] = {dataFolderOf(job, {})};
+  if (Status kept = expectNoInput(settings.output, filesToKeep(job, folders, settings.file));
+      !kept.ok())
+    return kept;
   auto session = Session::create(*artifact, {});
   if (!session)
     return session.status();
@@ -80,7 +87,7 @@ Status exportArtifact(const Settings &settings, bool onnx) {
     auto checkpoint = openWeights(settings.checkpoint);
     if (!checkpoint)
       return checkpoint.status();
-    LossScale scale = lossScaleOf(Config::job(**artifact));
+    LossScale scale = lossScaleOf(job);
     scale.restore(checkpoint->position().runState);
     steps = int64_t(checkpoint->position().step) - scale.skipped();
     if (Status restored = checkpoint->restore(**session, /*withSlots=*/false); !restored.ok())

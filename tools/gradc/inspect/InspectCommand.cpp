@@ -6,6 +6,7 @@
 #include "compiler/import/support/Safetensors.h"
 #include "runtime/data/source/ParquetText.h"
 #include "runtime/train/checkpoint/CheckpointFolder.h"
+#include "runtime/train/spec/JobFiles.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Compilation.h"
 #include "tools/gradc/Files.h"
@@ -120,7 +121,7 @@ int inspect(const std::string &path) {
   auto raw = std::as_bytes(std::span(bytes.data(), bytes.size()));
   if (isArtifact(path))
     return inspectArtifact(path);
-  if (isCheckpoint(path))
+  if (runtime::isCheckpoint(path))
     return inspectCheckpoint(path);
   if (bytes.starts_with("\x93NUMPY"))
     return inspectNpy(path, raw);

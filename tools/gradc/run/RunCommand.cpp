@@ -10,6 +10,7 @@
 #include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
 #include "runtime/train/predict/Predict.h"
+#include "runtime/train/spec/JobFiles.h"
 #include "tools/gradc/Command.h"
 #include "tools/gradc/Files.h"
 #include "tools/gradc/Inputs.h"
@@ -293,7 +294,7 @@ int runArtifact(const Settings &settings) {
     return fail(given.status());
   if (int code = expectFile(settings.compile.file))
     return code;
-  if (isCheckpoint(settings.compile.file))
+  if (runtime::isCheckpoint(settings.compile.file))
     return fail(Code::usage, "a checkpoint holds weights alone: expected gradc run MODEL|ARTIFACT "
                              "--checkpoint " +
                                  settings.compile.file);
