@@ -14,15 +14,13 @@ namespace gradc {
 using namespace runtime;
 
 /// Prints the program's own help, preceded by the arguments that come before its options here.
-static int printUsage(char **argv, bool isAsked) {
-  (isAsked ? llvm::outs() : llvm::errs())
-      << "usage: gradc " << argv[0]
-      << " SPEC|ARTIFACT [options]; the options are the compiled program's:\n";
-  (isAsked ? llvm::outs() : llvm::errs()).flush();
+static int printHelp(char **argv) {
+  llvm::outs() << "usage: gradc " << argv[0]
+               << " SPEC|ARTIFACT [options]; the options are the compiled program's:\n";
+  llvm::outs().flush();
   char option[] = "--help", program[] = "PROGRAM";
   char *arguments[] = {program, argv[0], option, nullptr};
-  int code = trainerMain(3, arguments, nullptr);
-  return isAsked ? code : exitCode(Code::usage);
+  return trainerMain(3, arguments, nullptr);
 }
 
 /// Reports files that are not a program, or more than one file.
@@ -39,13 +37,15 @@ static int expectProgram(llvm::StringRef command, llvm::StringRef file) {
 }
 
 int runProgram(int argc, char **argv) {
-  llvm::StringRef first = argc > 1 ? argv[1] : "-";
-  if (first.starts_with("-"))
-    return printUsage(argv, first == "--help" || first == "-h");
-  std::string command = argv[0], file = argv[1], option = "--checkpoint";
+  std::string command = argv[0], file = argc > 1 ? argv[1] : "-", option = "--checkpoint";
+  if (file == "--help" || file == "-h")
+    return printHelp(argv);
+  const std::string hint = "; see gradc " + command + " --help";
+  if (file.starts_with('-'))
+    return fail(Code::usage, "expected a training spec or an artifact" +
+                                 (argc > 1 ? ", and options after it; found " + file : "") + hint);
   if (file.empty())
-    return fail(Code::usage, "argument 'SPEC|ARTIFACT' is '', expected a value; see gradc " +
-                                 command + " --help");
+    return fail(Code::usage, "argument 'SPEC|ARTIFACT' is '', expected a value" + hint);
   if (int code = expectProgram(command, file))
     return code;
   // The program only sees its own options.

@@ -298,9 +298,13 @@ int runArtifact(const Settings &settings) {
     return fail(Code::usage, "a checkpoint holds weights alone: expected gradc run MODEL|ARTIFACT "
                              "--checkpoint " +
                                  settings.compile.file);
-  if (isArtifact(settings.compile.file))
+  if (isArtifact(settings.compile.file)) {
     if (int code = settings.compile.expectNoneForArtifact())
       return code;
+  } else if (llvm::StringRef(settings.compile.file).ends_with(".textproto")) {
+    return fail(Code::usage, "expected a model or an artifact, found the training spec " +
+                                 settings.compile.file + ": gradc compile it first");
+  }
   auto session = CompiledSession::openFile(settings.compile.file);
   return session ? runCompiled(settings, compilation.context(), **session, *given)
                  : fail(session.takeError());
