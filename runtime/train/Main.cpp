@@ -118,8 +118,11 @@ int trainerMain(int argc, char **argv, std::shared_ptr<const Artifact> artifact,
   std::string_view program = argc > 0 ? argv[0] : "trainer";
   if (!line) {
     int code = fail(line.status());
-    std::fprintf(stderr, "see %s%.*s --help\n", file.empty() ? "" : "gradc ", int(program.size()),
-                 program.data());
+    std::string_view command = file.empty() && argc > 1 ? argv[1] : ""; // of gradc: the program
+    bool hasHelp = command == "predict" || command == "evaluate";
+    std::string help = text(file.empty() ? "" : "gradc ", program, hasHelp ? " " : "",
+                            hasHelp ? command : "", " --help");
+    std::fprintf(stderr, "see %s\n", help.c_str());
     return code;
   }
   if (line->help || line->version) {

@@ -182,8 +182,19 @@ constexpr Option options[] = {
 
 Status usage(std::string message) { return Status(Code::usage, std::move(message)); }
 
-Status unknown(std::string_view argument, Command command) {
+struct NamedCommand {
+  std::string_view name;
+  Command command;
+};
+constexpr NamedCommand commands[] = {
+    {"train", trains}, {"predict", predicts}, {"evaluate", evaluates}};
+
+/// `isFirst`: a command may have been meant.
+Status unknown(std::string_view argument, Command command, bool isFirst) {
   std::vector<std::string> names;
+  for (const NamedCommand &known : commands)
+    if (isFirst)
+      names.emplace_back(known.name);
   for (const Option &option : options)
     if (option.commands & command)
       names.emplace_back(option.name);
@@ -276,13 +287,6 @@ Status expectSearch(const TrainOptions &given) {
   return {};
 }
 
-struct NamedCommand {
-  std::string_view name;
-  Command command;
-};
-constexpr NamedCommand commands[] = {
-    {"train", trains}, {"predict", predicts}, {"evaluate", evaluates}};
-
 } // namespace
 
 std::string forShell(std::string_view argument) {
@@ -309,7 +313,7 @@ Result<CommandLine> parseCommandLine(std::span<char *const> arguments) {
     std::string_view name = argument.substr(0, equals);
     const Option *option = findOption(name, line.command);
     if (!option)
-      return unknown(name, line.command);
+      return unknown(name, line.command, i == 0);
 
     std::string_view value;
     bool isGiven = equals != argument.npos;

@@ -368,6 +368,10 @@ TEST_F(TrainerTest, MainReportsErrorsWithTheirExitCodes) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "error: unknown option '--setps', did you mean '--steps'?\nsee trainer --help\n");
   testing::internal::CaptureStderr();
+  EXPECT_EQ(main({"predict", "--setps", "3"}), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "error: unknown option '--setps'\nsee trainer predict --help\n");
+  testing::internal::CaptureStderr();
   EXPECT_EQ(main({"--quiet", "--data-dir", "/absent"}), 1);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "error: cannot find data file 'digits.npz', tried '/absent/digits.npz'\n");

@@ -69,6 +69,9 @@ TEST(CommandLineTest, Errors) {
             "unknown option '--chekpoint', did you mean '--checkpoint'?");
   EXPECT_EQ(parseError({"--frobnicate"}), "unknown option '--frobnicate'");
   EXPECT_EQ(parseError({"model.onnx"}), "unexpected argument 'model.onnx'");
+  EXPECT_EQ(parseError({"predcit", "--data", "d"}),
+            "unexpected argument 'predcit', did you mean 'predict'?");
+  EXPECT_EQ(parseError({"--quiet", "predcit"}), "unexpected argument 'predcit'");
   EXPECT_EQ(parseError({"--steps"}), "option '--steps' expects a value: --steps N");
   EXPECT_EQ(parseError({"--steps", "--quiet"}), "option '--steps' expects a value: --steps N");
   EXPECT_EQ(parseError({"--steps", "0"}), "option '--steps' is '0', expected a number, 1 or more");
