@@ -202,6 +202,16 @@ static Status expectOutput(const CommandLine &line, const Artifact &artifact,
   return AtomicFile::check(line.output);
 }
 
+/// Fails if the name promises another format than that of predictions.
+static Status expectCsv(const std::string &output) {
+  for (const char *ending : {".npy", ".npz", ".parquet", ".json", ".jsonl"})
+    if (output.ends_with(ending))
+      return Status(Code::usage, text("predictions are written as CSV: expected a name such as "
+                                      "predictions.csv, found '",
+                                      output, '\''));
+  return {};
+}
+
 Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLine &line) {
   if (line.data.empty())
     return Status(Code::usage, "expected --data FILE: what to predict for");
@@ -234,6 +244,8 @@ Status predict(const std::shared_ptr<const Artifact> &artifact, const CommandLin
     if (Status status = expectNoInput(line.output, {&file, 1}); !file.empty() && !status.ok())
       return status;
   }
+  if (Status status = expectCsv(line.output); !status.ok())
+    return status;
   auto dataset = makeData(session, given->block.root(), std::move(context));
   if (!dataset)
     return dataset.status();
