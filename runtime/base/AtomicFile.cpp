@@ -1,4 +1,4 @@
-// Temporary file, fsync, rename, fsync of the folder.
+// Temporary file, lock, fsync, rename, fsync of the folder.
 #include "runtime/base/AtomicFile.h"
 
 #include "runtime/base/Text.h"
@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace gradc::runtime {
 
@@ -29,7 +31,43 @@ std::string AtomicFile::behindLinks(std::string path) {
   return path;
 }
 
-AtomicFile::AtomicFile(std::string path)
+/// Waits for the lock on the temporary file. The system releases that of a process that is killed.
+Status AtomicFile::lock(int64_t patience, const Waiting &waiting) {
+  constexpr int64_t pause = 20; // ms
+  for (int64_t waited = 0; flock(descriptor, LOCK_EX | LOCK_NB); waited += pause) {
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      return waiting ? Status::error(text("cannot lock '", path, "': ", std::strerror(errno)))
+                     : Status();
+    if (Status stopped = waiting ? waiting(waited) : Status(); !stopped.ok())
+      return stopped;
+    isBusy = waited >= patience;
+    if (isBusy)
+      return Status::error(text("cannot write '", path,
+                                "': another run is writing it; wait for its end, or name another "
+                                "file"));
+    usleep(pause * 1000);
+  }
+  return {};
+}
+
+/// Opens the temporary file for this writer alone.
+void AtomicFile::openAlone(int64_t patience, const Waiting &waiting) {
+  while (descriptor < 0 && failure.ok()) {
+    descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+      return fail(errno);
+    failure = lock(patience, waiting);
+    // The writer that had the lock may have renamed the file, or removed it.
+    struct stat own, there;
+    if (!failure.ok() || fstat(descriptor, &own) || stat(temporary.c_str(), &there) ||
+        own.st_dev != there.st_dev || own.st_ino != there.st_ino)
+      close(std::exchange(descriptor, -1));
+  }
+  if (descriptor >= 0 && ftruncate(descriptor, 0)) // what a killed process has left
+    fail(errno);
+}
+
+AtomicFile::AtomicFile(std::string path, int64_t patience, const Waiting &waiting)
     : path(std::move(path)), target(behindLinks(this->path)), temporary(text(target, suffix)) {
   // Renaming over a device or a pipe would replace it. Renaming over a folder fails in the end.
   struct stat there;
@@ -39,10 +77,9 @@ AtomicFile::AtomicFile(std::string path)
                                  S_ISDIR(there.st_mode) ? "it is a folder" : "not a regular file"));
     return;
   }
-  descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    fail(errno);
-  else if (exists) // a private file stays private; a file that is left may be written again
+  openAlone(patience, waiting);
+  // A private file stays private; a file that is left may be written again.
+  if (descriptor >= 0 && exists)
     (void)fchmod(descriptor, (there.st_mode & 0777) | S_IRUSR | S_IWUSR);
   buffer.reserve(bufferBytes);
 }
@@ -50,8 +87,8 @@ AtomicFile::AtomicFile(std::string path)
 AtomicFile::~AtomicFile() {
   if (descriptor < 0)
     return;
+  unlink(temporary.c_str()); // while no other can have it
   close(descriptor);
-  unlink(temporary.c_str());
 }
 
 void AtomicFile::fail(int code) {

@@ -9,15 +9,10 @@
 #include "runtime/include/gradc/hash.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
+#include <limits>
 #include <optional>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -134,56 +129,18 @@ private:
   uint64_t end;
 };
 
-/// The sole right to write a file, from several ranks and trainings that want it: a lock on its
-/// temporary file. The system releases the lock of a process that is killed, and the next one
-/// writes over what that process has left.
-class WritersLock {
-public:
-  ~WritersLock() {
-    if (descriptor >= 0)
-      close(descriptor);
-  }
-
-  /// Waits for the process that has the lock, unless a signal ends the run.
-  Status take(const std::string &path, const DataContext &context) {
-    std::string temporary = text(AtomicFile::behindLinks(path), AtomicFile::suffix);
-    auto failed = [&](const char *what) {
-      return Status::error(text("cannot ", what, " '", path, "': ", std::strerror(errno)));
-    };
-    while (descriptor < 0) {
-      descriptor = open(temporary.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-      if (descriptor < 0)
-        return failed("write");
-      constexpr int64_t pause = 20, patience = 1000; // milliseconds
-      for (int64_t waited = 0; flock(descriptor, LOCK_EX | LOCK_NB); waited += pause) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-          return failed("lock");
-        if (context.saysWaits && waited == patience)
-          std::fprintf(stderr, "waiting for another process to write cache '%s'\n", path.c_str());
-        Status status = context.expectNoSignal("waiting for another process to write cache", path);
-        if (!status.ok())
-          return status;
-        std::this_thread::sleep_for(std::chrono::milliseconds(pause));
-      }
-      // The process that had the lock may have renamed the file, or removed it.
-      struct stat locked, there;
-      if (fstat(descriptor, &locked) || stat(temporary.c_str(), &there) ||
-          locked.st_dev != there.st_dev || locked.st_ino != there.st_ino)
-        close(std::exchange(descriptor, -1));
-    }
-    return {};
-  }
-
-private:
-  int descriptor = -1;
-};
-
 /// Reads all rows in the order of their numbers, and writes the file unless another process does.
 Status makeFile(const Table &table, const std::string &path, const DataContext &context) {
-  WritersLock lock;
-  if (Status locked = lock.take(path, context); !locked.ok())
-    return locked;
-  AtomicFile out(path);
+  // Ranks and trainings that want the file wait for the one that writes it, unless a signal ends
+  // the run.
+  auto waiting = [&](int64_t milliseconds) {
+    if (context.saysWaits && milliseconds == 1000)
+      std::fprintf(stderr, "waiting for another process to write cache '%s'\n", path.c_str());
+    return context.expectNoSignal("waiting for another process to write cache", path);
+  };
+  AtomicFile out(path, std::numeric_limits<int64_t>::max(), waiting);
+  if (!out.status().ok())
+    return out.status();
   if (access(path.c_str(), F_OK) == 0) {
     if (!isOutdated(path, context))
       return {};

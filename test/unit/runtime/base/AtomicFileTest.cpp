@@ -2,9 +2,12 @@
 #include "runtime/base/AtomicFile.h"
 #include "test/unit/runtime/Files.h"
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -96,6 +99,55 @@ TEST(AtomicFileTest, MakesTheFileBehindLinks) {
   file.write(content);
   EXPECT_TRUE(file.commit().ok());
   EXPECT_EQ(readFile(circle), content);
+}
+
+/// Trainings side by side export to the same name.
+TEST(AtomicFileTest, OneWriterWaitsForTheOther) {
+  TemporaryFolder folder;
+  std::string path = folder / "file";
+  Bytes mine = bytesOf(std::vector<char>(1 << 20, 'x'));
+  Bytes others = bytesOf(std::vector<char>(1 << 19, 'y'));
+  AtomicFile file(path);
+  file.write(mine);
+  std::atomic<bool> isWritten = false;
+  std::thread other([&] {
+    AtomicFile second(path);
+    second.write(others);
+    EXPECT_TRUE(second.commit().ok()) << second.status().message();
+    isWritten = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(isWritten);
+  EXPECT_TRUE(file.commit().ok()) << file.status().message();
+  other.join();
+  EXPECT_EQ(readFile(path), others);
+  EXPECT_FALSE(exists(path + ".tmp"));
+}
+
+TEST(AtomicFileTest, AFileThatIsBeingWrittenStays) {
+  TemporaryFolder folder;
+  std::string path = folder / "file";
+  Bytes content = bytesOf(std::vector<char>(1 << 20, 'x'));
+  AtomicFile file(path);
+  file.write(content);
+  EXPECT_TRUE(AtomicFile::check(path).ok()); // when another run begins
+  AtomicFile impatient(path, /*patience=*/0);
+  impatient.write(Bytes(3));
+  EXPECT_EQ(impatient.commit().message(),
+            "cannot write '" + path +
+                "': another run is writing it; wait for its end, or name another file");
+  EXPECT_TRUE(file.commit().ok()) << file.status().message();
+  EXPECT_EQ(readFile(path), content);
+}
+
+TEST(AtomicFileTest, WhatAKilledProcessHasLeftIsReplaced) {
+  TemporaryFolder folder;
+  std::string path = folder / "file";
+  writeFile(path + ".tmp", Bytes(1000));
+  AtomicFile file(path);
+  file.write(Bytes(5));
+  EXPECT_TRUE(file.commit().ok());
+  EXPECT_EQ(readFile(path), Bytes(5));
 }
 
 TEST(AtomicFileTest, KeepsTheFirstFailure) {
