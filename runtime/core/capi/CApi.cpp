@@ -9,6 +9,7 @@
 #include "runtime/core/artifact/IndexCheck.h"
 #include "runtime/include/gradc/entries.h"
 
+#include <cstdint>
 #include <new>
 
 using namespace gradc::runtime;
@@ -89,6 +90,8 @@ gradc_status gradc_open(const char *path, gradc_model **model) {
 
 gradc_status gradc_open_memory(const void *bytes, size_t count, gradc_model **model) {
   return cCall({{bytes, "bytes"}, {model, "model"}}, [&]() -> Status {
+    if (reinterpret_cast<uintptr_t>(bytes) % 8)
+      return usage("expected the bytes at an address that is a multiple of 8");
     auto artifact = Artifact::fromMemory({static_cast<const std::byte *>(bytes), count});
     if (artifact)
       *model = new gradc_model{*artifact};

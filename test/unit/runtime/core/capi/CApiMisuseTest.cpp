@@ -24,6 +24,8 @@ TEST_F(CApiMisuse, NullHandles) {
   expectUsage(gradc_open_memory(blob.data(), blob.size(), nullptr), "model is null");
   gradc_model *opened = nullptr;
   expectUsage(gradc_open_memory(nullptr, 4096, &opened), "bytes is null");
+  expectUsage(gradc_open_memory(blob.data() + 1, blob.size() - 1, &opened),
+              "expected the bytes at an address that is a multiple of 8");
   EXPECT_EQ(opened, nullptr);
   expectUsage(gradc_model_describe(nullptr, &info), "model is null");
   expectUsage(gradc_session_create(nullptr, nullptr, &made), "model is null");
