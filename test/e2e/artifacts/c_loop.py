@@ -10,12 +10,12 @@ import sys
 import zipfile
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(ROOT, "test/bars"))
-from bar import compile_spec, events, gradc, read_npy, report, scratch
+sys.path.insert(0, os.path.join(ROOT, "test/e2e"))
+from case import expect, folder
+from bar import compile_spec, events, gradc, read_npy, report
 
 GAN, LOOP = os.path.join(ROOT, "test/e2e/gan"), os.path.join(ROOT, "examples/own_loop")
 BATCH, STEPS = 16, 24
-folder = scratch()
 text, number = ctypes.c_char_p, ctypes.c_int64
 
 
@@ -32,11 +32,6 @@ Rate = struct(("group", text), ("learning_rate", ctypes.c_float))
 Options = struct(("entry", text), ("samples", number), ("learning_rate", ctypes.c_float), ("rates", ctypes.POINTER(Rate)), ("rate_count", ctypes.c_uint32), ("loss_scale", ctypes.c_float), ("momentum", ctypes.POINTER(ctypes.c_float)))
 Query = struct(("entry", text), ("steps", number), ("epochs", number), ("run_steps", number), ("run_epochs", number))
 Result = struct(("step", number), ("loss", ctypes.c_float), ("gradient_norm", ctypes.c_float), ("updated", ctypes.c_uint32), ("loss_scale", ctypes.c_float))
-
-
-def expect(what, holds):
-    if not holds:
-        report(f"c-loop: {what}", False)
 
 
 class Model:

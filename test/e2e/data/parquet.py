@@ -9,11 +9,11 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import BIN, REFERENCES, compile_spec, gradc, program, run, scratch
+sys.path[:0] = [os.path.join(ROOT, "test/e2e"), os.path.join(ROOT, "test")]
+from case import folder, path
+from bar import BIN, REFERENCES, compile_spec, gradc, program, run
 from onnx_writer import FLOAT, INT64, Model
 
-folder = scratch()
 NUMBERS = ["age", "income", "share", "member", "since", "seen", "balance", "rating"]
 SPEC = """model: "people.onnx"
 loss { softmax_cross_entropy { logits: "logits"  labels: "answered" } }
@@ -36,10 +36,6 @@ data {
 epochs: 20
 checkpoint { directory: "NAME-run" }
 """
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def write_model():

@@ -11,16 +11,12 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import DIGITS, compile_spec, gradc, program, run, scratch
+sys.path[:0] = [os.path.join(ROOT, "test/e2e"), os.path.join(ROOT, "test")]
+from case import folder, path
+from bar import DIGITS, compile_spec, gradc, program, run
 from onnx_writer import FLOAT, Model, field, fields
 
-folder = scratch()
 GRAPH, INITIALIZER, NAME, RAW, EXTERNAL = 7, 5, 8, 9, 13
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def initializers(file):

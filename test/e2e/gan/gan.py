@@ -9,27 +9,18 @@ import sys
 import zipfile
 
 ROOT, HERE = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(ROOT, "test/bars"))
-from bar import compile_spec, events, gradc, read_npy, report, run, scratch, write_npy
+sys.path.insert(0, os.path.join(ROOT, "test/e2e"))
+from case import expect, folder, path
+from bar import compile_spec, events, gradc, read_npy, report, run, write_npy
 
 TOLERANCE, STEPS, BATCH = 1e-5, 120, 16
-folder = scratch()
 trainer = compile_spec(os.path.join(HERE, "gan.textproto"), folder)
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def train(name, *options):
     run(trainer, "--data-dir", HERE, "--log", path(name + ".jsonl"), "--export", path(name + ".onnx"), "--quiet", *options)
     with open(path(name + ".onnx"), "rb") as file:
         return events(path(name + ".jsonl"), "step"), file.read()
-
-
-def expect(what, holds):
-    if not holds:
-        report(f"gan: {what}", False)
 
 
 with open(os.path.join(HERE, "expected.json")) as file:

@@ -14,16 +14,12 @@ import sys
 import zipfile
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import compile_spec, events, gradc, program, read_npy, run, scratch, write_npy
+sys.path[:0] = [os.path.join(ROOT, "test/e2e"), os.path.join(ROOT, "test")]
+from case import folder, path
+from bar import compile_spec, events, gradc, program, read_npy, run, write_npy
 from onnx_writer import FLOAT, INT64, Model
 
 DIGITS = os.path.join(ROOT, "examples/digits")
-folder = scratch()
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def table(text):

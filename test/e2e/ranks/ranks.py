@@ -11,20 +11,16 @@ import sys
 import time
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import compile_spec, events, gradc, program, run, scratch, write_mlp_job, write_ragged
+sys.path[:0] = [os.path.join(ROOT, "test/e2e"), os.path.join(ROOT, "test")]
+from case import folder, path
+from bar import compile_spec, events, gradc, program, run, write_mlp_job, write_ragged
 from onnx_writer import FLOAT, INT64, Model
 from rank_runs import digits_trainer, losses, mpi_environment, ranks_of, start, wait_for_steps, write_spec
 
 STALL = 3
-folder = scratch()
 trainer = digits_trainer(folder, f"stall_seconds: {STALL}")
 checkpoints = os.path.join(folder, "run")
 endless = ["--steps", "2000000000", "--checkpoint", "run"]
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def train(name, ranks, *options):

@@ -10,18 +10,14 @@ import sys
 import zipfile
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import compile_spec, scratch, write_mlp_job
+sys.path[:0] = [os.path.join(ROOT, "test/e2e"), os.path.join(ROOT, "test")]
+from case import folder, path
+from bar import compile_spec, write_mlp_job
 
 LIMIT = 1 << 30  # bytes of address space
-folder = scratch()
 spec = write_mlp_job(folder, (6, 8, 3), 4, 6)
 with open(spec) as file:
     lines = file.read().splitlines(True)
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def trainer(source, stages=""):

@@ -10,19 +10,15 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars")]
-from bar import compile_spec, events, gradc, read_npy, read_safetensors, run, scratch, write_mlp_job
+sys.path[:0] = [os.path.join(ROOT, "test/e2e")]
+from case import folder, path
+from bar import compile_spec, events, gradc, read_npy, read_safetensors, run, write_mlp_job
 
-folder = scratch()
 plain_spec = write_mlp_job(folder, (6, 8, 3), batch=4, batches=5)
 with open(plain_spec) as file:
     text = file.read()
 source = text[text.index("data {"):]
 text += f"evaluation {{ {source} }}\nepochs: 2\n"
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def compiled(name, more=""):

@@ -10,8 +10,9 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(ROOT, "test/bars"), os.path.join(ROOT, "test")]
-from bar import compile_spec, events, gradc, program, read_safetensors, run, scratch, write_mlp_job
+sys.path[:0] = [os.path.join(ROOT, "test/e2e"), os.path.join(ROOT, "test")]
+from case import folder, path
+from bar import compile_spec, events, gradc, program, read_safetensors, run, write_mlp_job
 from onnx_writer import fields
 
 WIDTHS, STEPS, STOP = (8, 16, 8, 3), 14, 8
@@ -22,13 +23,8 @@ PRUNE = (f'prune {{ pattern: "fc1.weight"  initial_sparsity: {FIRST}  sparsity: 
          f'prune {{ pattern: "fc2.weight"  keep: 2  of: 4  begin_step: {GROUPS_AT} }}\n'
          f'prune {{ pattern: "fc3.weight"  sparsity: 0.34  structure: CHANNELS  begin_step: {CHANNELS_AT} }}\n')  # a wildcard leaves it out
 
-folder = scratch()
 with open(write_mlp_job(folder, WIDTHS, batch=4, batches=5)) as file:
     text = file.read()
-
-
-def path(name):
-    return os.path.join(folder, name)
 
 
 def compiled(name, more):

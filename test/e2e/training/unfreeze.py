@@ -8,11 +8,11 @@ import re
 import sys
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(ROOT, "test/bars"))
-from bar import events, gradc, report, run, scratch, write_mlp_job
+sys.path.insert(0, os.path.join(ROOT, "test/e2e"))
+from case import expect, folder, path
+from bar import events, gradc, report, run, write_mlp_job
 
 FROZEN, STEPS = 9, 20
-folder = scratch()
 spec = write_mlp_job(folder, (6, 8, 8, 3), 4, 5)
 with open(spec, "a") as file:
     file.write(f'group {{ pattern: "fc1.*"  pattern: "fc2.weight"  frozen_until_step: {FROZEN} }}\n'
@@ -21,19 +21,10 @@ trainer = os.path.join(folder, "trainer")
 gradc("compile", spec, "-o", trainer)
 
 
-def path(name):
-    return os.path.join(folder, name)
-
-
 def train(name, *options):
     run(trainer, "--data-dir", folder, "--log", path(name + ".jsonl"), "--export", path(name + ".onnx"), "--quiet", *options)
     with open(path(name + ".onnx"), "rb") as file:
         return events(path(name + ".jsonl"), "step"), file.read()
-
-
-def expect(what, holds):
-    if not holds:
-        report(f"unfreeze: {what}", False)
 
 
 def facts(steps):

@@ -10,23 +10,14 @@ import struct
 import sys
 
 ROOT = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(ROOT, "test/bars"))
-from bar import events, gradc, read_safetensors, report, run, scratch, write_mlp_job
+sys.path.insert(0, os.path.join(ROOT, "test/e2e"))
+from case import expect, folder, path
+from bar import events, gradc, read_safetensors, report, run, write_mlp_job
 
-folder = scratch()
 spec = write_mlp_job(folder, (6, 8, 3), 4, 6)
 with open(spec) as file:
     text = file.read().replace("adam {}", "sgd { learning_rate: 1 }").replace("size: 4  drop_remainder: true", "size: 5")
 WATCH = 'watch { pattern: "fc1.*"  every: 2  histogram_bins: 4 } watch { pattern: "*.bias"  weights: false  every: 3 }'
-
-
-def path(name):
-    return os.path.join(folder, name)
-
-
-def expect(what, holds):
-    if not holds:
-        report(f"watch: {what}", False)
 
 
 def build(name, more):
