@@ -182,6 +182,7 @@ FailureOr<Imported> importFile(MLIRContext &context, StringRef path,
   PhaseTimer timer("import", options);
   ImportOptions import;
   import.shapes = options.shapes;
+  import.entryShapes = options.entryShapes;
   import.inputs = options.inputs;
   import.buckets = options.buckets;
   import.stringBytes = options.stringBytes;

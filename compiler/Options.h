@@ -16,6 +16,8 @@ struct CompileOptions {
   std::vector<std::string> levels;
   /// Shapes bound to graph inputs by name.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// By entry, shapes that replace some of these: `--entry-shape step:x=1x3x224x224`.
+  std::map<std::string, std::map<std::string, std::vector<int64_t>>> entryShapes;
   /// Tensors given for graph inputs: they bind dims that `shapes` leaves open, and operands that
   /// must be known.
   std::map<std::string, mlir::grad::HostTensor> inputs;

@@ -116,10 +116,20 @@ LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &o
         addOutput(tensor, elementName(name, int64_t(i)));
   }
   entry.finish();
+  if (name != GRADC_FORWARD_ENTRY)
+    return success();
   imported.boundInputs = entry.getBoundInputs();
   imported.unreadInputs = unreadInputs(name, options);
   imported.foldedNodes = entry.getFoldedNodes();
   return success();
+}
+
+LogicalResult ModuleImport::importEntry(StringRef name, const ImportOptions &options) {
+  ImportOptions own = options;
+  for (const auto &[input, shape] : options.entryShapes.at(name.str()))
+    own.shapes[input] = shape;
+  return importForward((GRADC_FORWARD_PREFIX + name).str(), shareDims(model, std::move(own)), 0,
+                       noFields);
 }
 
 void ModuleImport::importBucket(int64_t rows) {
@@ -183,7 +193,7 @@ LogicalResult gradc::checkOptions(const OnnxModel &model, const ImportOptions &o
       if (!dim.dim_param().empty())
         symbols.push_back(dim.dim_param());
   bool ok = true;
-  auto checkNames = [&](const auto &given, StringRef what) {
+  auto checkNames = [&](const auto &given, const std::string &what) {
     for (const auto &[name, value] : given)
       if (!llvm::is_contained(inputs, name)) {
         unknownName(model.fileLoc(), what, name, inputs);
@@ -191,6 +201,8 @@ LogicalResult gradc::checkOptions(const OnnxModel &model, const ImportOptions &o
       }
   };
   checkNames(options.shapes, "--shape: graph input");
+  for (const auto &[entry, shapes] : options.entryShapes)
+    checkNames(shapes, "--entry-shape " + entry + ": graph input");
   checkNames(options.inputs, "--input: graph input");
   for (const auto &[name, size] : options.dims)
     if (!llvm::is_contained(symbols, name)) {
@@ -277,6 +289,9 @@ FailureOr<Imported> gradc::importModel(MLIRContext &context, StringRef onnxPath,
     return failure();
   for (int64_t rows : bound.buckets)
     import.importBucket(rows);
+  for (const auto &[name, shapes] : options.entryShapes)
+    if (failed(import.importEntry(name, options)))
+      return failure();
   FailureOr<Imported> imported = import.finish();
   if (succeeded(imported) && imported->graphBytes) { // only a job exports two files
     imported->modelBytes.clear();

@@ -19,6 +19,8 @@ public:
                                     llvm::function_ref<std::string(llvm::StringRef)> fieldOf);
   /// Imports the entry for at most `rows` rows, unless the model cannot be built for that number.
   void importBucket(int64_t rows);
+  /// Imports the entry of a name in the options' `entryShapes`.
+  mlir::LogicalResult importEntry(llvm::StringRef name, const ImportOptions &options);
   mlir::FailureOr<Imported> finish();
 
   const OnnxModel &model;

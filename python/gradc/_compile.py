@@ -79,18 +79,20 @@ def _set_source(name: str, values: Arrays | Path) -> Arrays | str:
 
 def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np.ndarray] | None = None,
             evaluation: Mapping[str, np.ndarray] | None = None, evaluation_sets: Mapping[str, Mapping[str, np.ndarray] | Path] | None = None,
-            shapes: Mapping[str, Sequence[int]] | None = None, target: str | None = None, string_bytes: int | None = None,
-            output: Path | None = None) -> Model:
+            shapes: Mapping[str, Sequence[int]] | None = None, entries: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
+            target: str | None = None, string_bytes: int | None = None, output: Path | None = None) -> Model:
     """Compiles a model, with a spec for its training.
 
     `model`: an ONNX file, its bytes, or an onnx.ModelProto; default: the spec's own. `spec`: a file, or the text of one, whose relative paths
     start in the current folder. `data`, `evaluation`: arrays of [rows, ...] that serve as the source of the spec's `data` and `evaluation {
     data }` blocks, which must not have one. `evaluation_sets`: further data to evaluate on, by name, whether or not `evaluation` is given:
     arrays, or an npz file. They are the source of the spec's `evaluation { set }` block of that name; a set that the spec lacks is prepared
-    as the evaluation's own data. `shapes`: sizes of inputs with symbolic dims. `target`: "cpu" compiles only for this machine's level;
-    default: for most machines as well. `string_bytes`: the maximum number of UTF-8 bytes in a string of an input; default: 64. `output`: the
-    artifact's file; the arrays, which it reads when it runs, are written next to it as "OUTPUT.data.npz", "OUTPUT.evaluation.npz" and
-    "OUTPUT.evaluation.NAME.npz"; default: temporary files that are removed with the model.
+    as the evaluation's own data. `shapes`: sizes of inputs with symbolic dims. `entries`: of a model
+    without a spec, further entries over the same weights, for other shapes of some inputs: {"step": {"ids": (1, 1)}} makes the entry
+    "forward.step". `target`: "cpu" compiles only for this machine's level; default: for most machines as well. `string_bytes`: the maximum
+    number of UTF-8 bytes in a string of an input; default: 64. `output`: the artifact's file; the arrays, which it reads when it runs, are
+    written next to it as "OUTPUT.data.npz", "OUTPUT.evaluation.npz" and "OUTPUT.evaluation.NAME.npz"; default: temporary files that are
+    removed with the model.
 
     Raises CompileError with the compiler's message."""
     arrays = {"data": by_field("data", data), "evaluation": by_field("evaluation", evaluation)}
@@ -101,7 +103,7 @@ def compile(model=None, spec: Path | str | None = None, *, data: Mapping[str, np
         path_bytes(output)  # raises an error if it is no path
     folder = tempfile.mkdtemp(prefix="gradc-")
     try:
-        opened = _compile_in(folder, _spec_file(model, spec, arrays, sets, folder, output), shapes, target, string_bytes, output)
+        opened = _compile_in(folder, _spec_file(model, spec, arrays, sets, folder, output), shapes, entries, target, string_bytes, output)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -115,11 +117,18 @@ def _remove(folder: str, process: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _compile_in(folder: str, source: str, shapes, target: str | None, string_bytes: int | None, output: Path | None) -> Model:
+def _shape(name: str, dims: Sequence[int]) -> str:
+    return f"{name}={'x'.join(map(str, dims))}"
+
+
+def _compile_in(folder: str, source: str, shapes, entries, target: str | None, string_bytes: int | None, output: Path | None) -> Model:
     made = os.path.abspath(output) if output else os.path.join(folder, "model.so")
     command = [compiler(), "compile", source, "--emit", "so", "-o", made]
     for name, dims in (shapes or {}).items():
-        command += ["--shape", f"{name}={'x'.join(map(str, dims))}"]
+        command += ["--shape", _shape(name, dims)]
+    for entry, others in (entries or {}).items():
+        for name, dims in others.items():
+            command += ["--entry-shape", f"{entry}:{_shape(name, dims)}"]
     if target:
         command += ["--target", target]
     if string_bytes:

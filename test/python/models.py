@@ -203,6 +203,37 @@ class Models(unittest.TestCase):
         found = session.run("forward", {name: np.ones((2, 5), np.float32) for name in caches})
         np.testing.assert_array_equal(found["y"], np.full((2, 5), 3, np.float32))
 
+    def test_entries_for_other_shapes_share_the_weights(self):
+        """A prompt of three tokens, then one more by the entry for one token, against a prompt of four."""
+        room, width, features = 64, 64, 600
+        random, model = np.random.default_rng(3), Model("decoder", opset=21)
+        x = model.input("x", FLOAT, [1, "steps", features])
+        past = [model.input(f"past_{name}", FLOAT, [1, 1, room, width]) for name in ("key", "value")]
+        weights = [(name, random.standard_normal((features, size)) / 20) for name, size in (("query", 2 * width), ("key", width), ("value", width))]
+        new = [model.node("MatMul", [x, model.initializer(name, FLOAT, weight.shape, weight.ravel().tolist())], [f"{name}s"], name)
+               for name, weight in weights]
+        names = ["y", "present_key", "present_value"]
+        model.node("GroupQueryAttention", [*new, *past, model.input("last", INT32, [1]), model.initializer("total", INT32, [], [room])], names,
+                   "attention", domain="com.microsoft", num_heads=2, kv_num_heads=1)
+        for name, dims in zip(names, ([1, "steps", 2 * width], *[[1, 1, room, width]] * 2)):
+            model.output(name, FLOAT, dims)
+        tokens = random.standard_normal((1, 4, features), np.float32)
+        empty = {f"past_{name}": np.zeros((1, 1, room, width), np.float32) for name in ("key", "value")}
+        with tempfile.TemporaryDirectory() as folder:
+            whole = gradc.compile(model.bytes(), shapes={"x": (1, 4, features)}, output=f"{folder}/whole.so")
+            both = gradc.compile(model.bytes(), shapes={"x": (1, 3, features)}, entries={"step": {"x": (1, 1, features)}}, output=f"{folder}/both.so")
+            more = os.path.getsize(f"{folder}/both.so") - os.path.getsize(f"{folder}/whole.so")
+            self.assertLess(more, sum(weight.size for _, weight in weights) * 4)
+            session = both.session()
+            prompt = session.run("forward", {"x": tokens[:, :3], "last": np.array([2], np.int32), **empty})
+            step = session.run("forward.step", {"x": tokens[:, 3:], "last": np.array([3], np.int32), "past_key": prompt["present_key"],
+                                                "past_value": prompt["present_value"]})
+            wanted = whole.session().run("forward", {"x": tokens, "last": np.array([3], np.int32), **empty})
+        np.testing.assert_allclose(step["y"], wanted["y"][:, 3:], atol=1e-6)
+        np.testing.assert_allclose(step["present_key"], wanted["present_key"], atol=1e-6)
+        with self.assertRaisesRegex(gradc.CompileError, "--entry-shape step: graph input \"z\" is not in the model"):
+            gradc.compile(model.bytes(), shapes={"x": (1, 3, features)}, entries={"step": {"z": (1,)}})
+
     def test_outputs_go_to_given_arrays(self):
         model = Model("several")
         x = model.input("x", FLOAT, ["N", 3])

@@ -6,6 +6,7 @@
 #include "dialects/grad/EntryAttributes.h"
 #include "dialects/grad/HostTensor.h"
 #include "runtime/include/gradc/artifact.h"
+#include "runtime/include/gradc/entries.h"
 #include "tools/gradc/Files.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,6 +28,13 @@ void CompileArguments::add(CLI::App &command, const char *what) {
   command.add_option("--shape", shapes, "bind an input's shape: NAME=32x3x224x224")
       ->allow_extra_args(false) // the model may follow
       ->type_name("NAME=DIMS");
+  command
+      .add_option(
+          "--entry-shape", entryShapes,
+          "of a model: a further entry \"forward.ENTRY\" over the same weights, for another "
+          "shape of an input: step:ids=1x1")
+      ->allow_extra_args(false)
+      ->type_name("ENTRY:NAME=DIMS");
   command
       .add_option("--target", targets,
                   "cpu (this machine's level; default: an executable or library has code for "
@@ -86,7 +94,8 @@ int CompileArguments::expectNoneForArtifact() const {
 int CompileArguments::expectNoneForSpec() const {
   for (const CLI::Option *option : accepted)
     if (std::string name = option->get_name();
-        !option->empty() && (name == "--buckets" || name == "--one-bucket"))
+        !option->empty() &&
+        (name == "--buckets" || name == "--one-bucket" || name == "--entry-shape"))
       return fail(Code::usage, name + " is for models: the batches of " + file +
                                    " have the size that the spec gives");
   return 0;
@@ -128,6 +137,51 @@ static Result<std::vector<int64_t>> readBuckets(llvm::ArrayRef<std::string> buck
   return std::vector<int64_t>(sizes.begin(), sizes.end());
 }
 
+/// The sizes of "x=32x3x224x224", by the input's name; nullopt: the text is no such shape.
+static std::optional<std::pair<std::string, std::vector<int64_t>>> readShape(llvm::StringRef text) {
+  auto [name, dims] = text.split('=');
+  SmallVector<llvm::StringRef> sizes;
+  dims.split(sizes, 'x');
+  std::pair<std::string, std::vector<int64_t>> shape(name.str(), {});
+  for (llvm::StringRef size : sizes) {
+    int64_t value;
+    if (name.empty() || size.getAsInteger(10, value) || value < 1)
+      return std::nullopt;
+    shape.second.push_back(value);
+  }
+  return shape;
+}
+
+int CompileArguments::readShapes() {
+  for (const std::string &text : shapes) {
+    auto shape = readShape(text);
+    if (!shape)
+      return fail(
+          Code::usage,
+          "expected --shape NAME=DIMS with sizes of at least 1, such as x=32x3x224x224, found " +
+              text);
+    if (!options.shapes.insert(*shape).second)
+      return fail(Code::usage, "--shape names \"" + shape->first + "\" twice");
+  }
+  for (llvm::StringRef text : entryShapes) {
+    auto [entry, rest] = text.split(':');
+    auto isAllowed = [](char x) { return llvm::isAlnum(x) || x == '-' || x == '_'; };
+    auto shape = readShape(rest);
+    if (!shape || entry.empty() || !llvm::all_of(entry, isAllowed))
+      return fail(Code::usage, "expected --entry-shape ENTRY:NAME=DIMS with a name of letters, "
+                               "digits, - and _ and sizes of at least 1, such as step:ids=1x1, "
+                               "found " +
+                                   text);
+    if (gradc_begins_suffix(entry.data(), entry.size()))
+      return fail(Code::usage, "--entry-shape: an entry may not be called " + entry +
+                                   ", which is a kind of entry; choose another name");
+    if (!options.entryShapes[entry.str()].insert(*shape).second)
+      return fail(Code::usage,
+                  "--entry-shape names \"" + shape->first + "\" of entry " + entry + " twice");
+  }
+  return 0;
+}
+
 int CompileArguments::finish() {
   takeEnvironment();
   options.cacheDirectory = cacheFolder();
@@ -145,23 +199,8 @@ int CompileArguments::finish() {
   options.buckets = std::move(*rowsOfBuckets);
   if (options.buckets.empty() && !oneBucket)
     options.buckets = {1};
-  for (const std::string &text : shapes) {
-    auto [name, dims] = llvm::StringRef(text).split('=');
-    if (options.shapes.count(name.str()))
-      return fail(Code::usage, "--shape names \"" + name + "\" twice");
-    SmallVector<llvm::StringRef> sizes;
-    dims.split(sizes, 'x');
-    for (llvm::StringRef size : sizes) {
-      int64_t value;
-      if (name.empty() || size.getAsInteger(10, value) || value < 1) {
-        return fail(
-            Code::usage,
-            "expected --shape NAME=DIMS with sizes of at least 1, such as x=32x3x224x224, found " +
-                text);
-      }
-      options.shapes[name.str()].push_back(value);
-    }
-  }
+  if (int code = readShapes())
+    return code;
   for (llvm::StringRef target : targets) {
     llvm::StringRef level = target;
     if (const exec::Level *native = exec::nativeLevel(); native && target == "cpu") {

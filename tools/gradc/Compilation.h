@@ -12,7 +12,7 @@ namespace gradc {
 /// The options of all commands that compile.
 struct CompileArguments {
   std::string file;
-  std::vector<std::string> shapes, targets, buckets;
+  std::vector<std::string> shapes, entryShapes, targets, buckets;
   std::optional<std::string> memoryBudgetMb;
   bool oneBucket = false; ///< an entry for the largest batch alone
   CompileOptions options;
@@ -30,6 +30,7 @@ struct CompileArguments {
   int expectNoneForSpec() const;
 
 private:
+  int readShapes();
   /// The options that `add` has declared, and the file argument.
   std::vector<const CLI::Option *> accepted;
 };

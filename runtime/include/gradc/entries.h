@@ -1,5 +1,6 @@
 /* The names of entries. A session finds its entries by them:
  *   train, evaluate, forward   a training step, an evaluation, the model
+ *   forward.NAME               the model for other shapes of its inputs (gradc compile --entry-shape)
  *   predict                    the model on prepared fields, if the exported model prepares them itself
  *   gradients                  the gradients that a spec asks for
  *   merged                     no inputs; its outputs have names of states, whose values they replace in exported models, or of
@@ -18,7 +19,7 @@
  *   .stage.K                   for the K-th rank of a replica of a pipeline
  *   .tail                      for the last, smaller batch, if the entry runs only whole batches
  *
- * To add a suffix, add a row to the table of words as well: no `train` block and no set of the evaluation may be named like one. */
+ * To add a suffix, add a row to the table of words as well: no NAME may be one. */
 #ifndef GRADC_ENTRIES_H
 #define GRADC_ENTRIES_H
 
@@ -34,6 +35,7 @@
 
 #define GRADC_TRAIN_PREFIX "train."
 #define GRADC_EVALUATE_PREFIX "evaluate."
+#define GRADC_FORWARD_PREFIX "forward."
 #define GRADC_MAP_PREFIX "map."
 #define GRADC_PACK_PREFIX "pack:"
 #define GRADC_UNPACK_PREFIX "unpack:"

@@ -13,6 +13,9 @@ namespace gradc {
 struct ImportOptions {
   /// Complete shapes by graph input: `--shape x=32x3x224x224`.
   std::map<std::string, std::vector<int64_t>> shapes = {};
+  /// Shapes that replace some of these in a further entry over the same weights, by its name:
+  /// `--entry-shape step:x=1x3x224x224`.
+  std::map<std::string, std::map<std::string, std::vector<int64_t>>> entryShapes = {};
   /// Sizes by symbolic dim.
   std::map<std::string, int64_t> dims = {};
   /// Whether a symbolic dim has one size in all graph inputs: errors name it once.

@@ -248,6 +248,38 @@ TEST_F(ImportModelTest, ShapesOfOneInputBindTheSymbolsOfOthers) {
   }
 }
 
+TEST_F(ImportModelTest, EntriesForOtherShapesShareTheWeights) {
+  auto states = [](Imported &imported) {
+    return llvm::range_size(imported.module->getOps<StateOp>());
+  };
+  auto alone = model("mlp.onnx", {.shapes = {{"x", {8, 4}}}});
+  auto both =
+      model("mlp.onnx", {.shapes = {{"x", {8, 4}}}, .entryShapes = {{"step", {{"x", {1, 4}}}}}});
+  ASSERT_TRUE(succeeded(alone) && succeeded(both)) << everything();
+  EXPECT_EQ(states(*both), states(*alone));
+  for (auto [entry, type] : {std::pair("forward", "f32 [8, 4]"), {"forward.step", "f32 [1, 4]"}}) {
+    auto function = both->module->lookupSymbol<func::FuncOp>(entry);
+    ASSERT_TRUE(function) << entry;
+    EXPECT_EQ(describe(function.getArgumentTypes()[0]), type);
+  }
+  // A shape of an entry binds the symbols of its other inputs.
+  auto shared = model("shared-symbols.onnx",
+                      {.shapes = {{"b", {2, 3}}}, .entryShapes = {{"long", {{"b", {2, 9}}}}}});
+  ASSERT_TRUE(succeeded(shared)) << everything();
+  for (Type argument :
+       shared->module->lookupSymbol<func::FuncOp>("forward.long").getArgumentTypes())
+    EXPECT_EQ(describe(argument), "f32 [2, 9]");
+}
+
+TEST_F(ImportModelTest, RefusesEntriesThatTheModelCannotHave) {
+  EXPECT_TRUE(failed(
+      model("mlp.onnx", {.shapes = {{"x", {8, 4}}}, .entryShapes = {{"step", {{"y", {1, 4}}}}}})));
+  expectSaid({"--entry-shape step: graph input \"y\" is not in the model; did you mean \"x\"?"});
+  EXPECT_TRUE(failed(
+      model("mlp.onnx", {.shapes = {{"x", {8, 4}}}, .entryShapes = {{"step", {{"x", {1, 5}}}}}})));
+  expectSaid({"dim 1 of graph input \"x\" is 4 in the model and 5 in --shape"});
+}
+
 TEST_F(ImportModelTest, ShapesThatDisagreeBindNoSymbol) {
   EXPECT_TRUE(failed(model("shared-symbols.onnx", {.shapes = {{"a", {2, 3}}, {"b", {2, 4}}}})));
   expectSaid({"dim 1 of graph input \"c\" is the symbol \"time\": bind it with --shape c=1x1"});
