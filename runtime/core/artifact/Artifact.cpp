@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace gradc::runtime;
 
@@ -139,4 +140,13 @@ std::string_view gradc::runtime::nodeTitle(const Artifact &artifact,
     return gradc_collective_title(gradc_collective_kind(node.as.collective.kind));
   }
   return "";
+}
+
+std::string gradc::runtime::entryNames(const Artifact &artifact,
+                                       std::span<const gradc_artifact_entry> entries) {
+  std::vector<std::string> names;
+  for (const gradc_artifact_entry &entry : entries)
+    if (std::string_view name = artifact.string(entry.name); name.find(':') == name.npos)
+      names.emplace_back(name);
+  return quotedList(names);
 }

@@ -68,6 +68,9 @@ private:
 std::string_view nodeTitle(const Artifact &artifact, const gradc_artifact_node &node,
                            std::span<const gradc_artifact_kernel> kernels);
 
+/// The quoted names of the entries that programs may call, of those of a level.
+std::string entryNames(const Artifact &artifact, std::span<const gradc_artifact_entry> entries);
+
 } // namespace gradc::runtime
 
 #endif

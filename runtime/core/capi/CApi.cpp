@@ -160,16 +160,6 @@ uint32_t gradc_entry_count(const gradc_session *session) {
   return session ? uint32_t(session->entries.size()) : 0;
 }
 
-/// The names of the entries that are not the session's own.
-static std::string entryNames(const gradc_session &session) {
-  std::vector<std::string> names;
-  for (const gradc_artifact_entry &entry : session.entries)
-    if (std::string_view name = session.artifact->string(entry.name);
-        name.find(':') == std::string_view::npos)
-      names.emplace_back(name);
-  return quotedList(names);
-}
-
 gradc_status gradc_entry_find(const gradc_session *session, const char *name, uint32_t *entry) {
   return cCall({{session, "session"}, {name, "name"}, {entry, "entry"}}, [&]() -> Status {
     std::string_view wanted = name, suffix = GRADC_TAIL_SUFFIX;
@@ -181,7 +171,8 @@ gradc_status gradc_entry_find(const gradc_session *session, const char *name, ui
       found = found && found->any_rows ? found : nullptr;
     }
     if (!found)
-      return usage(text("no entry '", name, "', expected one of ", entryNames(*session)));
+      return usage(text("no entry '", name, "', expected one of ",
+                        entryNames(*session->artifact, session->entries)));
     *entry = uint32_t(found - session->entries.data());
     return {};
   });

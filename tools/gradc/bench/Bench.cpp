@@ -60,7 +60,7 @@ double quantile(std::vector<double> &values, double share) {
 class Workload {
 public:
   static Result<std::unique_ptr<Workload>> make(mlir::MLIRContext &context, Session &session,
-                                                const NamedTensors &given, int64_t rows);
+                                                const BenchOptions &options);
 
   const gradc_artifact_entry &entry() const { return *theEntry; }
   /// The nodes that a step executes.
@@ -86,7 +86,7 @@ public:
 private:
   Workload(Session &session, int64_t rows) : session(session), rows(rows) {}
 
-  Status chooseEntry();
+  Status chooseEntry(const std::string &wanted);
   Status fillInputs(mlir::MLIRContext &context, const NamedTensors &given);
   Status takeData();
   void *allocate(uint64_t bytes) {
@@ -104,7 +104,7 @@ private:
   Session &session;
   int64_t rows; ///< of a step; 0: a whole batch
   const gradc_artifact_entry *theEntry = nullptr;
-  std::string entryName; ///< of a job's step
+  std::string entryName; ///< the one that is wanted, or that of a job's step
   std::string origin = "random inputs";
   std::vector<std::unique_ptr<void, Free>> memory;
   std::vector<Batch> data_;
@@ -114,7 +114,15 @@ private:
   size_t next = 0;
 };
 
-Status Workload::chooseEntry() {
+Status Workload::chooseEntry(const std::string &wanted) {
+  if (!wanted.empty()) {
+    entryName = wanted;
+    theEntry = session.findEntry(wanted);
+    auto entries = session.artifact().elements<gradc_artifact_entry>(session.level().entries);
+    return theEntry ? Status()
+                    : Status(Code::usage, text("no entry '", wanted, "', expected one of ",
+                                               entryNames(session.artifact(), entries)));
+  }
   // With several kinds of steps, measures the first kind in its last phase, when nothing is frozen.
   Turns turns(Config::job(session.artifact()), [](std::string_view) { return false; });
   entryName = turns.entries().front().name;
@@ -188,13 +196,13 @@ Status Workload::takeData() {
 }
 
 Result<std::unique_ptr<Workload>> Workload::make(mlir::MLIRContext &context, Session &session,
-                                                 const NamedTensors &given, int64_t rows) {
-  std::unique_ptr<Workload> workload(new Workload(session, rows));
-  if (Status chosen = workload->chooseEntry(); !chosen.ok())
+                                                 const BenchOptions &options) {
+  std::unique_ptr<Workload> workload(new Workload(session, options.rows));
+  if (Status chosen = workload->chooseEntry(options.entry); !chosen.ok())
     return chosen;
-  if (Status filled = workload->fillInputs(context, given); !filled.ok())
+  if (Status filled = workload->fillInputs(context, options.inputs); !filled.ok())
     return filled;
-  if (session.artifact().header().job.count && given.empty()) {
+  if (session.artifact().header().job.count && options.inputs.empty()) {
     Status taken = workload->takeData();
     workload->origin =
         taken.ok() ? "the job's data" : text("random inputs, because ", taken.message());
@@ -336,7 +344,7 @@ Result<BenchResult> measure(mlir::MLIRContext &context,
   if (!session)
     return session.status();
   int64_t created = Trace::now();
-  auto workload = Workload::make(context, **session, options.inputs, options.rows);
+  auto workload = Workload::make(context, **session, options);
   if (!workload)
     return workload.status();
   int64_t prepared = Trace::now();

@@ -12,6 +12,7 @@ namespace gradc {
 struct BenchOptions {
   int threads = 0; ///< 0: one per CPU
   double seconds = 2;
+  std::string entry;                      ///< "": that of a step or, of a model, "forward"
   int64_t rows = 0;                       ///< of a step; 0: a whole batch
   runtime::Communicator *ranks = nullptr; ///< with which steps are run, or null
   std::string trace;                      ///< of the first profiled steps; "": none

@@ -247,6 +247,8 @@ void addBench(CLI::App &app, Runner &run) {
       ->add_option("--threads", settings->bench.threads,
                    "threads that share a kernel (default: one a CPU)")
       ->check(between(1, 1024));
+  command->add_option("--entry", settings->bench.entry,
+                      "what is timed (default: the step, or the model's forward)");
   command->add_option("--seconds", settings->bench.seconds, "how long to measure (default: 2)")
       ->check(between(0, 3600));
   command
