@@ -492,6 +492,55 @@ class Models(unittest.TestCase):
             keys = found["new_keys"]
         np.testing.assert_array_equal(keys[0], table[tokens])
 
+    def test_prompts_of_several_lengths_share_caches_that_grow(self):
+        """As docs/features.md has it: prompts end where the batch does, masks hide what is before them, and caches keep their last positions."""
+        tokens, past, size = [[2, 0, 4, 4, 1], [3, 1, 2], [4]], 9, 4
+        random = np.random.default_rng(5)
+        table, place = random.standard_normal((5, size), np.float32), random.standard_normal((past, size), np.float32)
+        model = Model("decoder", opset=17)
+        ids, mask, places = (model.input(name, INT64, [3, dim]) for name, dim in (("ids", "steps"), ("mask", "total"), ("places", "steps")))
+        keys = model.input("past", FLOAT, [3, "past", size])
+        zero, one = (model.initializer(name, INT64, [], [value]) for name, value in (("zero", 0), ("one", 1)))
+        axes = model.initializer("axis", INT64, [1], [1])
+        rows = [model.node("Gather", [model.initializer(name, FLOAT, values.shape, values.ravel().tolist()), indices], [f"{name}_rows"], name)
+                for name, values, indices in (("table", table, ids), ("place", place, places))]
+        x = model.node("Add", rows, ["x"], "embed")
+        present = model.node("Concat", [keys, x], ["present"], "grow", axis=1)
+        total, before = (model.node("Gather", [model.node("Shape", [of], [f"{name}_dims"], f"{name}_shape"), one], [name], name)
+                         for of, name in ((mask, "total_length"), (keys, "past_length")))
+        columns = model.node("Range", [zero, total, one], ["columns"], "columns")
+        own = model.node("Unsqueeze", [model.node("Range", [before, total, one], ["own"], "own"), axes], ["own_column"], "own_column")
+        known = model.node("Unsqueeze", [model.node("Cast", [mask], ["is_token"], "cast", to=BOOL), axes], ["known"], "known")
+        seen = model.node("And", [known, model.node("LessOrEqual", [columns, own], ["earlier"], "earlier")], ["seen"], "seen")
+        scores = model.node("MatMul", [x, model.node("Transpose", [present], ["turned"], "turn", perm=[0, 2, 1])], ["scores"], "score")
+        hidden = model.node("Where", [seen, scores, model.initializer("low", FLOAT, [], [-1e30])], ["hidden"], "hide")
+        shares = model.node("Softmax", [hidden], ["shares"], "share", axis=-1)
+        model.output(model.node("MatMul", [shares, present], ["y"], "mix"), FLOAT, [3, "steps", size])
+        model.output(present, FLOAT, [3, "total", size])
+
+        def wanted(row):
+            x = (table[row] + place[:len(row)]).astype(np.float64)
+            shares = np.tril(np.exp(x @ x.T))
+            return shares / shares.sum(1, keepdims=True) @ x
+
+        steps = max(map(len, tokens))
+        sessions = {count: gradc.compile(model.bytes(), target="cpu", shapes={"ids": (3, count), "mask": (3, past + count), "places": (3, count),
+                                                                              "past": (3, past, size)}).session() for count in (steps, 1)}
+        ids, mask, keys = np.zeros((3, steps), np.int64), np.zeros((3, past + steps), np.int64), np.zeros((3, past, size), np.float32)
+        for row, prompt in enumerate(tokens):
+            ids[row, -len(prompt):], mask[row, -len(prompt):] = prompt, 1
+        for _ in range(5):
+            count = ids.shape[1]
+            places = np.maximum(mask.cumsum(1) - 1, 0)[:, -count:]
+            found = sessions[count].run("forward", {"ids": ids, "mask": mask, "places": places, "past": keys})
+            for row, given in enumerate(tokens):
+                own = min(count, len(given))
+                np.testing.assert_allclose(found["y"][row, -own:], wanted(given)[-own:], atol=1e-5)
+            ids, keys = random.integers(0, 5, (3, 1)), found["present"][:, -past:]
+            mask = np.concatenate([mask[:, -past:], np.ones((3, 1), np.int64)], 1)
+            for given, new in zip(tokens, ids[:, 0]):
+                given.append(int(new))
+
 
 if __name__ == "__main__":
     unittest.main()
