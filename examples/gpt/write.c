@@ -1,6 +1,6 @@
-/* Goes on with a text by the entry "forward" of libdecoder.so: one character a run, over a cache of
- * keys and values. The arguments are CHECKPOINT TEXT [COUNT] [TEMPERATURE]. Each character is drawn
- * by the model's scores; at temperature 0 it is the best one. */
+/* Goes on with a text by libdecoder.so, over a cache of keys and values: the entry "forward" reads
+ * one character, "forward.prompt" eight. The arguments are CHECKPOINT TEXT [COUNT] [TEMPERATURE].
+ * Each character is drawn by the model's scores; at temperature 0 it is the best one. */
 #include "gradc/gradc.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VOCABULARY = 128, CONTEXT = 32, CACHES = 4, CACHE = 3 * CONTEXT * 16 };
+enum { VOCABULARY = 128, CONTEXT = 32, PROMPT = 8, CACHES = 4, CACHE = 3 * CONTEXT * 16 };
 
-static _Alignas(64) float logits[VOCABULARY], caches[CACHES][CACHE];
+static _Alignas(64) float logits[PROMPT][VOCABULARY], caches[CACHES][CACHE];
 
 static void check(gradc_status status) {
   if (status != GRADC_OK) {
@@ -19,26 +19,31 @@ static void check(gradc_status status) {
   }
 }
 
-/* Computes the scores of the character behind `token`, which is at `position`. Caches are inputs
- * and outputs. */
-static void read(gradc_session *session, uint32_t entry, int64_t token, int64_t position) {
-  const void *inputs[2 + CACHES] = {&token, &position};
+/* Reads `count` characters, the first of which is at `position`, and returns the scores of the
+ * character behind them. Caches are inputs and outputs. */
+static const float *read(gradc_session *session, uint32_t entry, const char *text, int count,
+                         int64_t position) {
+  int64_t tokens[PROMPT];
+  for (int i = 0; i < count; ++i)
+    tokens[i] = (unsigned char)text[i];
+  const void *inputs[2 + CACHES] = {tokens, &position};
   void *outputs[1 + CACHES] = {logits};
   for (int i = 0; i < CACHES; ++i)
     inputs[2 + i] = outputs[1 + i] = caches[i];
   check(gradc_run(session, entry, inputs, 2 + CACHES, outputs, 1 + CACHES));
+  return logits[count - 1];
 }
 
-static int choose(double temperature) {
+static int choose(const float *scores, double temperature) {
   double weights[VOCABULARY], sum = 0;
   int best = 0;
   for (int i = 1; i < VOCABULARY; ++i)
-    if (logits[i] > logits[best])
+    if (scores[i] > scores[best])
       best = i;
   if (temperature <= 0)
     return best;
   for (int i = 0; i < VOCABULARY; ++i)
-    sum += weights[i] = exp((logits[i] - logits[best]) / temperature);
+    sum += weights[i] = exp((scores[i] - scores[best]) / temperature);
   double left = sum * rand() / RAND_MAX;
   for (int i = 0; i < VOCABULARY; ++i)
     if ((left -= weights[i]) < 0)
@@ -58,20 +63,24 @@ int main(int argc, char **argv) {
 
   gradc_model *model;
   gradc_session *session;
-  uint32_t entry;
+  uint32_t step, prompt;
   check(gradc_open(NULL, &model)); /* the one in the library that this program links */
   check(gradc_session_create(model, NULL, &session));
   check(gradc_checkpoint_load(session, argv[1]));
-  check(gradc_entry_find(session, "forward", &entry));
+  check(gradc_entry_find(session, "forward", &step));
+  check(gradc_entry_find(session, "forward.prompt", &prompt));
 
   /* The cache holds the characters from `first` to before `next`. */
   size_t first = length > CONTEXT ? length - CONTEXT : 0;
-  for (size_t next = first; length < end; ++next) {
+  for (size_t next = first; length < end;) {
     if (next - first == CONTEXT) /* it is full: it begins again with the last half */
       next = first += CONTEXT / 2;
-    read(session, entry, (unsigned char)text[next], (int64_t)(next - first));
-    if (next + 1 == length)
-      text[length++] = (char)choose(temperature);
+    int count = length - next < PROMPT ? 1 : PROMPT;
+    const float *scores =
+        read(session, count == 1 ? step : prompt, text + next, count, (int64_t)(next - first));
+    next += (size_t)count;
+    if (next == length)
+      text[length++] = (char)choose(scores, temperature);
   }
   puts(text);
   free(text);
