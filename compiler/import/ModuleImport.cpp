@@ -260,7 +260,7 @@ ImportOptions gradc::shareDims(const OnnxModel &model, ImportOptions options) {
     std::vector<int64_t> shape;
     for (const auto &dim : dims) {
       auto known = sizes.find(dim.dim_param());
-      if (dim.has_dim_value())
+      if (dim.has_dim_value() && dim.dim_value() >= 0) // others are reported later
         shape.push_back(dim.dim_value());
       else if (known != sizes.end() && known->second)
         shape.push_back(*known->second);

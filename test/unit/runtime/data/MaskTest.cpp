@@ -2,6 +2,7 @@
 #include "test/unit/runtime/data/DataTesting.h"
 #include "test/unit/runtime/data/image/References.h"
 
+#include <filesystem>
 #include <sys/stat.h>
 
 using namespace gradc::runtime;
@@ -200,6 +201,28 @@ TEST_F(MaskTest, ColorsOfClassesDoNotChange) {
             "of colors only");
   EXPECT_EQ(buildError(data(image("random_erase { value: 256 }")), context),
             "random_erase { value } is 256, expected 0 to 255");
+}
+
+TEST_F(MaskTest, ACacheFileIsMadeAgainWhenPicturesOrMasksChange) {
+  auto cached = [&] { // the number of the file: another one if it was written
+    firstBatch<float>(data("cache { path: \"kept\" } "), context);
+    struct stat file = {};
+    EXPECT_EQ(stat((folder / "kept").c_str(), &file), 0);
+    return file.st_ino;
+  };
+  auto before = cached();
+  EXPECT_EQ(cached(), before);
+  for (const char *changed : {"pictures/d.png", "masks/a.png"}) {
+    auto time = std::filesystem::last_write_time(folder / changed);
+    std::filesystem::last_write_time(folder / changed, time - std::chrono::seconds(100));
+    auto after = cached();
+    EXPECT_NE(after, before) << changed;
+    before = after;
+  }
+  // Another name is another place in the order.
+  for (const std::string &kind : {folder / "pictures/", folder / "masks/"})
+    std::filesystem::rename(kind + "a.png", kind + "e.png");
+  EXPECT_NE(cached(), before);
 }
 
 } // namespace
