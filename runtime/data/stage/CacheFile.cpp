@@ -227,7 +227,9 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
                    input->numbers(), " rows of the ", input->fields().size(),
                    " fields that the stages before it make");
   if (footer.stages != now.stages)
-    return refused("was made by another source or other stages than those before it now");
+    return Status::error(text("cache '", path,
+                              "' was made by another source or other stages than those before it "
+                              "now; delete it, and it is made again, or name another file"));
   uint64_t entries = footer.numbers * footer.fields, size = entries * sizeof(uint64_t);
   if (footer.index % 8 || footer.index > bytes.size() || bytes.size() - footer.index < size ||
       gradc_hash(bytes.data() + footer.index, size) != footer.indexHash)

@@ -1,15 +1,12 @@
-// The file of a cache stage, where it cannot be written, is damaged, or was made of other data.
+// The file of a cache stage, where it cannot be written or is damaged.
 #include "runtime/data/stage/CacheFile.h"
 #include "runtime/data/source/MappedFile.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <numeric>
-#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace gradc::runtime;
@@ -123,73 +120,6 @@ TEST(CacheFileTest, AValueThatIsNoneOfItsFieldIsDamage) {
   EXPECT_EQ(viewed(rank, 2), damage);
   EXPECT_EQ(viewed(dim, 32), damage);
   EXPECT_EQ(viewed(dim, -1), damage);
-}
-
-class CacheOfFileTest : public testing::Test {
-protected:
-  CacheOfFileTest() {
-    context.folders = {folder.path};
-    context.demands = {{"images", "x", GRADC_F32, {2, 2}, 0}};
-    writeAt(1000, digits(4));
-  }
-
-  /// Writes digits.npz, with its time of change in seconds.
-  void writeAt(int64_t seconds, const std::vector<Member> &members) const {
-    writeFile(folder / "digits.npz", zip(members));
-    timespec times[] = {{seconds, 0}, {seconds, 0}};
-    ASSERT_EQ(utimensat(AT_FDCWD, (folder / "digits.npz").c_str(), times, 0), 0);
-  }
-  static std::string spec(std::string_view stages, std::string_view file = "digits.npz") {
-    return "source { npz { path: \"" + std::string(file) +
-           "\" } } map { field: \"images\" cast: F32 } " + std::string(stages) +
-           " batch { size: 2 }";
-  }
-  /// The first pixels of the first two rows behind the stages.
-  std::vector<float> pixels(const std::string &data) const {
-    std::vector<float> all = firstBatch<float>(data, context);
-    return {all.at(0), all.at(4)};
-  }
-  ino_t cacheFile() const {
-    struct stat found = {};
-    EXPECT_EQ(stat((folder / "rows.cache").c_str(), &found), 0);
-    return found.st_ino;
-  }
-
-  TemporaryFolder folder;
-  DataContext context;
-  const std::string cache = " cache { path: \"rows.cache\" }";
-  using Pixels = std::vector<float>;
-};
-
-TEST_F(CacheOfFileTest, IsMadeAgainIfTheDataChange) {
-  EXPECT_EQ(pixels(spec(cache)), (Pixels{0, 4}));
-  ino_t made = cacheFile();
-  EXPECT_EQ(pixels(spec(cache)), (Pixels{0, 4}));
-  EXPECT_EQ(cacheFile(), made);
-  // 1. As many bytes, at another time.
-  std::vector<Member> others = digits(4);
-  std::fill(others[0].content.end() - 16, others[0].content.end(), std::byte(8));
-  writeAt(1001, others);
-  EXPECT_EQ(pixels(spec(cache)), (Pixels{8, 8}));
-  // 2. Another number of rows, of the same time.
-  writeAt(1001, digits(3));
-  EXPECT_EQ(pixels(spec(cache)), (Pixels{0, 4}));
-  // 3. The file may move.
-  made = cacheFile();
-  ASSERT_EQ(rename((folder / "digits.npz").c_str(), (folder / "moved.npz").c_str()), 0);
-  EXPECT_EQ(pixels(spec(cache, "moved.npz")), (Pixels{0, 4}));
-  EXPECT_EQ(cacheFile(), made);
-}
-
-TEST_F(CacheOfFileTest, OfOtherStagesIsRefused) {
-  EXPECT_EQ(pixels(spec("skip { rows: 1 }" + cache)), (Pixels{4, 8}));
-  const std::string refused = "cache '" + folder / "rows.cache" +
-                              "' was made by another source or other stages than those before it "
-                              "now; delete it, and it is made again";
-  for (const char *stages :
-       {"skip { rows: 2 }", "", "map { field: \"images\" scale: 0.5 } skip { rows: 1 }"})
-    EXPECT_EQ(buildError(spec(stages + cache), context), refused) << stages;
-  EXPECT_EQ(pixels(spec("skip { rows: 1 }" + cache + " skip { rows: 1 }")), (Pixels{8, 12}));
 }
 
 } // namespace
