@@ -4,12 +4,12 @@
 #include "runtime/data/source/CsvReader.h"
 #include "runtime/data/source/Inflate.h"
 #include "runtime/data/source/ParquetText.h"
+#include "runtime/data/source/SourceMemory.h"
 #include "runtime/data/transform/Convert.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <unistd.h>
 
 namespace gradc::runtime {
 
@@ -20,11 +20,6 @@ bool canDelimit(std::string_view delimiter) {
   constexpr std::string_view taken = "+-.\"\r\n";
   return delimiter.size() == 1 && taken.find(delimiter[0]) == taken.npos &&
          !std::isalnum(static_cast<unsigned char>(delimiter[0]));
-}
-
-/// The rest of the machine's memory is for training.
-uint64_t threeQuartersOfMemory() {
-  return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
 /// The text of a file: inflated if it is compressed with gzip, converted if it is Parquet.
@@ -53,11 +48,10 @@ Result<CsvFile> openCsv(std::string_view path, const DataContext &context,
   }
   if (!isGzip(csv.file->bytes()))
     return csv;
-  csv.inflated = inflateAll(csv.file->bytes(), options.maxBytes, Deflated::gzip);
-  if (!csv.inflated.bytes)
-    return Status::error(text('\'', csv.path,
-                              "' is a damaged gzip file, or larger than this "
-                              "machine's memory"));
+  auto inflated = inflateGzip(csv.file->bytes(), csv.path, options.maxBytes);
+  if (!inflated)
+    return inflated.status();
+  csv.inflated = std::move(*inflated);
   return csv;
 }
 

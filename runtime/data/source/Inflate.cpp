@@ -1,6 +1,8 @@
 // Runs zlib on inputs and outputs of any size.
 #include "runtime/data/source/Inflate.h"
 
+#include "runtime/base/Text.h"
+
 #include <algorithm>
 #include <cstring>
 #include <zlib.h>
@@ -90,6 +92,15 @@ Inflated inflateAll(std::span<const std::byte> in, size_t maxBytes, Deflated for
     room = std::min(maxBytes, 2 * room);
   }
   return inflater.isComplete() ? std::move(all) : Inflated();
+}
+
+Result<Inflated> inflateGzip(std::span<const std::byte> file, std::string_view path,
+                             size_t maxBytes) {
+  Inflated inflated = inflateAll(file, maxBytes, Deflated::gzip);
+  if (!inflated.bytes)
+    return Status::error(
+        text('\'', path, "' is a damaged gzip file, or larger than this machine's memory"));
+  return inflated;
 }
 
 bool isGzip(std::span<const std::byte> bytes) {

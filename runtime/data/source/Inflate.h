@@ -2,11 +2,14 @@
 #ifndef RUNTIME_DATA_SOURCE_INFLATE_H
 #define RUNTIME_DATA_SOURCE_INFLATE_H
 
+#include "runtime/base/Status.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace gradc::runtime {
 
@@ -31,6 +34,10 @@ struct Inflated {
   size_t size = 0;
 };
 Inflated inflateAll(std::span<const std::byte> in, size_t maxBytes, Deflated format);
+
+/// Inflates a gzip file, which `path` names in messages, into at most `maxBytes` of memory.
+Result<Inflated> inflateGzip(std::span<const std::byte> file, std::string_view path,
+                             size_t maxBytes);
 
 bool isGzip(std::span<const std::byte> bytes);
 

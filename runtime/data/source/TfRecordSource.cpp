@@ -2,6 +2,8 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/source/ArraySource.h"
 #include "runtime/data/source/Example.h"
+#include "runtime/data/source/Inflate.h"
+#include "runtime/data/source/SourceMemory.h"
 #include "runtime/data/source/TfRecord.h"
 
 #include <algorithm>
@@ -17,9 +19,35 @@ struct Feature {
   Field field;
 };
 
+/// A file of records, inflated if it is compressed with gzip.
+struct RecordFile {
+  OpenFile file;
+  Inflated inflated;
+
+  std::span<const std::byte> bytes() const {
+    return inflated.bytes ? std::span<const std::byte>(inflated.bytes.get(), inflated.size)
+                          : file.file->bytes();
+  }
+};
+
+Result<RecordFile> openRecords(std::string_view path, const DataContext &context) {
+  auto opened = openFile(path, context);
+  if (!opened)
+    return opened.status();
+  RecordFile records = {std::move(*opened), {}};
+  // The length of a first record may begin like a gzip file, but its checksum then fits.
+  if (!isGzip(records.bytes()) || readTfRecord(records.bytes(), 0).ok())
+    return records;
+  auto inflated = inflateGzip(records.bytes(), records.file.path, threeQuartersOfMemory());
+  if (!inflated)
+    return inflated.status();
+  records.inflated = std::move(*inflated);
+  return records;
+}
+
 class TfRecordSource final : public Table {
 public:
-  TfRecordSource(OpenFile file, std::vector<uint64_t> offsets, std::vector<Feature> features,
+  TfRecordSource(RecordFile file, std::vector<uint64_t> offsets, std::vector<Feature> features,
                  size_t slot)
       : file(std::move(file)), offsets(std::move(offsets)), features(std::move(features)),
         slot(slot) {
@@ -29,8 +57,8 @@ public:
 
   std::span<const Field> fields() const override { return fieldList; }
   int64_t rows() const override { return int64_t(offsets.size()); }
-  std::string origin() const override { return text('\'', file.path, '\''); }
-  void letGo() const override { file.file->letGo(); }
+  std::string origin() const override { return text('\'', file.file.path, '\''); }
+  void letGo() const override { file.file.file->letGo(); }
   std::string describeRow(int64_t row, size_t) const override {
     return text("record ", row, " of ", origin());
   }
@@ -45,7 +73,7 @@ public:
       return Status(status.code(),
                     text(describeRow(row.row, field), what..., ' ', status.message()));
     };
-    auto record = readTfRecord(file.file->bytes(), offsets[size_t(row.row)]);
+    auto record = readTfRecord(file.bytes(), offsets[size_t(row.row)]);
     if (!record)
       return wrong(record.status());
     const Feature &feature = features[field];
@@ -80,7 +108,7 @@ private:
     return Value{out, field.shape, field.bytes()};
   }
 
-  OpenFile file;
+  RecordFile file;
   std::vector<uint64_t> offsets;
   std::vector<Feature> features;
   std::vector<Field> fieldList;
@@ -151,11 +179,11 @@ Status describeTfRecord(Config config, const DataContext &context, Pipeline &pip
   if (Status status = applyTfRecord(config, context, pipeline); !status.ok() || context.skips)
     return status;
   // If a header leads nowhere, the run would end at the last record.
-  auto file = openFile({}, context);
+  auto file = openRecords({}, context);
   if (!file)
     return file.status();
   int64_t last = pipeline.table->rows() - 1;
-  Status status = checkTfRecords(file->file->bytes());
+  Status status = checkTfRecords(file->bytes());
   return status.ok() ? status
                      : Status(status.code(), text(pipeline.table->describeRow(last, noField), ' ',
                                                   status.message()));
@@ -174,12 +202,12 @@ Status applyTfRecord(Config config, const DataContext &context, Pipeline &pipeli
   for (const FieldUse &use : context.uses)
     if (std::find(names.begin(), names.end(), use.field) == names.end())
       return missingField(use, "the tfrecord source", names);
-  auto file = openFile(config.string("path"), context);
+  auto file = openRecords(config.string("path"), context);
   if (!file)
     return file.status();
-  auto offsets = indexTfRecords(file->file->bytes());
+  auto offsets = indexTfRecords(file->bytes());
   if (offsets.empty() && context.file.empty()) // of several files, the others may have records
-    return Status::error(text("the data set is empty: '", file->path, "' has no records"));
+    return Status::error(text("the data set is empty: '", file->file.path, "' has no records"));
   size_t slots = pipeline.newSlots(features.size());
   pipeline.table = std::make_shared<TfRecordSource>(std::move(*file), std::move(offsets),
                                                     std::move(features), slots);

@@ -45,6 +45,20 @@ Bytes gradc::runtime::test::npy(std::string_view descr, std::string_view shape, 
   return out;
 }
 
+Bytes gradc::runtime::test::gzip(const Bytes &content) {
+  z_stream stream = {};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  Bytes out(deflateBound(&stream, content.size()));
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<std::byte *>(content.data()));
+  stream.avail_in = uInt(content.size());
+  stream.next_out = reinterpret_cast<Bytef *>(out.data());
+  stream.avail_out = uInt(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(out.size() - stream.avail_out);
+  deflateEnd(&stream);
+  return out;
+}
+
 static Bytes deflated(const Bytes &content) {
   Bytes out(content.size() + content.size() / 100 + 64);
   z_stream stream = {};

@@ -42,6 +42,9 @@ struct Member {
 };
 Bytes zip(const std::vector<Member> &members);
 
+/// A gzip file.
+Bytes gzip(const Bytes &content);
+
 /// Two fields of `rows` rows: images u8 [2, 2], whose values are 4 * row + 0..3 (mod 256), and
 /// labels i64 (row mod 10).
 std::vector<Member> digits(int64_t rows);

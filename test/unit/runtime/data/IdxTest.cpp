@@ -6,7 +6,6 @@
 #include <cstring>
 #include <random>
 #include <unistd.h>
-#include <zlib.h>
 
 using namespace gradc::runtime;
 using namespace gradc::runtime::test;
@@ -27,20 +26,6 @@ template <typename T> Bytes idx(uint8_t code, std::vector<uint32_t> shape, std::
   for (T value : values)
     put(value);
   return bytes;
-}
-
-Bytes gzip(const Bytes &content) {
-  z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  Bytes out(deflateBound(&stream, content.size()));
-  stream.next_in = reinterpret_cast<Bytef *>(const_cast<std::byte *>(content.data()));
-  stream.avail_in = uInt(content.size());
-  stream.next_out = reinterpret_cast<Bytef *>(out.data());
-  stream.avail_out = uInt(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(out.size() - stream.avail_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 class IdxTest : public testing::Test {
