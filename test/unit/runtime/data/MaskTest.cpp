@@ -204,8 +204,10 @@ TEST_F(MaskTest, ColorsOfClassesDoNotChange) {
 }
 
 TEST_F(MaskTest, ACacheFileIsMadeAgainWhenPicturesOrMasksChange) {
+  demand(9, 9);
   auto cached = [&] { // the number of the file: another one if it was written
-    firstBatch<float>(data("cache { path: \"kept\" } "), context);
+    firstBatch<float>(data("cache { path: \"kept\" } " + both("resize { height: 9 width: 9 }")),
+                      context);
     struct stat file = {};
     EXPECT_EQ(stat((folder / "kept").c_str(), &file), 0);
     return file.st_ino;
