@@ -87,9 +87,9 @@ private:
   }
 
   std::vector<gradc_artifact_buffer> buffers() {
-    return {{0, GRADC_BUFFER_PLAIN, tableBytes},
-            {1, GRADC_BUFFER_PACKED, 24 * 4},
-            {1, GRADC_BUFFER_MIRROR, 24 * 4}};
+    return {{0, GRADC_BUFFER_PLAIN, tableBytes, 0, 0},
+            {1, GRADC_BUFFER_PACKED, 24 * 4, 0, 0},
+            {1, GRADC_BUFFER_MIRROR, 24 * 4, 0, 0}};
   }
 
   std::vector<gradc_artifact_kernel> kernels() {
