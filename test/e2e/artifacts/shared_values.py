@@ -123,8 +123,8 @@ for kind, name in (INT32, "i32"), (INT64, "i64"):
 expect_once("a folded table", with_folded(), [ROWS], "--buckets", "1,2,8")
 for bits in 2, 4, 8:
     expect_once(f"blocks of {bits} bits", with_blocks(bits), [ROWS, STEPS])
-    # All buckets read the same codes.
-    expect(f"constants beside blocks of {bits} bits", "constants: 1, " in gradc("inspect", path(f"blocks of {bits} bits.so")))
+    # All buckets read the same codes, and the same scales.
+    expect(f"constants beside blocks of {bits} bits", "constants: 2, " in gradc("inspect", path(f"blocks of {bits} bits.so")))
 for bits in 2, 4:
     for rows in ROWS, 40:
         expect_once(f"{rows} rows by blocks of {bits} bits with zero points", with_blocks(bits, has_zeros=True), [rows, STEPS])
