@@ -324,10 +324,11 @@ bool Imported::hasRareData() const {
     return true;
   return anyStage(spec, [](const spec::Stage &stage) {
     const spec::Map &map = stage.map();
-    return stage.has_sampler() || stage.has_window() || stage.has_mix() || map.has_model() ||
-           map.has_pad() || map.has_decode() || map.has_resize() || map.has_crop() ||
-           map.has_random_crop() || map.has_random_resized_crop() || map.has_random_erase() ||
-           map.has_flip() || map.has_color_jitter() || map.has_normalize();
+    return stage.has_sampler() || stage.cache().has_path() || stage.has_window() ||
+           stage.has_mix() || map.has_model() || map.has_pad() || map.has_decode() ||
+           map.has_resize() || map.has_crop() || map.has_random_crop() ||
+           map.has_random_resized_crop() || map.has_random_erase() || map.has_flip() ||
+           map.has_color_jitter() || map.has_normalize();
   });
 }
 

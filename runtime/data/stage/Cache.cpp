@@ -79,6 +79,8 @@ Status applyCache(Config config, const DataContext &context, Pipeline &pipeline)
   if (context.problems)
     return {}; // the fields and the number of rows stay
   if (std::string_view path = config.string("path"); !path.empty()) {
+    if (!openCacheFile)
+      return Status::invalid("cache { path } is unknown to this runtime");
     auto table = openCacheFile(pipeline.table, path, context);
     if (!table)
       return table.status();

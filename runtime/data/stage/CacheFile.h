@@ -8,10 +8,11 @@ namespace gradc::runtime {
 
 /// The input's rows as stored in the file. If the file does not exist, it is made, which reads
 /// every row, or, if another process is making it, it is waited for. A file of data that have
-/// changed since is made again; one with other rows or fields, or by other stages, is refused.
-Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> input,
-                                                   std::string_view path,
-                                                   const DataContext &context);
+/// changed since is made again; one with other rows or fields, or by other stages, is refused. Null
+/// in the smaller runner.
+__attribute__((weak)) Result<std::shared_ptr<const Table>>
+openCacheFile(std::shared_ptr<const Table> input, std::string_view path,
+              const DataContext &context);
 
 } // namespace gradc::runtime
 
