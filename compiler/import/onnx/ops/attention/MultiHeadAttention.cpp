@@ -244,10 +244,9 @@ static FailureOr<Heads> cutHeads(Node &n, Expr all) {
   }
   auto given = n.integers("qkv_hidden_sizes");
   SmallVector<int64_t> sizes = given ? *given : SmallVector<int64_t>(3, columns / 3);
-  bool fits = heads >= 1 && sizes.size() == 3;
-  for (int64_t size : sizes)
-    fits &= size >= 1 && size % heads == 0;
-  if (!fits || sizes[0] + sizes[1] + sizes[2] != columns)
+  auto isCut = [&](int64_t size) { return size >= 1 && size <= columns && size % heads == 0; };
+  if (heads < 1 || sizes.size() != 3 || !llvm::all_of(sizes, isCut) ||
+      sizes[0] + sizes[1] + sizes[2] != columns)
     return n.error() << "expected queries, keys and values of sizes that num_heads (" << heads
                      << ") divides and that add up to " << columns << ", found "
                      << formatDims(sizes);

@@ -68,6 +68,17 @@ TEST_F(QuantizedAttentionTest, SaysWhatItExpects) {
   expectFails(
       attention().input({}).nothing().nothing().nothing().input({2, 1, 2, 1, 2}, {}, DOUBLE),
       {"expected operands of one element type, found operand 3"});
+  OneNode headless = contrib("QAttention").input({1, 2, 4}, {}, UINT8).input({4, 12}, {}, INT8);
+  headless.input({12}).input({}).input({});
+  for (int64_t heads : {0, 3}) {
+    std::string expected = "expected queries, keys and values of sizes that num_heads (" +
+                           std::to_string(heads) +
+                           ") divides and that add up to 12, found [4, 4, 4]";
+    expectFails(OneNode(headless).set("num_heads", heads), {expected});
+  }
+  constexpr int64_t most = std::numeric_limits<int64_t>::max(); // the sum is 12 after it wraps
+  expectFails(headless.set("num_heads", int64_t(1)).set("qkv_hidden_sizes", {most, most, 14}),
+              {"and that add up to 12, found [9223372036854775807, 9223372036854775807, 14]"});
   expectFails(attention().input({}).set("past_present_share_buffer", int64_t(1)),
               {"cannot take do_rotary and past_present_share_buffer"});
 }
