@@ -2,6 +2,7 @@
 // input weights before the loop, then cells carry their state.
 #include "dialects/Pch.h"
 
+#include "compiler/import/onnx/ops/Indices.h"
 #include "compiler/import/onnx/ops/elementwise/Activation.h"
 #include "compiler/import/onnx/ops/quantization/Quantization.h"
 #include "dialects/grad/control/Control.h"
@@ -185,6 +186,8 @@ private:
     Expr x = n.expr(0u);
     if (!layout)
       x = x.transpose({1, 0, 2});
+    if (isQuantized && n.operand(4))
+      x = withoutUnusedSteps(x);
     Expr inputs = x.reshape({rows * steps, x.shape()[2]});
     Expr shares = isQuantized ? multiplyDynamically(inputs, codedWeight(1, d))
                               : timesTransposed(inputs, part(1, d));
@@ -197,6 +200,14 @@ private:
       shares = shares + (bias + recurrent).broadcast(shares.type(), {1});
     }
     return shares.reshape({rows, steps, gates * hidden}).transpose({1, 0, 2});
+  }
+
+  /// `x` [rows, steps, width] with zeros for the steps behind the longest row, which then do not
+  /// widen the range that codes cover.
+  Expr withoutUnusedSteps(Expr x) {
+    Expr isUsed = any(isWithinLength(), 1);
+    RankedTensorType type = x.type().clone(n.builder().getI1Type());
+    return isUsed.broadcast(type, {1}).select(x, x.splat(0));
   }
 
   CodedMatrix codedWeight(unsigned i, int64_t d) {
@@ -255,7 +266,7 @@ private:
   }
 
   /// Whether a step is within its row's length: bool [steps, rows].
-  Value isWithinLength() {
+  Expr isWithinLength() {
     OpBuilder &b = n.builder();
     auto type = RankedTensorType::get({steps, rows}, n.element(4));
     Expr step = n.expr(IotaOp::create(b, n.loc(), type, 0));

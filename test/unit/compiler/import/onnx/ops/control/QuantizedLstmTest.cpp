@@ -69,6 +69,19 @@ TEST_F(QuantizedLstmTest, BothDirectionsHaveScalesOfTheirOwn) {
           -0.747207f, 0.459658f,  -0.332788f, -0.110951f, 0.231289f,  0.544257f});
 }
 
+TEST_F(QuantizedLstmTest, StepsBehindAllRowsDoNotWidenTheRange) {
+  Floats x = waveOf(18, 0);
+  std::fill(x.begin() + 12, x.end(), 50.0f); // the last of 3 steps
+  OneNode one = contrib("DynamicQuantizeLSTM", 3).set("hidden_size", int64_t(2));
+  one.input({3, 2, 3}, x).input({1, 3, 8}, codesOf(24, 37, /*isSigned=*/true), INT8);
+  one.input({1, 2, 8}, codesOf(16, 29, /*isSigned=*/true), INT8).nothing();
+  one.input({2}, {2, 1}, INT32).nothing().nothing().nothing();
+  one.input({1}, {0.01f}).bytes({1}, {0}, INT8).input({1}, {0.02f}).bytes({1}, {0}, INT8);
+  expect(one, {3, 1, 2, 2},
+         {0.140508f, 0.123768f, -0.149544f, -0.045056f, 0.049837f, 0.230917f, 0, 0, 0, 0, 0, 0});
+  expect(one, {1, 2, 2}, {0.170519f, 0.339692f, -0.189632f, -0.064639f}, 2);
+}
+
 TEST_F(QuantizedLstmTest, SaysWhatItExpects) {
   expectFails(lstm(INT8), {"operand 8 is missing"});
   OneNode scaled = plain(INT8).input({1}).bytes({1}, {0}, INT8);
