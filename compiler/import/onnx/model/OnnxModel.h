@@ -98,8 +98,12 @@ private:
   mlir::LogicalResult checkOpset();
   /// Replaces sparse initializers by dense ones, also in `original`.
   mlir::LogicalResult makeDense();
+  /// The same of a graph and the subgraphs of its nodes; whether there were any. `room`: the bytes
+  /// that dense ones may still take.
+  mlir::FailureOr<bool> makeDense(onnx::GraphProto &graph, int64_t &room);
   /// Adds the initializer if it takes no more than `room` bytes, and takes them.
-  mlir::LogicalResult addDense(onnx::SparseTensorProto &sparse, int64_t &room);
+  mlir::LogicalResult addDense(onnx::GraphProto &graph, onnx::SparseTensorProto &sparse,
+                               int64_t &room);
   mlir::LogicalResult inlineCalls();
   mlir::LogicalResult checkNames();
   mlir::LogicalResult loadTensors();

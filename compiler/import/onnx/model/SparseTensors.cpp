@@ -41,7 +41,8 @@ static FailureOr<SmallVector<int64_t>> readPlaces(const onnx::TensorProto &indic
   return places;
 }
 
-LogicalResult OnnxModel::addDense(onnx::SparseTensorProto &sparse, int64_t &room) {
+LogicalResult OnnxModel::addDense(onnx::GraphProto &graph, onnx::SparseTensorProto &sparse,
+                                  int64_t &room) {
   onnx::TensorProto &values = *sparse.mutable_values(), &indices = *sparse.mutable_indices();
   Location where = nameLoc(values.name());
   for (onnx::TensorProto *tensor : {&values, &indices})
@@ -68,7 +69,7 @@ LogicalResult OnnxModel::addDense(onnx::SparseTensorProto &sparse, int64_t &room
   for (auto [i, place] : llvm::enumerate(*places))
     std::memcpy(data.data() + place * width, values.raw_data().data() + int64_t(i) * width,
                 size_t(width));
-  onnx::TensorProto &dense = *proto->mutable_graph()->add_initializer();
+  onnx::TensorProto &dense = *graph.add_initializer();
   dense.set_name(values.name());
   dense.set_data_type(values.data_type());
   dense.mutable_dims()->Add(shape.begin(), shape.end());
@@ -76,15 +77,30 @@ LogicalResult OnnxModel::addDense(onnx::SparseTensorProto &sparse, int64_t &room
   return success();
 }
 
-LogicalResult OnnxModel::makeDense() {
-  onnx::GraphProto &graph = *proto->mutable_graph();
-  if (!graph.sparse_initializer_size())
-    return success();
-  int64_t room = std::min(mostDenseBytes, int64_t(mostBytes) - int64_t(original.size()));
+FailureOr<bool> OnnxModel::makeDense(onnx::GraphProto &graph, int64_t &room) {
+  bool found = graph.sparse_initializer_size() > 0;
   for (onnx::SparseTensorProto &sparse : *graph.mutable_sparse_initializer())
-    if (failed(addDense(sparse, room)))
+    if (failed(addDense(graph, sparse, room)))
       return failure();
   graph.clear_sparse_initializer();
-  original = proto->SerializeAsString();
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g())
+        continue;
+      FailureOr<bool> inner = makeDense(*attribute.mutable_g(), room);
+      if (failed(inner))
+        return failure();
+      found |= *inner;
+    }
+  return found;
+}
+
+LogicalResult OnnxModel::makeDense() {
+  int64_t room = std::min(mostDenseBytes, int64_t(mostBytes) - int64_t(original.size()));
+  FailureOr<bool> found = makeDense(*proto->mutable_graph(), room);
+  if (failed(found))
+    return failure();
+  if (*found)
+    original = proto->SerializeAsString();
   return success();
 }

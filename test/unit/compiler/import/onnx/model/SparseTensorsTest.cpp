@@ -49,6 +49,27 @@ TEST_F(SparseTensorsTest, BecomeDense) {
   expect(product({3, 2}, 3, {3, 2}, {0, 0, 1, 1, 2, 0}), {2, 2}, {10, 4, 22, 10});
 }
 
+TEST_F(SparseTensorsTest, BecomeDenseInSubgraphs) {
+  OneNode one = product({3, 2}, 3, {3}, {0, 3, 4}).input({}, {1}, BOOL);
+  onnx::GraphProto branch;
+  *branch.add_node() = one.node();
+  branch.mutable_node(0)->clear_name();
+  branch.mutable_node(0)->set_output(0, "product");
+  branch.mutable_node(0)->mutable_input()->RemoveLast(); // the condition
+  branch.add_output()->set_name("product");
+  branch.mutable_sparse_initializer()->Swap(
+      one.model.mutable_graph()->mutable_sparse_initializer());
+  one.node().set_op_type("If");
+  one.node().mutable_input()->DeleteSubrange(0, 2);
+  for (const char *name : {"then_branch", "else_branch"}) {
+    onnx::AttributeProto &attribute = *one.node().add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(int32_t(AttributeType::graph));
+    *attribute.mutable_g() = branch;
+  }
+  expect(one, {2, 2}, {10, 4, 22, 10});
+}
+
 TEST_F(SparseTensorsTest, SayWhatTheyExpect) {
   expectFails(product({3, 2}, 2, {2}, {0, 6}), {"expected indices from 0 to 5, found 6"});
   expectFails(product({3, 2}, 2, {2, 2}, {0, 0, 1, 2}), {"expected indices from 0 to 1, found 2"});
