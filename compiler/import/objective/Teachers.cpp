@@ -189,7 +189,11 @@ FailureOr<LossTerm> Teachers::distill(int index, SpecValues &values, Value score
        logTarget = teacher.with(LogSoftmaxOp::create(b, teacher.getLoc(), teacher, lastDim));
   Expr entropy = student.with(
       b.createOrFold<SoftmaxCrossEntropyOp>(student.getLoc(), student.get(), target.get()));
-  Expr divergence = entropy + (target * logTarget).sum({1});
+  // A class without probability, such as one that the teacher masks with -inf, adds 0, not 0 *
+  // -inf.
+  Expr isPossible = target.compare(ComparePredicate::gt, target.splat(0));
+  Expr information = isPossible.select(target * logTarget, target.splat(0));
+  Expr divergence = entropy + information.sum({1});
   return meanOfRows(values, divergence, rows / values.getEntry().batchSize(),
                     block.weight() * temperature * temperature);
 }

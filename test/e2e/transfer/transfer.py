@@ -116,6 +116,23 @@ def distillation():
     check("BF16", narrow != losses)
 
 
+def masked():
+    """A class that the teacher masks with -inf has no probability, whatever the student gives it: its term is 0, not 0 * -inf."""
+    classes, lost = 5, 1
+    weight = [((7 * i) % 11 - 5) / 8 for i in range(12 * classes)]
+    found = {}
+    for name, mask in ("lowest", -1e9), ("infinite", -math.inf):
+        model = Model(name, opset=17)
+        bias = [mask if i == lost else 0.1 * i for i in range(classes)]
+        scores = model.node("Gemm", [model.input("x", FLOAT, ["N", 12]), model.initializer("w", FLOAT, [12, classes], weight),
+                                     model.initializer("b", FLOAT, [classes], bias)], ["scores"], name="scores")
+        model.output(scores, FLOAT, ["N", classes])
+        model.save(f"{folder}/{name}-teacher.onnx")
+        block = f'teacher {{ model: "{folder}/{name}-teacher.onnx" output: "scores" logits: "logits" temperature: 3 weight: 0.5 }}'
+        found[name], _ = train(name, block, weight=0.5)
+    expect("a teacher that masks a class", found["lowest"], found["infinite"], 1e-6)
+
+
 def features():
     losses, _ = train("features", TEACHER.format(HERE, 'output: "scores" logits: "logits" temperature: 4 weight: 0.5 '
                                                  'match { student: "features" teacher: "taught" weight: 0.1 }'), weight=0.5)
@@ -379,7 +396,7 @@ def blocks():
         check(f"the head after {steps} steps", found["fc2.weight"] != before["fc2.weight"])
 
 
-CASES = (distillation, features, unlabeled, adapters, codes, weights, fresh, head, ties, blocks)
+CASES = (distillation, masked, features, unlabeled, adapters, codes, weights, fresh, head, ties, blocks)
 chosen = [case for case in CASES if not sys.argv[1:] or case.__name__ in sys.argv[1:]]
 for case in chosen:
     case()
