@@ -31,23 +31,32 @@ FailureOr<PruneRule> PruneRule::parse(StateOp parameter) {
   bool isDim = rule.dim >= -1 && rule.dim < type.getRank();
   bool isDivided = rule.of == 0 || (rule.of > 0 && isDim && rule.dim >= 0 &&
                                     type.getDimSize(rule.dim) % rule.of == 0);
-  if (isComplete && isDim && isDivided && rule.every > 0 && rule.beginStep <= rule.endStep)
+  if (given && given.contains("blocks"))
+    isComplete &= read("blocks", rule.blocks);
+  bool areBlocks = rule.blocks == 1 || (rule.blocks > 1 && rule.of == 0 && rule.dim > 0 && isDim &&
+                                        type.getDimSize(0) % rule.blocks == 0);
+  if (isComplete && isDim && isDivided && areBlocks && rule.every > 0 &&
+      rule.beginStep <= rule.endStep)
     return rule;
   return parameter.emitError("expected grad.prune to have sparsities, a range of steps, and a dim "
                              "of \"")
-         << parameter.getSymName() << "\" that `of` divides, found "
+         << parameter.getSymName()
+         << (areBlocks ? "\" that `of` divides, found " : "\" in blocks of dim 0, found ")
          << parameter->getAttr(pruneName);
 }
 
 DictionaryAttr PruneRule::toAttribute(Builder &b) const {
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("initial_sparsity", b.getF64FloatAttr(initialSparsity)),
-       b.getNamedAttr("sparsity", b.getF64FloatAttr(sparsity)),
-       b.getNamedAttr("begin_step", b.getI64IntegerAttr(beginStep)),
-       b.getNamedAttr("end_step", b.getI64IntegerAttr(endStep)),
-       b.getNamedAttr("every", b.getI64IntegerAttr(every)),
-       b.getNamedAttr("dim", b.getI64IntegerAttr(dim)),
-       b.getNamedAttr("of", b.getI64IntegerAttr(of))});
+  SmallVector<NamedAttribute> attributes = {
+      b.getNamedAttr("initial_sparsity", b.getF64FloatAttr(initialSparsity)),
+      b.getNamedAttr("sparsity", b.getF64FloatAttr(sparsity)),
+      b.getNamedAttr("begin_step", b.getI64IntegerAttr(beginStep)),
+      b.getNamedAttr("end_step", b.getI64IntegerAttr(endStep)),
+      b.getNamedAttr("every", b.getI64IntegerAttr(every)),
+      b.getNamedAttr("dim", b.getI64IntegerAttr(dim)),
+      b.getNamedAttr("of", b.getI64IntegerAttr(of))};
+  if (blocks > 1)
+    attributes.push_back(b.getNamedAttr("blocks", b.getI64IntegerAttr(blocks)));
+  return b.getDictionaryAttr(attributes);
 }
 
 Expr PruneRule::isRenewedAt(Expr step) const {
@@ -82,6 +91,13 @@ SmallVector<int64_t> PruneRule::dimLast(int64_t rank) const {
   return dims;
 }
 
+/// The shape with the blocks of dim 0 as a dim of their own, the first.
+SmallVector<int64_t> PruneRule::inBlocks(ArrayRef<int64_t> shape) const {
+  SmallVector<int64_t> result = {blocks, shape.front() / blocks};
+  llvm::append_range(result, shape.drop_front());
+  return result;
+}
+
 /// The magnitudes of candidates, [groups, candidates of a group]. Those that are masked have a
 /// negative one, so that they stay masked.
 Expr PruneRule::groupScores(Expr value, Expr mask) const {
@@ -90,7 +106,9 @@ Expr PruneRule::groupScores(Expr value, Expr mask) const {
   Expr wide = value.cast(value.getBuilder().getF32Type());
   Expr size = isChannels ? wide * wide : wide.apply<AbsOp>();
   Expr score = mask.select(size, size.splat(-1));
-  if (isChannels)
+  if (isChannels && blocks > 1)
+    score = score.reshape(inBlocks(score.shape())).sum(otherDims(rank + 1, {0, dim + 1}));
+  else if (isChannels)
     score = score.sum(otherDims(rank, {dim}));
   else if (of > 0)
     return score.transpose(dimLast(rank)).reshape({score.type().getNumElements() / of, of});
@@ -101,6 +119,12 @@ Expr PruneRule::groupScores(Expr value, Expr mask) const {
 Expr PruneRule::spread(Expr kept, RankedTensorType type) const {
   if (dim < 0)
     return kept.reshape(type.getShape());
+  if (of == 0 && blocks > 1) {
+    auto whole = RankedTensorType::get(inBlocks(type.getShape()), kept.element());
+    return kept.reshape({blocks, type.getDimSize(dim)})
+        .broadcast(whole, {0, dim + 1})
+        .reshape(type.getShape());
+  }
   if (of == 0)
     return kept.reshape({type.getDimSize(dim)}).broadcast(type.clone(kept.element()), {dim});
   SmallVector<int64_t> order = dimLast(type.getRank());

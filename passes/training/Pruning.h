@@ -22,6 +22,8 @@ struct PruneRule {
   int64_t every = 1; ///< steps between renewals of the mask; it is also renewed at endStep
   int64_t dim = -1;  ///< of the logical type: that of channels or groups; -1: all elements compete
   int64_t of = 0;    ///< the size of groups along `dim`; 0: channels compete, by their norms
+  /// The blocks of dim 0, each with channels of its own: the groups of a ConvTranspose.
+  int64_t blocks = 1;
 
   /// Reads the attribute of a parameter, or reports what is wrong with it.
   static mlir::FailureOr<PruneRule> parse(mlir::grad::StateOp parameter);
@@ -39,6 +41,7 @@ private:
   mlir::grad::Expr groupScores(mlir::grad::Expr value, mlir::grad::Expr mask) const;
   mlir::grad::Expr spread(mlir::grad::Expr kept, mlir::RankedTensorType type) const;
   llvm::SmallVector<int64_t> dimLast(int64_t rank) const;
+  llvm::SmallVector<int64_t> inBlocks(llvm::ArrayRef<int64_t> shape) const;
 };
 
 } // namespace gradc

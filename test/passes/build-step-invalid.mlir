@@ -196,6 +196,18 @@ func.func @pruning_of_uneven_groups(%lr: tensor<f32> {grad.role = "learning_rate
 
 // -----
 
+// expected-error @+1 {{expected grad.prune to have sparsities, a range of steps, and a dim of "w" in blocks of dim 0, found}}
+grad.state parameter @w : tensor<4x2xf32> = dense<0.5> : tensor<4x2xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 1 : i64, dim = 1 : i64, of = 0 : i64, blocks = 3 : i64}}
+
+func.func @pruning_of_uneven_blocks(%lr: tensor<f32> {grad.role = "learning_rate"}, %t: tensor<f32> {grad.role = "step"}) -> tensor<f32>
+    attributes {grad.optimizer = {name = "sgd"}} {
+  %0 = grad.read @w : tensor<4x2xf32>
+  %1 = grad.reduce_sum %0 dims [0, 1] : tensor<4x2xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
 // expected-error @+1 {{expected grad.prune to have sparsities, a range of steps, and a dim of "w" that `of` divides, found}}
 grad.state parameter @w : tensor<4xf32> = dense<0.5> : tensor<4xf32> {grad.prune = {initial_sparsity = 0.0, sparsity = 0.5, begin_step = 1 : i64, end_step = 9 : i64, every = 0 : i64, dim = 0 : i64, of = 2 : i64}}
 

@@ -77,8 +77,8 @@ LogicalResult Pruner::leaveUndivided(StringRef pattern, int64_t of, std::vector<
                                      Location where) {
   std::string left;
   llvm::erase_if(names, [&](const std::string &name) {
-    int64_t dim = weights.find(name)->second.input,
-            inputs = states.state(name).getLogicalType().getDimSize(dim);
+    const WeightDims &dims = weights.find(name)->second;
+    int64_t inputs = states.state(name).getLogicalType().getDimSize(dims.input) / dims.groups;
     if (inputs % of == 0 || taken.contains(states.symbol(name)))
       return false;
     left += (left.empty() ? "\"" : ", \"") + name + "\" (" + std::to_string(inputs) +
@@ -140,7 +140,7 @@ static std::string inWords(const PruneRule &rule, RankedTensorType type) {
   if (rule.of)
     text += "each " + std::to_string(rule.of) + " inputs";
   else if (rule.dim >= 0)
-    text += "its " + std::to_string(type.getDimSize(rule.dim)) + " channels";
+    text += "its " + std::to_string(type.getDimSize(rule.dim) * rule.blocks) + " channels";
   else
     text += "its elements";
   if (!isGradual)
@@ -165,6 +165,7 @@ LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Locat
   rule.endStep = block.has_end_step() ? block.end_step() : block.begin_step();
   rule.every = block.every();
   bool isGrouped = block.has_of();
+  int64_t groups = 1;
   if (isGrouped || block.structure() == spec::Prune::CHANNELS) {
     auto dims = weights.find(parameter);
     if (dims == weights.end())
@@ -172,12 +173,14 @@ LogicalResult Pruner::prune(StringRef parameter, const spec::Prune &block, Locat
                       << (isGrouped ? "inputs keep and of divide into groups"
                                     : "output channels structure: CHANNELS masks");
     rule.dim = isGrouped ? dims->second.input : dims->second.output;
+    groups = dims->second.groups;
+    rule.blocks = isGrouped ? 1 : groups;
   }
   if (isGrouped) {
-    int64_t inputs = type.getDimSize(rule.dim);
+    int64_t inputs = type.getDimSize(rule.dim) / groups;
     if (inputs % block.of())
-      return refuse() << "has " << inputs << " inputs, dim " << rule.dim
-                      << ", which of: " << block.of() << " does not divide";
+      return refuse() << "has " << inputs << " inputs" << (groups > 1 ? " per group" : "")
+                      << ", dim " << rule.dim << ", which of: " << block.of() << " does not divide";
     rule.of = block.of();
     rule.sparsity = 1 - double(block.keep()) / double(block.of());
   }

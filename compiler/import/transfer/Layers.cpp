@@ -225,5 +225,7 @@ std::optional<WeightDims> gradc::weightDims(const GraphUses &uses, StringRef ini
   LayerParameter layer = layerParameter(uses, initializer);
   if (layer.role != ParameterRole::weight || !isConvolution(*layer.node))
     return std::nullopt;
-  return layer.node->op_type() == "ConvTranspose" ? WeightDims{0, 1} : WeightDims{1, 0};
+  if (layer.node->op_type() == "Conv")
+    return WeightDims{1, 0};
+  return WeightDims{0, 1, std::max<int64_t>(integerAttribute(*layer.node, "group", 1), 1)};
 }

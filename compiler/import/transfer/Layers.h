@@ -62,6 +62,8 @@ std::optional<CodedMatrix> codedMatrix(const GraphUses &uses, llvm::StringRef in
 /// are.
 struct WeightDims {
   int64_t input, output;
+  /// Of a ConvTranspose, along its inputs: each has output channels of its own.
+  int64_t groups = 1;
 };
 /// The dims of a weight of MatMul, Gemm or a convolution; none of another initializer, or of one
 /// that layers use in several ways.

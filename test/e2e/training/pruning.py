@@ -3,6 +3,7 @@ micro-batches, 16 bits and ranks keep the counts; the codes of quantized weights
 
     pruning.py ROOT
 """
+import array
 import math
 import os
 import struct
@@ -12,8 +13,8 @@ import sys
 ROOT = os.path.abspath(sys.argv[1])
 sys.path[:0] = [os.path.join(ROOT, "test/e2e"), os.path.join(ROOT, "test")]
 from case import folder, path
-from bar import compile_spec, events, gradc, program, read_safetensors, run, write_mlp_job
-from onnx_writer import fields
+from bar import compile_spec, events, gradc, program, read_safetensors, run, write_mlp_job, write_npy
+from onnx_writer import FLOAT, Model, fields
 
 WIDTHS, STEPS, STOP = (8, 16, 8, 3), 14, 8
 SHAPES = {f"fc{i}.weight": shape for i, shape in enumerate(zip(WIDTHS, WIDTHS[1:]), 1)}  # [inputs, outputs]
@@ -192,4 +193,38 @@ for stop in trained[2], *(step for step in sorted(skipped) if step > trained[2])
     train(huge, f"skips-{stop}", "--steps", MORE, "--resume")
     found = [event["step"] for event in events(path(f"skips-{stop}.jsonl"), "best")]
     assert found == best, (stop, found, best)
+
+# 12. Each group of a ConvTranspose has channels of its own; all of them compete. [inputs, channels of a group, 3, 3], by groups:
+shapes = {"grouped": ([4, 3, 3, 3], 2), "single": ([6, 1, 3, 3], 6)}
+values = {name: [((37 * i + 11) % 101 - 50.5) / 100 for i in range(math.prod(shape))] for name, (shape, _) in shapes.items()}
+model = Model("groups", opset=17)
+value = model.input("x", FLOAT, ["N", 4, 3, 3])
+for name, (shape, groups) in shapes.items():
+    value = model.node("ConvTranspose", [value, model.initializer(name, FLOAT, shape, values[name])], [f"{name}.out"], name=name, group=groups)
+value = model.node("Flatten", [model.node("GlobalAveragePool", [value], ["pooled"])], ["flat"])
+model.output(model.node("MatMul", [value, model.initializer("head", FLOAT, [6, 3], [(i % 5 - 2) / 4 for i in range(18)])], ["logits"]), FLOAT, ["N", 3])
+model.save(path("groups.onnx"))
+write_npy(path("pictures.npy"), array.array("f", ((13 * i) % 17 / 8 - 1 for i in range(4 * 36))), [4, 4, 3, 3])
+write_npy(path("classes.npy"), array.array("q", [0, 1, 2, 1]), [4])
+job = """model: "groups.onnx"  steps: 1  optimizer { sgd { learning_rate: 1e-3 } }
+loss { softmax_cross_entropy { logits: "logits"  labels: "labels" } }
+data { source { npy { field { name: "x"  path: "pictures.npy" } field { name: "labels"  path: "classes.npy" } } } stage { batch { size: 4 } } }
+"""
+with open(path("groups.textproto"), "w") as file:
+    file.write(job + 'prune { pattern: "grouped"  pattern: "single"  sparsity: 0.5  structure: CHANNELS }\n')
+train(compile_spec(path("groups.textproto"), folder), "groups-run")
+found = weights(path("groups-run"))
+for name, (shape, groups) in shapes.items():
+    inputs, channels, size = shape[0] // groups, shape[1], 9
+    places = {(group, channel): {((group * inputs + i) * channels + channel) * size + k for i in range(inputs) for k in range(size)}
+              for group in range(groups) for channel in range(channels)}
+    norms = {at: sum(values[name][i] ** 2 for i in elements) for at, elements in places.items()}
+    wanted = set().union(*(places[at] for at in smallest(norms, set(), len(norms) // 2)))
+    assert {i for i, value in enumerate(found[name]) if value == 0} == wanted, name
+
+# 13. N:M groups are of the inputs of one group.
+with open(path("uneven.textproto"), "w") as file:
+    file.write(job + 'prune { pattern: "single"  keep: 1  of: 2 }\n')
+refused = subprocess.run([program("gradc"), "check", path("uneven.textproto")], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+assert refused.returncode and 'parameter "single" of [6, 1, 3, 3] has 1 inputs per group, dim 0, which of: 2 does not divide' in refused.stderr, refused.stderr
 print(f"pruned {counts}")
