@@ -21,8 +21,8 @@ FailureOr<Experts> gradc::readExperts(Node &n, unsigned first) {
   if (failed(n.expect(0, Kind::Float)) || failed(n.expectSameElement(0, router)) ||
       failed(n.expectRank(router, 2)) || failed(n.expectRank(first, 3)))
     return failure();
-  if (n.rank(0) != 2 && failed(n.expectRank(0, 3)))
-    return failure();
+  if (n.rank(0) != 2 && n.rank(0) != 3)
+    return n.error() << "expected rank 2 or 3, found " << n.describeOperand(0);
   bool isGated = activation == "swiglu";
   Experts e{llvm::product_of(n.shape(0).drop_back()),
             n.shape(0).back(),
@@ -64,6 +64,8 @@ static FailureOr<Expr> activate(Node &n, const Experts &e, Expr x) {
     return x;
   if (fusion != 1 && fusion != 2)
     return n.error() << "expected swiglu_fusion 1 or 2, found " << fusion;
+  if (!(limit >= 0))
+    return n.error() << "expected a swiglu_limit of 0 or more, found " << limit;
   bool alternates = fusion == 1;
   Expr gate = x.slice(2, 0, e.inner, alternates ? 2 : 1);
   Expr linear = x.slice(2, alternates ? 1 : e.inner, e.inner, alternates ? 2 : 1);

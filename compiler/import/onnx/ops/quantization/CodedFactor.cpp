@@ -19,7 +19,7 @@ LogicalResult gradc::expectBlock(Node &n, int64_t block) {
   constexpr int64_t least = 16, most = 1 << 20;
   if (block >= least && block <= most && llvm::isPowerOf2_64(block))
     return success();
-  return n.error() << "expected a block_size that is a power of 2 of at least " << least
+  return n.error() << "expected a block_size that is a power of 2 from " << least << " to " << most
                    << ", found " << block;
 }
 

@@ -23,8 +23,10 @@ static LogicalResult importMatMulBnb4(Node &n) {
   FailureOr<CodedFactor> factor = readFactor(n);
   if (failed(factor) || failed(expectBlock(n, block)))
     return failure();
-  if (!llvm::is_contained({0, 1}, kind) || !n.integer("transB", 1))
-    return n.error() << "expected quant_type 0 (FP4) or 1 (NF4) and transB, found " << kind;
+  if (kind != 0 && kind != 1)
+    return n.error() << "expected quant_type 0 (FP4) or 1 (NF4), found " << kind;
+  if (!n.integer("transB", 1))
+    return n.error() << "expected transB 1 (rows of K codes), found 0";
   auto [columns, steps] = *factor;
   int64_t count = columns * steps, bytes = llvm::divideCeil(count, 2);
   if (!n.element(1).isUnsignedInteger(8) || n.type(1).getNumElements() != bytes)

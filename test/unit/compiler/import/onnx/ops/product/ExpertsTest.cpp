@@ -113,6 +113,9 @@ TEST_F(ExpertsTest, SayWhatTheyExpect) {
                                       "identity, found \"tanh\""});
   expectFails(experts("relu", 2, 4), {"expected k from 1 to 3, found 4"});
   expectFails(gated(0), {"expected swiglu_fusion 1 or 2, found 0"});
+  expectFails(gated(1).set("swiglu_limit", -1.0), {"expected a swiglu_limit of 0 or more, found"});
+  expectFails(gated(1).set("swiglu_limit", std::nan("")),
+              {"expected a swiglu_limit of 0 or more, found"});
   expectFails(experts("relu", 2, 1).set("use_sparse_mixer", int64_t(1)),
               {"cannot take use_sparse_mixer"});
   expectFails(experts("swiglu", 3, 1), {"expected a number for each token and expert, and layers"});
@@ -126,7 +129,7 @@ TEST_F(ExpertsTest, SayWhatTheyExpect) {
   expectFails(tokens({2, 3}, DOUBLE, {3, 2}),
               {"expected operands of one element type, found operand 0"});
   expectFails(tokens({2, 3}, INT32, {3, 2}), {"expected a float as operand 0"});
-  expectFails(tokens({3}, 1, {3, 2}), {"expected rank 3, found operand 0"});
+  expectFails(tokens({3}, 1, {3, 2}), {"expected rank 2 or 3, found operand 0"});
 }
 
 TEST_F(ExpertsTest, CodesSayWhatTheyExpect) {
@@ -135,7 +138,8 @@ TEST_F(ExpertsTest, CodesSayWhatTheyExpect) {
               {"cannot take weights in another order than ONNX's"});
   expectFails(coded(0).wave({2, 16, 32}, 0),
               {"expected two layers without scales of tensors, found operand 8"});
-  expectFails(coded(24), {"expected a block_size that is a power of 2 of at least 16, found 24"});
+  expectFails(coded(24),
+              {"expected a block_size that is a power of 2 from 16 to 1048576, found 24"});
   expectFails(coded(0).set("expert_weight_bits", int64_t(3)),
               {"expected codes of 2, 4 or 8 bits, found 3"});
   expectFails(coded(0).set("fc1_expert_weight_bits", int64_t(8)),

@@ -61,7 +61,7 @@ TEST_F(QuantizedBlocksTest, BlocksSayWhatTheyExpect) {
               {"expected codes that are known at compile time, found operand 1"});
   OneNode wrong = contrib("MatMulNBits").input({1, 32}).bytes({2, 1, 16}, someBytes(32));
   wrong.floats({2}, {1, 1});
-  expectFails(wrong, {"expected a block_size that is a power of 2 of at least 16, found 0"});
+  expectFails(wrong, {"expected a block_size that is a power of 2 from 16 to 1048576, found 0"});
   wrong.set("block_size", int64_t(32));
   expectFails(wrong, {"expected K of the last dim of operand 0, and N, found 0 and 0"});
   expectFails(wrong.set("bits", int64_t(3)), {"expected codes of 2, 4 or 8 bits, found 3"});
@@ -84,12 +84,12 @@ TEST_F(QuantizedBlocksTest, CodesNumberValuesOfATable) {
 }
 
 TEST_F(QuantizedBlocksTest, NumberedValuesSayWhatTheyExpect) {
-  expectFails(numbered(2), {"expected quant_type 0 (FP4) or 1 (NF4) and transB, found 2"});
+  expectFails(numbered(2), {"expected quant_type 0 (FP4) or 1 (NF4), found 2"});
   expectFails(numbered(1).set("transB", int64_t(0)),
-              {"expected quant_type 0 (FP4) or 1 (NF4) and transB, found 1"});
+              {"expected transB 1 (rows of K codes), found 0"});
   OneNode block = numbered(1), size = block, bytes = contrib("MatMulBnb4").input({1, 32});
   block.node().mutable_attribute(3)->set_i(24);
-  expectFails(block, {"expected a block_size that is a power of 2 of at least 16, found 24"});
+  expectFails(block, {"expected a block_size that is a power of 2 from 16 to 1048576, found 24"});
   size.node().mutable_attribute(1)->set_i(6);
   expectFails(size, {"expected K of the last dim of operand 0, and N, found 6 and 7"});
   bytes.set("K", int64_t(32)).set("N", int64_t(2)).set("block_size", int64_t(16));
