@@ -11,6 +11,7 @@ _PATHS = re.compile(r"""(\b(?:model|path|file|list|onnx|directory)\s*:\s*)(\[[^\
 _QUOTED = re.compile(r"""(["'])([^"'/][^"']*)\1""")
 _COMMENT, _STRING = r"\#[^\n]*", r""""(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'"""
 _TOKENS = re.compile(rf"{_COMMENT} | {_STRING} | [A-Za-z_]\w* | [{{}}<>]", re.VERBOSE)
+_SEPARATOR = re.compile(r"^\s*[,;]")
 _GAPS = re.compile(rf"{_COMMENT} | \n | ({_STRING})", re.VERBOSE)
 
 
@@ -36,6 +37,8 @@ def _blocks(spec: str, *path: str) -> list[_Block]:
     opened, found, name = [], [], None
 
     def close(end: int) -> None:
+        nonlocal name
+        name = opened[-1][0] if opened else None  # the next element of a list has the same name
         if tuple(before[0] for before, _ in opened) == path:
             found.append(_Block(opened[-1][0].start(), opened[-1][1], end))
         del opened[-1:]
@@ -81,7 +84,7 @@ def _data_like_evaluation(spec: str, path: str) -> str:
     for data in _blocks(spec, "evaluation", "data")[:1]:
         rest = spec[data.begin:data.end]
         for source in reversed(_blocks(rest, "source")):
-            rest = rest[:source.name] + rest[source.end + 1:]
+            rest = rest[:source.name] + _SEPARATOR.sub("", rest[source.end + 1:])
     return f" data {{{_source(path)} {_GAPS.sub(lambda gap: gap[1] or ' ', rest)} }}"
 
 

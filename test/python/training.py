@@ -200,6 +200,19 @@ class Digits(unittest.TestCase):
         self.assertEqual(own.metrics, {"loss": metrics["some/loss"], "accuracy": metrics["some/accuracy"], "all/loss": metrics["loss"],
                                        "all/accuracy": metrics["accuracy"]})
 
+    def test_sets_may_be_a_list_and_fields_may_have_separators(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "test.npz")
+            np.savez(file, **self.test)
+            elements = ", ".join(f'{{ name: "{name}", data {{ stage {{ batch {{ size: 20 }} }} }} }}' for name in ("few", "some"))
+            data = f"source {{ npz {{ path: '{file}' }} }}, stage {{ batch {{ size: 64 }} }}"
+            spec = SPEC.replace("evaluation { data { stage { batch { size: 64 } } } }", f"evaluation {{ set: [{elements}]; data {{ {data} }} }}")
+            sets = {"few": {name: values[:40] for name, values in self.test.items()}, "some": self.test, "all": self.test}
+            metrics = gradc.train(gradc.compile(MODEL, spec, data=self.data, evaluation_sets=sets), epochs=1).metrics
+        self.assertEqual(list(metrics), [f"{of}{metric}" for of in ("", "few/", "some/", "all/") for metric in ("loss", "accuracy")])
+        self.assertEqual(metrics["all/loss"], metrics["loss"])
+        self.assertAlmostEqual(metrics["some/loss"], metrics["loss"], places=6)  # other batches
+
     def test_sets_that_cannot_be_used_are_refused(self):
         compiled = lambda sets, spec=SPEC: gradc.compile(MODEL, spec, data=self.data, evaluation=self.test, evaluation_sets=sets)
         wrong = [([self.test], "evaluation_sets is a list, expected a dict of arrays or files by name"),
