@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import warnings
 from collections.abc import Mapping
@@ -14,9 +15,9 @@ from gradc._model import Model
 
 def from_torch(module, example_inputs, spec=None, *, input_names=None, output_names=None, **options) -> Model:
     """Compiles a torch.nn.Module with its weights, in training form (Dropout and BatchNormalization are kept). `example_inputs`: a tensor, a
-    dict of keyword arguments, or a tuple, which may end with that dict. The first dim of each tensor is the batch, of at least two rows. Inputs
-    are by default named after the arguments. Parameters without requires_grad do not train, nor do buffers, and gradients stop at what
-    torch.no_grad computes. Other arguments are those of `compile`.
+    dict of keyword arguments, or a tuple, which may end with that dict: with {} if the last argument is a dict itself. The first dim of each
+    tensor is the batch, of at least two rows. Inputs are by default named after the arguments. Parameters without requires_grad do not train,
+    nor do buffers, and gradients stop at what torch.no_grad computes. Other arguments are those of `compile`.
 
     The session's state_dict() uses the module's names: `module.load_state_dict({name: torch.from_numpy(value) ...}, strict=False)`."""
     try:
@@ -25,6 +26,7 @@ def from_torch(module, example_inputs, spec=None, *, input_names=None, output_na
         raise Error("from_torch needs PyTorch: pip install torch onnx onnxscript") from None
     args = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     args, kwargs = (args[:-1], dict(args[-1])) if args and isinstance(args[-1], Mapping) else (args, {})
+    args, kwargs = _with_last_named(module, args, kwargs)
     file, training = io.BytesIO(), module.training
     try:
         with _capturing(torch):
@@ -36,6 +38,14 @@ def from_torch(module, example_inputs, spec=None, *, input_names=None, output_na
     finally:
         module.train(training)
     return compile(file.getvalue(), spec, **options)
+
+
+def _with_last_named(module, args, kwargs):
+    """Passes a dict that is the last argument by name: the exporter takes it for the keyword arguments if there are none."""
+    if kwargs or not args or not isinstance(args[-1], dict):
+        return args, kwargs
+    named = [of.name for of in inspect.signature(module.forward).parameters.values() if of.kind is of.POSITIONAL_OR_KEYWORD]
+    return (args[:-1], {named[len(args) - 1]: args[-1]}) if len(args) <= len(named) else (args, kwargs)
 
 
 def _shapes(torch, module, args, kwargs):
