@@ -6,11 +6,11 @@
 #include "passes/Passes.h"
 #include "passes/entry/ModuleLevel.h"
 #include "passes/kernel/BlockWalks.h"
-#include "passes/kernel/Clusters.h"
 #include "passes/kernel/CostModel.h"
 #include "passes/kernel/InPlace.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/layout/ProductLanes.h"
+#include "passes/layout/ScatterSums.h"
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/OneOpKernel.h"
 #include "passes/schedule/ScheduleBlocks.h"
@@ -378,9 +378,10 @@ private:
     int64_t units = 1;
     for (int64_t dim : ArrayRef(order).take_front(order.empty() ? 0 : s.getUnitDims()))
       units *= std::max<int64_t>(1, tiles(dim));
+    double repeated = algorithm == exec::Algorithm::scatter ? searchSeconds(kernel, order[0]) : 0;
     return exec::ScheduleAttr::get(s.getContext(), lanes, tile, order,
-                                   CostModel(level).grain(kernel, units), block, /*panels=*/{},
-                                   turned, algorithm, spacing);
+                                   CostModel(level).grain(kernel, units, repeated), block,
+                                   /*panels=*/{}, turned, algorithm, spacing);
   }
 
   exec::TurnedAttr turned;

@@ -51,10 +51,11 @@ bool CostModel::isSmall(exec::KernelOp op) const {
   return cost.arithmetic < level.launch && cost.traffic < level.launch;
 }
 
-int64_t CostModel::grain(exec::KernelOp op, int64_t units) const {
+int64_t CostModel::grain(exec::KernelOp op, int64_t units, double repeated) const {
   Cost cost = kernel(op);
   double seconds = std::max(cost.arithmetic + cost.traffic, 1e-9);
-  return std::clamp<int64_t>(int64_t(piecePerLaunch * level.launch * units / seconds), 1, units);
+  double least = piecePerLaunch * level.launch + repeated;
+  return std::clamp<int64_t>(int64_t(least * double(units) / seconds), 1, units);
 }
 
 bool CostModel::paysPacking(exec::KernelOp product, ArrayRef<Type> factors) const {

@@ -23,8 +23,9 @@ public:
   double floor(int64_t flops, int64_t bytes) const;
   /// Whether a kernel takes no longer than its launch.
   bool isSmall(mlir::exec::KernelOp kernel) const;
-  /// The min number of units, of `units` in total, for which another CPU thread pays.
-  int64_t grain(mlir::exec::KernelOp kernel, int64_t units) const;
+  /// The min number of units, of `units` in total, for which another CPU thread pays. `repeated`:
+  /// seconds that each thread takes however few its units are.
+  int64_t grain(mlir::exec::KernelOp kernel, int64_t units, double repeated = 0) const;
 
   /// Whether a product of bf16 pairs saves more time than packing its factors of these types takes.
   bool paysPacking(mlir::exec::KernelOp product, llvm::ArrayRef<mlir::Type> factors) const;

@@ -36,6 +36,13 @@ static int64_t chosenDim(grad::ScatterOp op) {
   return llvm::count_if(dims, isIndex) == 1 ? at - dims.begin() : -1;
 }
 
+/// The updates of whole rows: of all elements behind an index that chooses a target.
+static int64_t updatesOf(grad::ScatterOp op) {
+  RankedTensorType targets = op.getResult().getType();
+  return op.getUpdates().getType().getNumElements() /
+         (targets.getNumElements() / targets.getDimSize(chosenDim(op)));
+}
+
 /// Whether each unit along `dim` of the root can add up the updates of its own targets.
 static bool hasSumsOfUnits(grad::ScatterOp op, int64_t dim, exec::KernelOp kernel) {
   int64_t chosen = chosenDim(op);
@@ -75,7 +82,7 @@ int64_t gradc::scatterUnits(exec::KernelOp kernel, ArrayRef<int64_t> tile, Array
       return 0;
     int64_t chosen = chosenDim(op);
     bytes += elements / root.getDimSize(dim) * tile[dim] * grad::elementBytes(sumOf(op));
-    updates += op.getUpdates().getType().getNumElements() / (elements / root.getDimSize(chosen));
+    updates += updatesOf(op);
     seesUpdatesOfOthers |= chosen == dim;
   }
   if (updates < manyUpdates)
@@ -88,13 +95,25 @@ int64_t gradc::scatterUnits(exec::KernelOp kernel, ArrayRef<int64_t> tile, Array
     return isInPlace || bytes <= level.sharedCacheBytes() ? 1 : 0;
   if (isInPlace)
     return std::min<int64_t>(units, UINT16_MAX);
-  // Each group reads all indices, and whether one is of its own targets is often predicted wrong,
-  // which takes longer than an update of a cache line in the shared cache. Longer rows lie in half
-  // of what a core caches; the other half is for the updates, and for what the results are computed
-  // from.
-  bool areShort = bytes <= tile[dim] * level.lineBytes;
-  int64_t most = areShort ? level.sharedCacheBytes() : level.cachedBytes() / 2;
+  // Each group reads all indices, whether one is of its own targets is often predicted wrong, and
+  // prefetchers do not follow updates that a group mostly skips. Short rows, and as many updates as
+  // there are targets, therefore take less time with sums in the shared cache. Other sums lie in
+  // half of what a core caches; the other half is for the updates, and for what the results are
+  // computed from.
+  bool areShort = bytes <= tile[dim] * level.lineBytes, areMany = updates >= root.getDimSize(dim);
+  int64_t most = areShort || areMany ? level.sharedCacheBytes() : level.cachedBytes() / 2;
   return std::min<int64_t>({units, most / bytes, UINT16_MAX});
+}
+
+double gradc::searchSeconds(exec::KernelOp kernel, int64_t outer) {
+  constexpr double perUpdate = 6e-9; // a branch that is predicted wrong every other time
+  double seconds = 0;
+  for (Operation *found : scattersOf(kernel)) {
+    auto op = cast<grad::ScatterOp>(found);
+    if (chosenDim(op) == outer)
+      seconds += perUpdate * double(updatesOf(op));
+  }
+  return seconds;
 }
 
 SmallVector<RankedTensorType> gradc::scatterSums(exec::KernelOp kernel) {

@@ -23,6 +23,10 @@ inline constexpr int64_t manyTargets = 128;
 int64_t scatterUnits(mlir::exec::KernelOp kernel, llvm::ArrayRef<int64_t> tile,
                      llvm::ArrayRef<int64_t> order, const mlir::exec::Level &level);
 
+/// Seconds that each thread takes to tell the updates of its own targets from others, if the
+/// kernel's outermost loop is along dim `outer` of the root.
+double searchSeconds(mlir::exec::KernelOp kernel, int64_t outer);
+
 /// The sums of each scatter that lie in scratch memory at one time: those of some units along the
 /// dim of the root's outermost loop. Empty if the kernel's schedule is none of scatters, or updates
 /// are added to the result in place.

@@ -5,6 +5,7 @@
 #include "dialects/grad/Grad.h"
 #include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
+#include "passes/kernel/Scatters.h"
 #include "passes/layout/FactorPanels.h"
 #include "passes/schedule/OneOpKernel.h"
 
@@ -25,7 +26,7 @@ public:
     double seconds = turningSeconds();
     for (Operation &op : kernel.getBlock().without_terminator())
       seconds += secondsOf(&op);
-    return seconds;
+    return seconds + updateSeconds();
   }
 
 private:
@@ -72,6 +73,16 @@ private:
       return 0;
     Value operand = kernel.getBlock().getArgument(schedule.getTurned().getOperand());
     return loop(instructions * padded(typeOf(operand)));
+  }
+
+  /// A vector of an update is loaded and added to one of a target that its index has to name first.
+  double updateSeconds() {
+    constexpr double instructions = 14;
+    double seconds = 0;
+    if (schedule && schedule.getScatterUnits())
+      for (Operation *op : gradc::scattersOf(kernel))
+        seconds += loop(instructions * padded(cast<ScatterOp>(op).getUpdates().getType()));
+    return seconds;
   }
 
   double productSeconds(ContractionOpInterface op) {

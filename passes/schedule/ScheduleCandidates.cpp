@@ -4,6 +4,7 @@
 #include "dialects/grad/Grad.h"
 #include "passes/kernel/CostModel.h"
 #include "passes/layout/FactorPanels.h"
+#include "passes/layout/ScatterSums.h"
 #include "passes/layout/TurnedPanels.h"
 #include "passes/schedule/AttentionKernel.h"
 #include "passes/schedule/LoopSchedule.h"
@@ -63,7 +64,8 @@ private:
         units < std::min(unitsOf(this->tile, this->order), exec::manyUnits) ||
         (order != this->order && !llvm::all_of(kernel.getYielded(), keepsOrder)))
       return;
-    int64_t grain = CostModel(level).grain(kernel, units);
+    double repeated = standard.getScatterUnits() ? searchSeconds(kernel, order.front()) : 0;
+    int64_t grain = CostModel(level).grain(kernel, units, repeated);
     if (llvm::any_of(panels, [](int64_t n) { return n > 0; }))
       grain = std::max(grain, standard.getGrain());
     found.insert(exec::ScheduleAttr::get(kernel.getContext(), lanes, tile, order, grain, block,

@@ -164,7 +164,7 @@ exec.kernel @element_of_each_column(%init: tensor<5x256xf32>, %at: tensor<99x256
 }
 
 // Many updates are read once for as many rows as fit in a quarter of the L2 cache, where they are added up; if a row is no longer than
-// a cache line, for as many as fit in a core's part of the shared cache.
+// a cache line, or there are as many updates as rows, for as many as fit in a core's part of the shared cache.
 
 // V4-LABEL: exec.kernel @many_updates(
 // V4-SAME: block = [{{[0-9]+}}], scatter>
@@ -186,6 +186,23 @@ exec.kernel @sums_of_long_rows(%table: tensor<20000x64xf32>, %at: tensor<13312xi
   %g = grad.scatter %table[%at] add %u dims [-1, 1] index_dims [0] : tensor<20000x64xf32>, tensor<13312x64xf32>, tensor<13312xi64>
   %n = grad.sub %table, %g : tensor<20000x64xf32>
   exec.yield %n : tensor<20000x64xf32>
+}
+// V4-LABEL: exec.kernel @more_updates_than_rows(
+// V4-SAME: grain = {{[0-9][0-9][0-9]}}, block = [2048], scatter>
+exec.kernel @more_updates_than_rows(%x: tensor<2048x128xf32>, %at: tensor<16384xi64>, %u: tensor<16384x128xf32>) attributes {flops = 2359296 : i64, bytes = 10616832 : i64} {
+  %z = grad.constant dense<0.0> : tensor<2048x128xf32>
+  %g = grad.scatter %z[%at] add %u dims [-1, 1] index_dims [0] : tensor<2048x128xf32>, tensor<16384x128xf32>, tensor<16384xi64>
+  %n = grad.sub %x, %g : tensor<2048x128xf32>
+  exec.yield %n : tensor<2048x128xf32>
+}
+// A thread tells all updates of its targets from others, which takes longer than to add up short rows: these are not divided.
+// V4-LABEL: exec.kernel @short_rows_on_one_thread(
+// V4-SAME: tile = [4, 16], order = [0, 1], grain = 512, block = [512], scatter>
+exec.kernel @short_rows_on_one_thread(%x: tensor<2048x16xf32>, %at: tensor<16384xi64>, %u: tensor<16384x16xf32>) attributes {flops = 294912 : i64, bytes = 1441792 : i64} {
+  %z = grad.constant dense<0.0> : tensor<2048x16xf32>
+  %g = grad.scatter %z[%at] add %u dims [-1, 1] index_dims [0] : tensor<2048x16xf32>, tensor<16384x16xf32>, tensor<16384xi64>
+  %n = grad.sub %x, %g : tensor<2048x16xf32>
+  exec.yield %n : tensor<2048x16xf32>
 }
 // V4-LABEL: exec.kernel @list(
 // V4-SAME: tile = [64], order = [0], grain = {{[0-9]+}}, block = [6250], scatter>
