@@ -116,6 +116,15 @@ double gradc::searchSeconds(exec::KernelOp kernel, int64_t outer) {
   return seconds;
 }
 
+SmallVector<RankedTensorType> gradc::summedUpdates(exec::KernelOp kernel) {
+  exec::ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule || !schedule.getScatterUnits())
+    return {};
+  return llvm::map_to_vector(scattersOf(kernel), [](Operation *op) {
+    return cast<RankedTensorType>(cast<grad::ScatterOp>(op).getUpdates().getType());
+  });
+}
+
 SmallVector<RankedTensorType> gradc::scatterSums(exec::KernelOp kernel) {
   exec::ScheduleAttr schedule = kernel.getScheduleAttr();
   if (!schedule || !schedule.getScatterUnits() || scatterOfResult(kernel))

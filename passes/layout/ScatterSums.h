@@ -27,6 +27,8 @@ int64_t scatterUnits(mlir::exec::KernelOp kernel, llvm::ArrayRef<int64_t> tile,
 /// kernel's outermost loop is along dim `outer` of the root.
 double searchSeconds(mlir::exec::KernelOp kernel, int64_t outer);
 
+/// The updates of each scatter, if the kernel's schedule is one of scatters.
+llvm::SmallVector<mlir::RankedTensorType> summedUpdates(mlir::exec::KernelOp kernel);
 /// The sums of each scatter that lie in scratch memory at one time: those of some units along the
 /// dim of the root's outermost loop. Empty if the kernel's schedule is none of scatters, or updates
 /// are added to the result in place.

@@ -5,8 +5,8 @@
 #include "dialects/grad/Grad.h"
 #include "dialects/grad/TensorTypes.h"
 #include "passes/kernel/Clusters.h"
-#include "passes/kernel/Scatters.h"
 #include "passes/layout/FactorPanels.h"
+#include "passes/layout/ScatterSums.h"
 #include "passes/schedule/OneOpKernel.h"
 
 using namespace mlir;
@@ -79,9 +79,8 @@ private:
   double updateSeconds() {
     constexpr double instructions = 14;
     double seconds = 0;
-    if (schedule && schedule.getScatterUnits())
-      for (Operation *op : gradc::scattersOf(kernel))
-        seconds += loop(instructions * padded(cast<ScatterOp>(op).getUpdates().getType()));
+    for (RankedTensorType updates : gradc::summedUpdates(kernel))
+      seconds += loop(instructions * padded(updates));
     return seconds;
   }
 
