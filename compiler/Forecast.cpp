@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace gradc;
@@ -26,8 +27,17 @@ public:
   }
 
 private:
+  /// Rates count three lines per step of a triad, which reads the one that it writes as well: four
+  /// in all. What a line takes that is read, or written after that; and one that is only written.
+  static constexpr double ofKnownLine = 0.75, ofNewLine = 1.5;
+
   /// Where a slice begins; slices of one place overlap.
   using Place = std::tuple<exec::Space, int64_t, const void *, int64_t>;
+
+  static Place placeOf(const exec::Access &access) {
+    const void *buffer = access.slice.getBuffer().getAsOpaquePointer();
+    return {access.slice.getSpace(), access.slice.getIndex(), buffer, access.slice.getOffset()};
+  }
 
   void walk(Region &region, double times) {
     if (region.empty())
@@ -65,8 +75,14 @@ private:
     for (const exec::Access &access : accesses)
       all += double(access.getBytes());
     double part = std::min(1.0, bytes > 0 ? bytes / all : 1); // rows of tables, slices
-    for (const exec::Access &access : accesses)
-      waiting += accessSeconds(access, part, result.threads > 1);
+    std::set<Place> read;
+    for (const exec::Access &access : accesses) {
+      Place place = placeOf(access);
+      if (!access.isWrite)
+        read.insert(place);
+      double lines = !access.isWrite || read.count(place) ? ofKnownLine : ofNewLine;
+      waiting += lines * accessSeconds(access, part, result.threads > 1);
+    }
     result.waits = waiting > computing;
     auto [shorter, longer] = std::minmax(computing, waiting);
     double team = result.threads > 1 ? machine.core.launch : 0;
@@ -76,8 +92,7 @@ private:
 
   /// The more has been accessed since the last use of a slice, the more of it has left a cache.
   double accessSeconds(const exec::Access &access, double part, bool isShared) {
-    const void *buffer = access.slice.getBuffer().getAsOpaquePointer();
-    Place place{access.slice.getSpace(), access.slice.getIndex(), buffer, access.slice.getOffset()};
+    Place place = placeOf(access);
     double bytes = part * double(access.getBytes());
     bool moves = llvm::any_of(access.slice.getStrides(), [](int64_t n) { return n != 0; });
     auto [last, isNew] = uses.insert({place, touched});
