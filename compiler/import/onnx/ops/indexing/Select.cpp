@@ -54,7 +54,24 @@ FailureOr<AlongAxis> gradc::sliceByAxis(Node &n) {
   return AlongAxis{x, *dim};
 }
 
-/// For each nonzero element, its index along each dim, in row-major order.
+/// The coordinates of the nonzero elements of a constant.
+static Value findNonzero(OpBuilder &b, Location loc, const HostTensor &known) {
+  bool isFloat = isa<FloatType>(known.getElementType());
+  SmallVector<int64_t> places;
+  for (int64_t i = 0; i < known.size(); ++i)
+    if (isFloat ? known.getFloat(i) != 0 : known.getInt(i) != 0)
+      places.push_back(i);
+  ArrayRef<int64_t> shape = known.getShape();
+  int64_t rank = shape.size(), count = places.size();
+  HostTensor found(RankedTensorType::get({rank, count}, b.getI64Type()));
+  for (auto [i, place] : llvm::enumerate(places))
+    for (int64_t d = rank - 1, rest = place; d >= 0; rest /= shape[d--])
+      found.setInt(d * count + int64_t(i), rest % shape[d]);
+  return ConstantOp::create(b, loc, found.getType(), found.toAttribute());
+}
+
+/// For each nonzero element, its index along each dim, in row-major order. Those of a constant are
+/// no extent of a run.
 static LogicalResult importNonZero(Node &n) {
   int64_t elements = n.type(0).getNumElements();
   if (n.rank(0) == 0)
@@ -62,6 +79,10 @@ static LogicalResult importNonZero(Node &n) {
   if (elements == 0)
     return n.set(splat(n.builder(), n.loc(),
                        RankedTensorType::get({n.rank(0), 0}, n.builder().getI64Type()), 0));
+  if (std::optional<HostTensor> known = n.extent(0) ? std::nullopt : n.tryKnown(0)) {
+    n.fixRows(0);
+    return n.set(findNonzero(n.builder(), n.loc(), *known));
+  }
   Expr x = n.expr(0u);
   if (!n.element(0).isInteger(1))
     x = x.compare(ComparePredicate::ne, x.splat(0));

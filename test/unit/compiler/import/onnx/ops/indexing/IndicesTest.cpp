@@ -124,6 +124,14 @@ TEST_F(IndicesTest, NonzeroElementsAreFoundByOneOp) {
   expect(compress, {3}, {5, 7, 5});
 }
 
+// Of a constant, the number of nonzero elements is known: their coordinates are no extent of a run.
+TEST_F(IndicesTest, NonzeroElementsOfConstantsAreConstants) {
+  OneNode known = node("NonZero").ints({2, 3}, {0, 1, 0, 2, 0, -3});
+  EXPECT_EQ(count<PositionsOp>(known), 0);
+  expect(known, {2, 3}, {0, 1, 1, 1, 0, 2});
+  expect(node("NonZero").ints({2}, {0, 0}), {1, 0}, {});
+}
+
 TEST_F(IndicesTest, SequencesAreReversedToTheirLengths) {
   OneNode reverse = node("ReverseSequence").input({2, 3}).input({2}, {2, 0}, int64);
   reverse.set("batch_axis", int64_t(0)).set("time_axis", int64_t(1));
