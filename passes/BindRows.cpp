@@ -108,6 +108,18 @@ public:
            });
   }
 
+  /// Makes the entry exact if a result without rows has another size in a bucket of `rows` rows: a
+  /// constant that was computed from the size of the batch.
+  void compareResults(func::FuncOp bucket, int64_t rows) {
+    for (auto [a, b] : llvm::zip(block.getTerminator()->getOperands(),
+                                 bucket.front().getTerminator()->getOperands()))
+      if (!isOfRows(a, b, rows)) {
+        Operation *op = a.getDefiningOp();
+        (void)makeExact(op ? op : function, "a result has more elements for more rows");
+        return;
+      }
+  }
+
   /// Reorders dims that hold rows among others, which would make the entry exact.
   void orderRows() {
     analysis.followInnerRows();
@@ -353,6 +365,8 @@ private:
       if (!entry || !batchOf(bucket) || bucket->hasAttr(comparedName))
         continue;
       std::optional<bool> isSame = entry->isDoneBy(bucket, *batchOf(bucket));
+      if (isSame)
+        entry->compareResults(bucket, *batchOf(bucket));
       if (isSame && *isSame)
         bucket->setAttr(comparedName, UnitAttr::get(&getContext()));
       else if (isSame)

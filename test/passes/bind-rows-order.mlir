@@ -147,3 +147,29 @@ func.func @numbered(%x: tensor<6x5x4xf32> {grad.batched}) -> tensor<6x5x4xf32> a
   %5 = grad.transpose %4 permutation [1, 0, 2] : tensor<5x6x4xf32>
   return %5 : tensor<6x5x4xf32>
 }
+
+// A constant result that was computed from the batch has another size in a bucket: the entry takes its own number of rows alone. One that
+// has the same size in both is no reason.
+// CHECK-LABEL: func.func @numbers(
+// CHECK-SAME: grad.exact = "a result has more elements for more rows"
+// CHECK-NOT: @numbers.rows.1
+func.func @numbers(%x: tensor<6x4xf32> {grad.batched}) -> (tensor<6x4xf32>, tensor<6xi64>) attributes {grad.batch = 6 : i64} {
+  // expected-remark @below {{entry "numbers" takes no other number of rows than 6: a result has more elements for more rows}}
+  %0 = grad.constant dense<[0, 1, 2, 3, 4, 5]> : tensor<6xi64>
+  return %x, %0 : tensor<6x4xf32>, tensor<6xi64>
+}
+func.func @numbers.rows.1(%x: tensor<1x4xf32>) -> (tensor<1x4xf32>, tensor<1xi64>) attributes {grad.batch = 1 : i64} {
+  %0 = grad.constant dense<0> : tensor<1xi64>
+  return %x, %0 : tensor<1x4xf32>, tensor<1xi64>
+}
+// CHECK-LABEL: func.func @names(
+// CHECK-SAME: grad.rows
+// CHECK: func.func @names.rows.1
+func.func @names(%x: tensor<6x4xf32> {grad.batched}) -> (tensor<6x4xf32>, tensor<2xi64>) attributes {grad.batch = 6 : i64} {
+  %0 = grad.constant dense<[3, 1]> : tensor<2xi64>
+  return %x, %0 : tensor<6x4xf32>, tensor<2xi64>
+}
+func.func @names.rows.1(%x: tensor<1x4xf32>) -> (tensor<1x4xf32>, tensor<2xi64>) attributes {grad.batch = 1 : i64} {
+  %0 = grad.constant dense<[3, 1]> : tensor<2xi64>
+  return %x, %0 : tensor<1x4xf32>, tensor<2xi64>
+}
