@@ -126,6 +126,7 @@ LogicalResult ModuleImport::importForward(StringRef name, const ImportOptions &o
 
 LogicalResult ModuleImport::importEntry(StringRef name, const ImportOptions &options) {
   ImportOptions own = options;
+  own.entry = name.str();
   for (const auto &[input, shape] : options.entryShapes.at(name.str()))
     own.shapes[input] = shape;
   return importForward((GRADC_FORWARD_PREFIX + name).str(), shareDims(model, std::move(own)), 0,

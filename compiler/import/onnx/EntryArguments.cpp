@@ -14,14 +14,19 @@ namespace {
 /// A graph input's complete shape from the command line, and the option that gave it.
 struct GivenShape {
   ArrayRef<int64_t> dims;
-  StringRef option;
+  std::string option;
+  StringRef separator = " "; ///< between the option and the input's name
 };
 } // namespace
 
 static std::optional<GivenShape> givenShape(const ImportOptions &options, const std::string &name,
                                             bool isText) {
-  if (auto found = options.shapes.find(name); found != options.shapes.end())
+  if (auto found = options.shapes.find(name); found != options.shapes.end()) {
+    auto entry = options.entryShapes.find(options.entry);
+    if (entry != options.entryShapes.end() && entry->second.count(name))
+      return GivenShape{found->second, "--entry-shape " + options.entry, ":"};
     return GivenShape{found->second, "--shape"};
+  }
   if (auto found = options.inputs.find(name); found != options.inputs.end()) {
     ArrayRef<int64_t> shape = found->second.getShape();
     return GivenShape{isText && !shape.empty() ? shape.drop_back() : shape, "--input"};
@@ -86,8 +91,8 @@ FailureOr<RankedTensorType> EntryImport::inputType(const onnx::ValueInfoProto &i
   }
   int64_t rank = tensor.shape().dim_size();
   if (given && int64_t(given->dims.size()) != rank)
-    return emitError(where) << "expected " << rank << " dims in " << given->option << " "
-                            << input.name() << ", found " << given->dims.size();
+    return emitError(where) << "expected " << rank << " dims in " << given->option
+                            << given->separator << input.name() << ", found " << given->dims.size();
 
   SmallVector<int64_t> shape;
   bool ok = true;

@@ -16,6 +16,8 @@ struct ImportOptions {
   /// Shapes that replace some of these in a further entry over the same weights, by its name:
   /// `--entry-shape step:x=1x3x224x224`.
   std::map<std::string, std::map<std::string, std::vector<int64_t>>> entryShapes = {};
+  /// The entry of `entryShapes` whose shapes are in `shapes`; empty for all other entries.
+  std::string entry = {};
   /// Sizes by symbolic dim.
   std::map<std::string, int64_t> dims = {};
   /// Whether a symbolic dim has one size in all graph inputs: errors name it once.

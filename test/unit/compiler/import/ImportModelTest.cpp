@@ -275,7 +275,7 @@ TEST_F(ImportModelTest, RefusesEntriesThatTheModelCannotHave) {
   for (const char *input : {"x", "y"})
     EXPECT_TRUE(failed(model(
         "mlp.onnx", {.shapes = {{"x", {8, 4}}}, .entryShapes = {{"step", {{input, {1, 5}}}}}})));
-  expectSaid({"dim 1 of graph input \"x\" is 4 in the model and 5 in --shape",
+  expectSaid({"dim 1 of graph input \"x\" is 4 in the model and 5 in --entry-shape step",
               "--entry-shape step: graph input \"y\" is not in the model; did you mean \"x\"?"});
 }
 
