@@ -178,8 +178,11 @@ LogicalResult Adaption::addNodes(Location where) {
 }
 
 /// The first node that reads an initializer otherwise than products of MatMul and Gemm do; null if
-/// there is none.
+/// there is none. Branches and loops come first: they are what adapters of codes do not take.
 static const onnx::NodeProto *otherReader(const GraphUses &uses, StringRef initializer) {
+  for (const ValueUse &use : uses.of(initializer))
+    if (use.operand < 0)
+      return use.node;
   for (const ValueUse &use : uses.of(initializer))
     if (!llvm::is_contained({"MatMul", "Gemm", "Transpose", "Identity"}, use.node->op_type()))
       return use.node;

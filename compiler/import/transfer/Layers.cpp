@@ -57,33 +57,41 @@ static bool multipliesByCodes(const onnx::NodeProto &node, const onnx::TensorPro
   return node.input_size() > 2 && inputs > 0 && outputs > 0 && inputs <= bits / outputs;
 }
 
+/// The element type of what a node computes with scales, its input `scales`; 0: not known.
+static int32_t typeOfScaled(const GraphUses &uses, const onnx::NodeProto &node, int scales) {
+  const onnx::TensorProto *tensor = uses.initializer(node.input(scales));
+  if (int64_t given = integerAttribute(node, "output_dtype", 0); given && tensor)
+    return int32_t(given);
+  return tensor ? tensor->data_type() : 0;
+}
+
 std::optional<CodedMatrix> gradc::codedMatrix(const GraphUses &uses, StringRef initializer) {
   const onnx::TensorProto *codes = uses.initializer(initializer);
   if (!codes)
     return std::nullopt;
   CodedMatrix matrix;
-  const onnx::TensorProto *scales = nullptr;
   for (const ValueUse &use : uses.of(initializer)) {
+    if (use.operand < 0) // products in branches and loops would do without the adapter
+      return std::nullopt;
     const onnx::NodeProto &node = *use.node;
     if (use.operand == 1 && multipliesByCodes(node, *codes)) {
       matrix.products.push_back({&node, /*inputsFirst=*/false});
       matrix.inputs = integerAttribute(node, "K", 0);
       matrix.outputs = integerAttribute(node, "N", 0);
-      scales = uses.initializer(node.input(2));
+      matrix.dataType = typeOfScaled(uses, node, 2);
     } else if (use.operand == 0 && node.op_type() == "DequantizeLinear" && node.input_size() > 1 &&
                codes->dims_size() == 2 && !uses.isOutput(node.output(0))) {
       for (LinearUse product : linearUsesOf(uses, node.output(0))) {
         matrix.products.push_back(product);
         matrix.inputs = codes->dims(product.inputsFirst ? 0 : 1);
         matrix.outputs = codes->dims(product.inputsFirst ? 1 : 0);
-        scales = uses.initializer(node.input(1));
+        matrix.dataType = typeOfScaled(uses, node, 1);
       }
     }
   }
   constexpr int32_t floats[] = {1, 10, 11, 16}; // f32, f16, f64, bf16
-  if (!scales || !llvm::is_contained(floats, scales->data_type()))
+  if (!llvm::is_contained(floats, matrix.dataType))
     return std::nullopt;
-  matrix.dataType = scales->data_type();
   return matrix;
 }
 

@@ -52,10 +52,11 @@ llvm::SmallVector<LinearUse> linearUses(const GraphUses &uses, llvm::StringRef i
 struct CodedMatrix {
   llvm::SmallVector<LinearUse> products;
   int64_t inputs = 0, outputs = 0;
-  int32_t dataType = 0; ///< of its scales, and so of the products
+  int32_t dataType = 0; ///< of the products
 };
 /// The matrix whose codes an initializer holds: that of MatMulNBits and MatMulBnb4, or of MatMul
-/// and Gemm behind DequantizeLinear. Other nodes may read it as well, such as tied embeddings.
+/// and Gemm behind DequantizeLinear. Other nodes may read it as well, such as tied embeddings, but
+/// no branch or loop.
 std::optional<CodedMatrix> codedMatrix(const GraphUses &uses, llvm::StringRef initializer);
 
 /// The dims of a weight along which its layer sums its inputs, and along which its output channels

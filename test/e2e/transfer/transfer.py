@@ -15,7 +15,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../bars"))
 from bar import compile_spec, events, gradc, read_npy, run, scratch
-from onnx_writer import FLOAT, INT8, UINT8, Model
+from onnx_writer import FLOAT, FLOAT16, INT8, UINT8, Model
 
 with open(os.path.join(HERE, "expected.json")) as file:
     EXPECTED = json.load(file)
@@ -205,19 +205,20 @@ def adapters():
 
 
 def write_codes(kind):
-    """Two layers whose weights are codes from -8 to 7: `floats` of these values, `bytes` before DequantizeLinear, or `nibbles` of MatMulNBits."""
-    draws, model, value, width = random.Random(5), Model(kind, opset=21), "x", 12
+    """Two layers whose weights are codes from -8 to 7: `floats` of these values, `bytes` before DequantizeLinear, `halves`, the same with
+    scales in f16, or `nibbles` of MatMulNBits."""
+    draws, model, value, width = random.Random(5), Model(kind, opset=23), "x", 12
     model.input(value, FLOAT, ["N", width])
     for layer, outputs, result in ("fc1", 16, "fc1.out"), ("fc2", 5, "logits"):
         rows = [[draws.randint(-8, 7) for _ in range(outputs)] for _ in range(width)]
-        sizes = [draws.uniform(0.02, 0.06) for _ in range(outputs)]
+        sizes = [draws.randint(20, 60) / 1024 for _ in range(outputs)]  # exact in f16
         weight, flat = f"{layer}.weight", [code for row in rows for code in row]
         if kind == "floats":
             factor = model.initializer(weight, FLOAT, [width, outputs], [code * sizes[i % outputs] for i, code in enumerate(flat)])
-        elif kind == "bytes":
+        elif kind in ("bytes", "halves"):
             model.initializer(weight, INT8, [width, outputs], flat)
-            factor = model.node("DequantizeLinear", [weight, model.initializer(f"{layer}.scales", FLOAT, [outputs], sizes)],
-                                [f"{layer}.floats"], f"{layer}.floats", axis=1)
+            scales = model.initializer(f"{layer}.scales", FLOAT if kind == "bytes" else FLOAT16, [outputs], sizes)
+            factor = model.node("DequantizeLinear", [weight, scales], [f"{layer}.floats"], f"{layer}.floats", axis=1, output_dtype=FLOAT)
         if kind == "nibbles":
             columns = [[row[o] + 8 for row in rows] + [8] * (16 - width) for o in range(outputs)]
             model.initializer(weight, UINT8, [outputs, 1, 8], [low | high << 4 for one in columns for low, high in zip(one[::2], one[1::2])])
@@ -240,7 +241,7 @@ def codes():
 
     floats, _ = adapted("floats")
     check("adapters that learn", floats[16] < floats[0] - 0.01, floats)  # the same batch
-    for kind in "bytes", "nibbles":
+    for kind in "bytes", "halves", "nibbles":
         losses, _ = adapted(kind)
         expect(f"adapters beside {kind}", floats, losses)
         for more in "", "dropout: 0.5":

@@ -1,5 +1,5 @@
 """Wrong models, by the names used in the tables. All take x [N, 6], and give logits [N, 3] if they give any."""
-from onnx_writer import BOOL, DOUBLE, FLOAT, INT64, STRING, Model, attribute, message, node, tensor, value_info
+from onnx_writer import BOOL, DOUBLE, FLOAT, INT64, STRING, UINT8, Model, attribute, message, node, tensor, value_info
 
 WEIGHTS = [0.5] * 18
 
@@ -184,6 +184,21 @@ def embedding_and_classifier():
     return model
 
 
+def codes_in_a_branch():
+    """Codes of a product that a branch multiplies by as well."""
+    model = Model("wrong")
+    model.input("x", FLOAT, ["N", 6])
+    operands = ["x", model.initializer("weight", UINT8, [3, 1, 8], [0x9A] * 24), model.initializer("scales", FLOAT, [3], [0.5] * 3)]
+    how = dict(domain="com.microsoft", K=6, N=3, bits=4, block_size=16)
+    model.node("MatMulNBits", operands, ["product"], "fc", **how)
+    nodes = {"then_branch": node("MatMulNBits", operands, ["logits"], "again", **how), "else_branch": node("Relu", ["product"], ["logits"], "relu")}
+    branches = [message((1, name), (6, message((1, body), (2, "body"), (12, value_info("logits", FLOAT, None)))), (20, 5))
+                for name, body in nodes.items()]
+    model.nodes.append(message((1, [model.initializer("c", BOOL, [], [True])]), (2, ["logits"]), (3, "branch"), (4, "If"), (5, branches)))
+    model.output("logits", FLOAT, ["N", 3])
+    return model
+
+
 def raw(*fields):
     return message(*fields)
 
@@ -232,6 +247,7 @@ MODELS = {
     "shaped": lambda: behind("Reshape", ("shape", (INT64, [2], [3, -1]))),
     "shared": shared,
     "embedding-and-classifier": embedding_and_classifier,
+    "codes-in-a-branch": codes_in_a_branch,
     "f64": lambda: classifier(dtype=DOUBLE),
     "external-data": lambda: edited(lambda m: m.initializers.__setitem__(
         0, tensor("weight", FLOAT, [6, 3], external=("weight.bin", 128, 72)))),
