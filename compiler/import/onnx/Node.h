@@ -178,6 +178,8 @@ public:
 
   /// The dim of an operand whose extent only a run knows.
   std::optional<RunExtent> extent(unsigned i) const;
+  /// The number of elements of an extent, if it can be computed now, as of a mask of constants.
+  std::optional<int64_t> knownCount(const RunExtent &extent);
   /// Reports that the node cannot take the operand because of its extent.
   mlir::LogicalResult refuseExtent(unsigned i);
   /// The extent that operands share. `places[i]` numbers the dims of operand `i`, and dims with the

@@ -177,6 +177,11 @@ std::optional<RunExtent> Node::extent(unsigned i) const {
   return operand(i) ? entry.findExtent(operand(i)) : std::nullopt;
 }
 
+std::optional<int64_t> Node::knownCount(const RunExtent &extent) {
+  std::optional<HostTensor> count = entry.known(extent.count, /*mayBind=*/false);
+  return count ? std::optional(count->getInt(0)) : std::nullopt;
+}
+
 LogicalResult Node::refuseExtent(unsigned i) {
   return error() << "cannot take " << describeOperand(i) << ": only a run knows the extent of dim "
                  << extent(i)->dim;

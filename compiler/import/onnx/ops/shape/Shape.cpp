@@ -260,9 +260,10 @@ static LogicalResult setExpanded(Node &n, Value wide, const RunShape &shape) {
     own->dim += rank - n.rank(0);
   if (asked)
     asked->dim += rank - int64_t(shape.sizes.size());
+  int64_t other = sizeAt(own ? ArrayRef(shape.sizes) : n.shape(0), own ? own->dim : asked->dim);
+  // The shape of operand 0 itself is known if the mask that its extent counts is.
   bool fits = own && asked ? own->dim == asked->dim && own->count == asked->count
-                           : sizeAt(own ? ArrayRef(shape.sizes) : n.shape(0),
-                                    own ? own->dim : asked->dim) == 1;
+                           : other == 1 || (own && n.knownCount(*own) == other);
   if (!fits)
     return n.error() << "expected dim " << (own ? own->dim : asked->dim)
                      << " of the result, whose extent only a run knows, to follow one of "
