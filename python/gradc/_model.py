@@ -56,7 +56,7 @@ class Session:
         check(lib.gradc_session_create(model.handle, options, made))
         self.model, self._handle = model, made[0]
         self._entries = {entry.name: entry for entry in (Entry(self._handle, i) for i in range(lib.gradc_entry_count(self._handle)))}
-        self._known = {name for entry in self._entries.values() for port in entry.data for name in (port.field, port.name)}
+        self._known = {name for entry in self._entries.values() for port in entry.data for name in (port.field, port.name)} | model.inputs
         self._result = ffi.new("gradc_step_result *", {"size": ffi.sizeof("gradc_step_result")})
         self._options = ffi.new("gradc_step_options *", {"size": ffi.sizeof("gradc_step_options")})
         self._only, self._rows, self._rate = self._entries.get("train"), -1, 0  # the last two repeat the content of _options
@@ -312,6 +312,7 @@ class Model:
         check(lib.gradc_open(path_bytes(path), made))
         self.handle, self.path = ffi.gc(made[0], lib.gradc_close), os.fspath(path)
         self.arrays: Arrays = {}  # replace the source of its data
+        self.inputs: set[str] = set()  # those of its module, also if the graph does not read them: steps may be given these
         info = described("gradc_model_info", lib.gradc_model_describe, self.handle)
         self.hash, self.trains = info.hash, bool(info.trains)
         self.levels = [text(lib.gradc_level_name(self.handle, i)) for i in range(info.levels)]

@@ -37,7 +37,9 @@ def from_torch(module, example_inputs, spec=None, *, input_names=None, output_na
         program.save(file)
     finally:
         module.train(training)
-    return compile(file.getvalue(), spec, **options)
+    model = compile(file.getvalue(), spec, **options)
+    model.inputs = {value.name for value in program.model.graph.inputs}
+    return model
 
 
 def _with_last_named(module, args, kwargs):

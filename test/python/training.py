@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -339,6 +340,13 @@ class Digits(unittest.TestCase):
             pickle.dumps(session.predict)  # as multiprocessing sends it
         gc.collect()
         np.testing.assert_array_equal(session.predict(images), scores)
+
+    def test_steps_take_inputs_that_the_graph_does_not_read(self):
+        losses = []
+        with mock.patch.object(self.model, "inputs", {"images", "attention_mask"}):
+            for more in {}, {"attention_mask": np.ones((32, 8), np.int64)}:
+                losses.append(self.model.session().step(self.batch() | more).loss)
+        self.assertEqual(*losses)
 
     def test_what_is_wrong_is_said(self):
         session, data = self.model.session(), self.batch()
