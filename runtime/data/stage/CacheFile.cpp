@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <unistd.h>
 #include <utility>
@@ -89,6 +90,25 @@ public:
     std::memcpy(&footer, bytes.data() + bytes.size() - sizeof footer, sizeof footer);
     index = reinterpret_cast<const uint64_t *>(bytes.data() + footer.index);
     end = footer.index;
+    std::lock_guard lock(mutex);
+    next = std::exchange(first, this);
+  }
+  ~CacheFile() override {
+    std::lock_guard lock(mutex);
+    CacheFile **at = &first;
+    while (*at != this)
+      at = &(*at)->next;
+    *at = next;
+  }
+
+  /// Whether this process has a table over the file.
+  static bool isRead(const std::string &path) {
+    std::lock_guard lock(mutex);
+    std::string target = AtomicFile::behindLinks(path);
+    for (const CacheFile *table = first; table; table = table->next)
+      if (AtomicFile::behindLinks(table->path) == target)
+        return true;
+    return false;
   }
 
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
@@ -127,6 +147,10 @@ private:
   std::string path;
   const uint64_t *index;
   uint64_t end;
+  CacheFile *next;
+
+  static inline std::mutex mutex; ///< of the list
+  static inline CacheFile *first = nullptr;
 };
 
 /// Reads all rows in the order of their numbers, and writes the file unless another process does.
@@ -206,7 +230,13 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
   std::string path(name);
   if (path.front() != '/' && !context.folders.empty())
     path = joinPath(context.folders.front(), name);
-  if (access(path.c_str(), F_OK) || isOutdated(path, context))
+  bool isThere = access(path.c_str(), F_OK) == 0, isStale = isThere && isOutdated(path, context);
+  // Training and evaluation would make it in turns, at every start.
+  if (isStale && CacheFile::isRead(path))
+    return Status::error(text("cache '", path,
+                              "' holds the rows of another data block of this run; name another "
+                              "file"));
+  if (!isThere || isStale)
     if (Status status = makeFile(*input, path, context); !status.ok())
       return status;
   auto file = MappedFile::open(path);
@@ -230,6 +260,9 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
     return Status::error(text("cache '", path,
                               "' was made by another source or other stages than those before it "
                               "now; delete it, and it is made again, or name another file"));
+  if (footer.data != now.data)
+    return Status::error(
+        text("cache '", path, "' has been made of other data by another run; name another file"));
   uint64_t entries = footer.numbers * footer.fields, size = entries * sizeof(uint64_t);
   if (footer.index % 8 || footer.index > bytes.size() || bytes.size() - footer.index < size ||
       gradc_hash(bytes.data() + footer.index, size) != footer.indexHash)

@@ -8,8 +8,8 @@ namespace gradc::runtime {
 
 /// The input's rows as stored in the file. If the file does not exist, it is made, which reads
 /// every row, or, if another process is making it, it is waited for. A file of data that have
-/// changed since is made again; one with other rows or fields, or by other stages, is refused. Null
-/// in the smaller runner.
+/// changed since is made again; one with other rows or fields, by other stages, or that this
+/// process reads for other data, is refused. Null in the smaller runner.
 __attribute__((weak)) Result<std::shared_ptr<const Table>>
 openCacheFile(std::shared_ptr<const Table> input, std::string_view path,
               const DataContext &context);

@@ -1,5 +1,6 @@
 // The file of a cache stage, where it cannot be written or is damaged.
 #include "runtime/data/stage/CacheFile.h"
+#include "runtime/data/Provenance.h"
 #include "runtime/data/source/MappedFile.h"
 #include "test/unit/runtime/data/DataTesting.h"
 
@@ -92,6 +93,33 @@ TEST(CacheFileTest, ZerosOfAFileThatWasCutOffAreNotKept) {
               "data file '.*/rows.bin' became shorter while it was read");
   EXPECT_NE(access((folder / "rows.cache").c_str(), F_OK), 0);
   EXPECT_NE(access((folder / "rows.cache.tmp").c_str(), F_OK), 0);
+}
+
+/// Another run makes the file of other data meanwhile: here, what this one knows of its data
+/// changes.
+class Changing final : public Zeros {
+public:
+  explicit Changing(std::shared_ptr<Provenance> provenance)
+      : Zeros(64), provenance(std::move(provenance)) {}
+
+  Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
+    provenance->addContent({});
+    return Zeros::view(field, row, scratch);
+  }
+
+private:
+  std::shared_ptr<Provenance> provenance;
+};
+
+TEST(CacheFileTest, AFileThatAnotherRunMakesOfOtherDataIsRefused) {
+  TemporaryFolder folder;
+  DataContext context;
+  context.folders = {folder.path};
+  context.provenance = std::make_shared<Provenance>();
+  auto cache = openCacheFile(std::make_shared<Changing>(context.provenance), "rows.cache", context);
+  EXPECT_EQ(cache.status().message(),
+            "cache '" + (folder / "rows.cache") +
+                "' has been made of other data by another run; name another file");
 }
 
 // Its values lie outside of the checksum, which is of their places.

@@ -65,6 +65,20 @@ TEST_F(ProvenanceTest, AFileOfOtherDataIsMadeAgain) {
   EXPECT_EQ(read(data()).first, 8);
 }
 
+// Training and evaluation over two files would make it in turns, at every start.
+TEST_F(ProvenanceTest, AFileIsOfOneDataBlockOfARun) {
+  write("others.npz", 60, 7, 100);
+  {
+    auto training = build(data(), context);
+    ASSERT_TRUE(training.ok()) << training.status().message();
+    EXPECT_EQ(buildError(data("", "others.npz"), context),
+              "cache '" + (folder / "rows.cache") +
+                  "' holds the rows of another data block of this run; name another file");
+    EXPECT_EQ(buildError(data(), context), "built"); // such as the evaluation of the training rows
+  }
+  EXPECT_EQ(read(data("", "others.npz")).first, 7);
+}
+
 TEST_F(ProvenanceTest, DataMayMove) {
   auto made = read(data());
   ASSERT_EQ(rename((folder / "digits.npz").c_str(), (folder / "moved.npz").c_str()), 0);
