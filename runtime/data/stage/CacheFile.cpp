@@ -6,13 +6,13 @@
 #include "runtime/base/Text.h"
 #include "runtime/data/Provenance.h"
 #include "runtime/data/source/MappedFile.h"
+#include "runtime/data/stage/OpenCache.h"
 #include "runtime/include/gradc/hash.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <unistd.h>
 #include <utility>
@@ -90,25 +90,6 @@ public:
     std::memcpy(&footer, bytes.data() + bytes.size() - sizeof footer, sizeof footer);
     index = reinterpret_cast<const uint64_t *>(bytes.data() + footer.index);
     end = footer.index;
-    std::lock_guard lock(mutex);
-    next = std::exchange(first, this);
-  }
-  ~CacheFile() override {
-    std::lock_guard lock(mutex);
-    CacheFile **at = &first;
-    while (*at != this)
-      at = &(*at)->next;
-    *at = next;
-  }
-
-  /// Whether this process has a table over the file.
-  static bool isRead(const std::string &path) {
-    std::lock_guard lock(mutex);
-    std::string target = AtomicFile::behindLinks(path);
-    for (const CacheFile *table = first; table; table = table->next)
-      if (AtomicFile::behindLinks(table->path) == target)
-        return true;
-    return false;
   }
 
   Result<Value> view(size_t field, RowRef row, Scratch &scratch) const override {
@@ -147,10 +128,7 @@ private:
   std::string path;
   const uint64_t *index;
   uint64_t end;
-  CacheFile *next;
-
-  static inline std::mutex mutex; ///< of the list
-  static inline CacheFile *first = nullptr;
+  OpenCache open{path};
 };
 
 /// Reads all rows in the order of their numbers, and writes the file unless another process does.
@@ -232,7 +210,7 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
     path = joinPath(context.folders.front(), name);
   bool isThere = access(path.c_str(), F_OK) == 0, isStale = isThere && isOutdated(path, context);
   // Training and evaluation would make it in turns, at every start.
-  if (isStale && CacheFile::isRead(path))
+  if (isStale && OpenCache::isRead(path))
     return Status::error(text("cache '", path,
                               "' holds the rows of another data block of this run; name another "
                               "file"));
