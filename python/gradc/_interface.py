@@ -20,12 +20,14 @@ DTYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int3
 # The arguments of this package that stand for options of the command line in the messages of compiler and runtime.
 _ARGUMENTS = {"checkpoint": "checkpoint", "data-dir": "data_folder", "export": "export", "log": "log", "resume": "resume", "shape": "shapes",
               "string-bytes": "string_bytes", "target": "target"}
-_OPTION = re.compile(rf"--({'|'.join(_ARGUMENTS)})\b(?: ([^\s=]+)=(\d+(?:x\d+)*))?=?")
+_OPTION = re.compile(rf"--entry-shape(?: (?P<entry>[\w-]+))?|--(?P<name>{'|'.join(_ARGUMENTS)})\b(?: (?P<input>[^\s=]+)=(?P<dims>\d+(?:x\d+)*))?=?")
 
 
 def _argument(option: re.Match) -> str:
-    shape = f"{{'{option[2]}': [{option[3].replace('x', ', ')}]}}" if option[2] else ""
-    return f"{_ARGUMENTS[option[1]]}={shape}"
+    if not option["name"]:
+        return "entries" + (f"['{option['entry']}']" if option["entry"] else "")
+    shape = f"{{'{option['input']}': [{option['dims'].replace('x', ', ')}]}}" if option["input"] else ""
+    return f"{_ARGUMENTS[option['name']]}={shape}"
 
 
 class Error(RuntimeError):

@@ -231,7 +231,7 @@ class Models(unittest.TestCase):
             wanted = whole.session().run("forward", {"x": tokens, "last": np.array([3], np.int32), **empty})
         np.testing.assert_allclose(step["y"], wanted["y"][:, 3:], atol=1e-6)
         np.testing.assert_allclose(step["present_key"], wanted["present_key"], atol=1e-6)
-        with self.assertRaisesRegex(gradc.CompileError, "--entry-shape step: graph input \"z\" is not in the model"):
+        with self.assertRaisesRegex(gradc.CompileError, r"entries\['step'\]: graph input \"z\" is not in the model"):
             gradc.compile(model.bytes(), shapes={"x": (1, 3, features)}, entries={"step": {"z": (1,)}})
 
     def test_outputs_go_to_given_arrays(self):
