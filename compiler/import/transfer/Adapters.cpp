@@ -177,16 +177,15 @@ LogicalResult Adaption::addNodes(Location where) {
       [&](onnx::ModelProto &proto) { addTo(*proto.mutable_graph(), /*isExported=*/true); }, where);
 }
 
-/// The first node that reads an initializer otherwise than products of MatMul and Gemm do; null if
-/// there is none. Branches and loops come first: they are what adapters of codes do not take.
+/// A node that reads an initializer otherwise than products of MatMul and Gemm do, or null. A
+/// branch or loop is preferred, since not even adapters of codes take one.
 static const onnx::NodeProto *otherReader(const GraphUses &uses, StringRef initializer) {
-  for (const ValueUse &use : uses.of(initializer))
-    if (use.operand < 0)
-      return use.node;
-  for (const ValueUse &use : uses.of(initializer))
-    if (!llvm::is_contained({"MatMul", "Gemm", "Transpose", "Identity"}, use.node->op_type()))
-      return use.node;
-  return nullptr;
+  const onnx::NodeProto *other = nullptr;
+  for (auto [node, operand] : uses.of(initializer))
+    if (operand < 0 || (!other && !llvm::is_contained({"MatMul", "Gemm", "Transpose", "Identity"},
+                                                      node->op_type())))
+      other = node;
+  return other;
 }
 
 /// Reports an initializer that is named, such as an embedding tied to the last layer, but that
@@ -212,11 +211,9 @@ FailureOr<std::vector<Adapter>> Adaption::run() {
   for (auto [i, block] : llvm::enumerate(spec.get().lora()))
     for (auto [p, pattern] : llvm::enumerate(block.pattern())) {
       Location where = spec.at({{"lora", int(i)}, {"pattern", int(p)}});
-      if (failed(expectNoOtherReader(pattern, where))) {
-        ok = false;
-        continue;
-      }
-      FailureOr<std::vector<std::string>> names = matching(pattern, scope, where);
+      FailureOr<std::vector<std::string>> names = failure();
+      if (succeeded(expectNoOtherReader(pattern, where)))
+        names = matching(pattern, scope, where);
       ok &= succeeded(names);
       if (succeeded(names))
         for (const std::string &name : *names)

@@ -32,14 +32,19 @@ ArrayRef<ValueUse> GraphUses::of(StringRef value) const {
   return found == uses.end() ? ArrayRef<ValueUse>() : ArrayRef<ValueUse>(found->second);
 }
 
+const onnx::TensorProto *GraphUses::constant(StringRef value) const {
+  const onnx::NodeProto *node = producer(value);
+  if (!node || node->op_type() != "Constant")
+    return initializer(value);
+  const onnx::AttributeProto *tensor = findAttribute(*node, "value");
+  return tensor ? &tensor->t() : nullptr;
+}
+
 std::optional<SmallVector<int64_t>> GraphUses::integers(StringRef value) const {
-  const onnx::TensorProto *tensor = initializer(value);
-  if (const onnx::NodeProto *node = producer(value); node && node->op_type() == "Constant") {
+  if (const onnx::NodeProto *node = producer(value); node && node->op_type() == "Constant")
     if (const onnx::AttributeProto *numbers = findAttribute(*node, "value_ints"))
       return SmallVector<int64_t>(numbers->ints().begin(), numbers->ints().end());
-    const onnx::AttributeProto *constant = findAttribute(*node, "value");
-    tensor = constant ? &constant->t() : nullptr;
-  }
+  const onnx::TensorProto *tensor = constant(value);
   if (!tensor || tensor->data_type() != data_type::INT64)
     return std::nullopt;
   SmallVector<int64_t> numbers(tensor->raw_data().size() / sizeof(int64_t));

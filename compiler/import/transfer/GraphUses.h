@@ -26,6 +26,8 @@ public:
   const onnx::TensorProto *initializer(llvm::StringRef name) const {
     return initializers.lookup(name);
   }
+  /// The tensor of an initializer or a Constant node; null if it is none, or given in another form.
+  const onnx::TensorProto *constant(llvm::StringRef value) const;
   /// The 64-bit integers of an initializer or a Constant node; nullopt if they are not known.
   std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef value) const;
   bool isOutput(llvm::StringRef value) const { return outputs.contains(value); }

@@ -59,7 +59,7 @@ static bool multipliesByCodes(const onnx::NodeProto &node, const onnx::TensorPro
 
 /// The element type of what a node computes with scales, its input `scales`; 0: not known.
 static int32_t typeOfScaled(const GraphUses &uses, const onnx::NodeProto &node, int scales) {
-  const onnx::TensorProto *tensor = uses.initializer(node.input(scales));
+  const onnx::TensorProto *tensor = uses.constant(node.input(scales));
   if (int64_t given = integerAttribute(node, "output_dtype", 0); given && tensor)
     return int32_t(given);
   return tensor ? tensor->data_type() : 0;

@@ -15,7 +15,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../bars"))
 from bar import compile_spec, events, gradc, read_npy, run, scratch
-from onnx_writer import FLOAT, FLOAT16, INT8, UINT8, Model
+from onnx_writer import FLOAT, FLOAT16, INT8, UINT8, Model, tensor
 
 with open(os.path.join(HERE, "expected.json")) as file:
     EXPECTED = json.load(file)
@@ -206,7 +206,7 @@ def adapters():
 
 def write_codes(kind):
     """Two layers whose weights are codes from -8 to 7: `floats` of these values, `bytes` before DequantizeLinear, `halves`, the same with
-    scales in f16, or `nibbles` of MatMulNBits."""
+    scales in f16 and in Constant nodes, or `nibbles` of MatMulNBits."""
     draws, model, value, width = random.Random(5), Model(kind, opset=23), "x", 12
     model.input(value, FLOAT, ["N", width])
     for layer, outputs, result in ("fc1", 16, "fc1.out"), ("fc2", 5, "logits"):
@@ -217,7 +217,10 @@ def write_codes(kind):
             factor = model.initializer(weight, FLOAT, [width, outputs], [code * sizes[i % outputs] for i, code in enumerate(flat)])
         elif kind in ("bytes", "halves"):
             model.initializer(weight, INT8, [width, outputs], flat)
-            scales = model.initializer(f"{layer}.scales", FLOAT if kind == "bytes" else FLOAT16, [outputs], sizes)
+            if kind == "bytes":
+                scales = model.initializer(f"{layer}.scales", FLOAT, [outputs], sizes)
+            else:
+                scales = model.node("Constant", [], [f"{layer}.scales"], value=tensor("scales", FLOAT16, [outputs], sizes))
             factor = model.node("DequantizeLinear", [weight, scales], [f"{layer}.floats"], f"{layer}.floats", axis=1, output_dtype=FLOAT)
         if kind == "nibbles":
             columns = [[row[o] + 8 for row in rows] + [8] * (16 - width) for o in range(outputs)]
