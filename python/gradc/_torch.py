@@ -27,19 +27,30 @@ def from_torch(module, example_inputs, spec=None, *, input_names=None, output_na
     args = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     args, kwargs = (args[:-1], dict(args[-1])) if args and isinstance(args[-1], Mapping) else (args, {})
     args, kwargs = _with_last_named(module, args, kwargs)
-    file, training = io.BytesIO(), module.training
+    file, training, derivatives = io.BytesIO(), module.training, []
     try:
-        with _capturing(torch):
+        with _capturing(torch, derivatives):
             program = torch.onnx.export(module.train(), args, kwargs=kwargs, dynamo=True, optimize=False, input_names=input_names,
                                         output_names=output_names, dynamic_shapes=_shapes(torch, module, args, kwargs), verbose=False)
         _refuse_smoothing(torch, program.exported_program.graph)
         _freeze(program, [name for name, value in module.named_parameters(remove_duplicate=False) if not value.requires_grad])
         program.save(file)
+    except torch.onnx.OnnxExporterError as failed:
+        raise Error(_reason(failed, bool(derivatives))) from failed
     finally:
         module.train(training)
     model = compile(file.getvalue(), spec, **options)
     model.inputs = {value.name for value in program.model.graph.inputs}
     return model
+
+
+def _reason(failed, derives):
+    """The first cause of a failed export, as the exporter's own message begins with advice for developers of PyTorch."""
+    while failed.__cause__ is not None:
+        failed = failed.__cause__
+    hint = ("\nnote: the module calls torch.autograd.grad or torch.func: make the derivative an input of forward and let the spec compute it, as "
+            'in gradients { of: "u"  with_respect_to: "x"  name: "slope" } for an input slope; see examples/pinn') if derives else ""
+    return f"PyTorch cannot export the module: {type(failed).__name__}: {str(failed).strip()}{hint}"
 
 
 def _with_last_named(module, args, kwargs):
@@ -60,11 +71,20 @@ def _shapes(torch, module, args, kwargs):
 
 
 @contextlib.contextmanager
-def _capturing(torch):
+def _capturing(torch, derivatives):
     """The exporter captures modules by torch.export.export, which here stops the gradients of torch.no_grad. Attention is captured as its
-    formula: PyTorch cannot decompose it where a bias has a gradient and the capture has taken the layout of a kernel that has none."""
-    capture = torch.export.export
+    formula: PyTorch cannot decompose it where a bias has a gradient and the capture has taken the layout of a kernel that has none. Whether
+    a mask of nn.Transformer is causal is not asked of its values, which a capture does not have: that only chooses the kernel.
+    `derivatives` gets an element for each call of torch.autograd.grad, which torch.func makes as well."""
+    capture, derive = torch.export.export, torch.autograd.grad
+
+    def noted(*args, **kwargs):
+        derivatives.append(True)
+        return derive(*args, **kwargs)
+
     with (mock.patch.object(torch.export, "export", lambda *args, **kwargs: _detach(torch, capture(*args, **kwargs))),
+          mock.patch.object(torch.autograd, "grad", noted),
+          mock.patch.object(torch.nn.modules.transformer, "_detect_is_causal_mask", lambda mask, is_causal=None, size=None: is_causal is True),
           torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), warnings.catch_warnings()):
         for ours in "Exporting a model while it is in training mode", "# The axis name: batch will not be used":
             warnings.filterwarnings("ignore", ours)  # it advises against what a caller has not chosen
