@@ -35,7 +35,9 @@ def from_torch(module, example_inputs, spec=None, *, input_names=None, output_na
         _refuse_smoothing(torch, program.exported_program.graph)
         _freeze(program, [name for name, value in module.named_parameters(remove_duplicate=False) if not value.requires_grad])
         program.save(file)
-    except torch.onnx.OnnxExporterError as failed:
+    except Error:
+        raise
+    except RuntimeError as failed:  # the exporter's errors, and those of writing what it has made of derivatives
         raise Error(_reason(failed, bool(derivatives))) from failed
     finally:
         module.train(training)
