@@ -211,9 +211,8 @@ Result<std::shared_ptr<const Table>> openCacheFile(std::shared_ptr<const Table> 
   bool isThere = access(path.c_str(), F_OK) == 0, isStale = isThere && isOutdated(path, context);
   // Training and evaluation would make it in turns, at every start.
   if (isStale && OpenCache::isRead(path))
-    return Status::error(text("cache '", path,
-                              "' holds the rows of another data block of this run; name another "
-                              "file"));
+    return Status::error(
+        text("cache '", path, "' is read for other data by this process; name another file"));
   if (!isThere || isStale)
     if (Status status = makeFile(*input, path, context); !status.ok())
       return status;

@@ -73,7 +73,7 @@ TEST_F(ProvenanceTest, AFileIsOfOneDataBlockOfARun) {
     ASSERT_TRUE(training.ok()) << training.status().message();
     EXPECT_EQ(buildError(data("", "others.npz"), context),
               "cache '" + (folder / "rows.cache") +
-                  "' holds the rows of another data block of this run; name another file");
+                  "' is read for other data by this process; name another file");
     EXPECT_EQ(buildError(data(), context), "built"); // such as the evaluation of the training rows
   }
   EXPECT_EQ(read(data("", "others.npz")).first, 7);
