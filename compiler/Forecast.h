@@ -10,7 +10,7 @@ namespace gradc {
 /// A cache, or memory.
 struct MemoryTier {
   int64_t bytes;   ///< its capacity
-  double one, all; ///< bytes per second that one thread and all threads together read and write
+  double one, all; ///< bytes per second of a triad of one thread, and of all threads together
 };
 
 /// The rates and cache sizes of a machine, from measurements.

@@ -201,11 +201,6 @@ Machine measureMachine(const Level &level, int threads) {
     add(l3, std::min(l3 / 2, 8 * l2), std::clamp(threads * 8 * l2, 2 * threads * l2, l3 / 2));
   int64_t memory = std::max<int64_t>(4 * l3, int64_t(192) << 20);
   add(INT64_MAX, memory, memory);
-  // Kernels access memory in other orders than a triad, whose prefetches all arrive in time.
-  // Several threads wait for less of it at a time.
-  constexpr double one = 0.6, several = 0.9;
-  machine.tiers.back().one *= one;
-  machine.tiers.back().all *= threads > 1 ? several : one;
   return machine;
 }
 
