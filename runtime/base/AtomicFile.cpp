@@ -52,15 +52,18 @@ Status AtomicFile::lock(int64_t patience, const Waiting &waiting) {
 
 /// Opens the temporary file for this writer alone.
 void AtomicFile::openAlone(int64_t patience, const Waiting &waiting) {
-  while (descriptor < 0 && failure.ok()) {
-    descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  constexpr int attempts = 1000; // some file systems number a file anew each time they are asked
+  for (int i = 0; descriptor < 0 && failure.ok(); ++i) {
+    // Not to wait for the reader of a pipe of this name.
+    descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (descriptor < 0)
       return fail(errno);
     failure = lock(patience, waiting);
     // The writer that had the lock may have renamed the file, or removed it.
     struct stat own, there;
-    if (!failure.ok() || fstat(descriptor, &own) || stat(temporary.c_str(), &there) ||
-        own.st_dev != there.st_dev || own.st_ino != there.st_ino)
+    bool isOther = fstat(descriptor, &own) || stat(temporary.c_str(), &there) ||
+                   own.st_dev != there.st_dev || own.st_ino != there.st_ino;
+    if (!failure.ok() || (isOther && i < attempts))
       close(std::exchange(descriptor, -1));
   }
   if (descriptor >= 0 && ftruncate(descriptor, 0)) // what a killed process has left

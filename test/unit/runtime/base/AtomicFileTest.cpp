@@ -55,6 +55,17 @@ TEST(AtomicFileTest, KeepsThePermissionsOfWhatItReplaces) {
   }
 }
 
+TEST(AtomicFileTest, DoesNotWaitForThePipeThatHasItsTemporaryName) {
+  TemporaryFolder folder;
+  std::string path = folder / "file";
+  ASSERT_EQ(mkfifo((path + ".tmp").c_str(), 0600), 0); // nobody reads from it
+  AtomicFile file(path);
+  file.write(Bytes(3));
+  Status status = file.commit();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.message(), "cannot write '" + path + "': No such device or address");
+}
+
 TEST(AtomicFileTest, WritesTheFileBehindALink) {
   TemporaryFolder folder;
   std::string path = folder / "file", link = folder / "link";
