@@ -9,7 +9,8 @@ namespace gradc::runtime {
 
 namespace {
 
-/// A field that the stage makes: `count` rows of field `field` of the input, from `begin` on.
+/// A field that the stage makes: `count` rows of field `field` of the input, from the window's row
+/// `begin` on. A window with dilation d counts every d-th row.
 struct Part {
   size_t field;
   int64_t begin, count;
@@ -25,9 +26,9 @@ struct Sequence {
 class Windows final : public TableStage {
 public:
   Windows(std::shared_ptr<const Table> input, std::vector<Field> fields, std::vector<Part> parts,
-          int64_t count, Sequence sequence, size_t slot)
+          int64_t dilation, int64_t count, Sequence sequence, size_t slot)
       : TableStage(std::move(input)), fieldList(std::move(fields)), parts(std::move(parts)),
-        count(count), inner(std::move(sequence)), slot(slot) {}
+        dilation(dilation), count(count), inner(std::move(sequence)), slot(slot) {}
 
   std::span<const Field> fields() const override { return fieldList; }
   int64_t rows() const override { return count; }
@@ -71,13 +72,22 @@ private:
   }
   Status readOne(size_t field, RowRef row, Scratch &scratch, std::byte *out) const {
     const Part &part = parts[field];
-    std::span<const int64_t> rows(rowsFrom(row.row) + part.begin, size_t(part.count));
-    return input->read(part.field, {row.epoch, rows}, scratch, out);
+    const int64_t *rows = rowsFrom(row.row) + part.begin * dilation;
+    // Rows that follow each other are read at once.
+    auto pieces = size_t(dilation == 1 ? 1 : part.count), rowsEach = size_t(part.count) / pieces;
+    size_t bytes = fieldList[field].bytes() / pieces;
+    for (size_t piece = 0; piece < pieces; ++piece) {
+      std::span<const int64_t> next(rows + int64_t(piece) * dilation, rowsEach);
+      Status status = input->read(part.field, {row.epoch, next}, scratch, out + piece * bytes);
+      if (!status.ok())
+        return status;
+    }
+    return {};
   }
 
   std::vector<Field> fieldList;
   std::vector<Part> parts; ///< by field
-  int64_t count;
+  int64_t dilation, count;
   Sequence inner;
   size_t slot; ///< of the first field
 };
@@ -95,12 +105,13 @@ Status checkBlock(Config config, const DataContext &context) {
   auto wrong = [&](Config at, const auto &...parts) {
     keepFirst(first, context.wrong(at, text("window ", parts...)));
   };
-  int64_t length = config.integer("length", 0), stride = config.integer("stride", 1);
+  int64_t length = config.integer("length", 0);
   if (length < 1 || length > mostRows)
     wrong(config, "{ length } is ", length, ", expected ", oneToMost(length),
           length < 1 ? ": add length: 48" : "");
-  if (stride < 1 || stride > mostRows)
-    wrong(config, "{ stride } is ", stride, ", expected ", oneToMost(stride));
+  for (const char *name : {"stride", "dilation"})
+    if (int64_t rows = config.integer(name, 1); rows < 1 || rows > mostRows)
+      wrong(config, "{ ", name, " } is ", rows, ", expected ", oneToMost(rows));
   for (Config ahead : config.children("ahead")) {
     int64_t count = ahead.integer("length", 1), skip = ahead.integer("skip", 0);
     if (ahead.string("field").empty() || ahead.string("name").empty())
@@ -172,7 +183,8 @@ Status applyWindow(Config config, const DataContext &context, Pipeline &pipeline
 
   // 2. Collect the fields, and the number of rows that one window needs.
   std::shared_ptr<const Table> table = pipeline.table;
-  int64_t length = config.integer("length", 0), stride = config.integer("stride", 1), need = length;
+  int64_t length = config.integer("length", 0), stride = config.integer("stride", 1);
+  int64_t dilation = config.integer("dilation", 1), reach = length;
   std::vector<Field> fields;
   std::vector<Part> parts;
   for (const Field &before : table->fields()) {
@@ -201,8 +213,9 @@ Status applyWindow(Config config, const DataContext &context, Pipeline &pipeline
     field->name = std::move(name);
     parts.push_back({*found, begin, count});
     fields.push_back(std::move(*field));
-    need = std::max(need, begin + count);
+    reach = std::max(reach, begin + count);
   }
+  int64_t need = (reach - 1) * dilation + 1;
 
   // 3. Count the windows. A description may not know the number of rows, and reads none.
   int64_t rows = table->rows();
@@ -222,7 +235,7 @@ Status applyWindow(Config config, const DataContext &context, Pipeline &pipeline
                               " of one file, but none of ", table->origin(), " has as many"));
   size_t slot = pipeline.newSlots(fields.size());
   pipeline.table = std::make_shared<Windows>(std::move(table), std::move(fields), std::move(parts),
-                                             count, std::move(found), slot);
+                                             dilation, count, std::move(found), slot);
   return {};
 }
 

@@ -96,6 +96,26 @@ TEST_F(WindowTest, BeginAtEachStride) {
   EXPECT_EQ(firstBatch<int64_t>(strided, context, 1), (std::vector<int64_t>{3, 6, 9}));
 }
 
+TEST_F(WindowTest, TakeEveryNthRowWithDilation) {
+  demandMore("next", GRADC_I64, {2});
+  demandMore("last", GRADC_I64, {});
+  // Rows ahead keep the distance: 6 and 8 follow 0, 2 and 4 if none is skipped.
+  std::string dilated = data("window { length: 3 dilation: 2 ahead { field: \"number\" name: "
+                             "\"next\" length: 2 } ahead { field: \"number\" name: \"last\" "
+                             "skip: -1 } }");
+  EXPECT_EQ(windows(dilated), (Windows{{0, 2, 4}, {1, 3, 5}}));
+  EXPECT_EQ(firstBatch<int64_t>(dilated, context, 1), (std::vector<int64_t>{6, 8, 7, 9}));
+  EXPECT_EQ(firstBatch<int64_t>(dilated, context, 2), (std::vector<int64_t>{4, 5}));
+}
+
+TEST_F(WindowTest, StrideAndDilationAreIndependent) {
+  EXPECT_EQ(windows(data("window { length: 3 dilation: 3 stride: 2 }")),
+            (Windows{{0, 3, 6}, {2, 5, 8}}));
+  // A window of one row reaches no further, whatever the dilation.
+  demand({1, 2});
+  EXPECT_EQ(windows(data("window { length: 1 dilation: 9 }")).size(), 10u);
+}
+
 TEST_F(WindowTest, TakeTheRowsOfTheStagesBefore) {
   EXPECT_EQ(windows(data("window { length: 3 }", "rows { begin: 2 end: 7 }")),
             (Windows{{2, 3, 4}, {3, 4, 5}, {4, 5, 6}}));
@@ -119,6 +139,8 @@ TEST_F(WindowTest, SayWhatIsWrongWithTheBlock) {
   EXPECT_EQ(error(data("window {}")), "window { length } is 0, expected 1 or more: add length: 48");
   EXPECT_EQ(error(data("window { length: 3 stride: 0 }")),
             "window { stride } is 0, expected 1 or more");
+  EXPECT_EQ(error(data("window { length: 3 dilation: 0 }")),
+            "window { dilation } is 0, expected 1 or more");
   auto ahead = [&](std::string_view block) {
     return error(data(text("window { length: 3 ahead { ", block, " } }")));
   };
@@ -134,6 +156,8 @@ TEST_F(WindowTest, SayWhatIsWrongWithTheBlock) {
   EXPECT_EQ(error(data(text("window { length: ", huge, " }"))), text("window { length }", most));
   EXPECT_EQ(error(data(text("window { length: 3 stride: ", huge, " }"))),
             text("window { stride }", most));
+  EXPECT_EQ(error(data(text("window { length: 3 dilation: ", huge, " }"))),
+            text("window { dilation }", most));
   EXPECT_EQ(ahead(text("field: \"values\" name: \"future\" length: ", huge)),
             text("window { ahead { length } }", most));
   EXPECT_EQ(ahead(text("field: \"values\" name: \"future\" skip: ", huge)),
@@ -148,6 +172,13 @@ TEST_F(WindowTest, NeedEnoughRows) {
                  "' has 10 rows"));
   EXPECT_EQ(error(data("window { length: 3 ahead { field: \"values\" name: \"f\" skip: 7 } }")),
             text("the data set is empty: window needs 11 rows, but '", folder / "series.npz",
+                 "' has 10 rows"));
+}
+
+TEST_F(WindowTest, NeedMoreRowsWithDilation) {
+  // Rows 0, 4 and 8, and row 12 ahead of them.
+  EXPECT_EQ(error(data("window { length: 3 dilation: 4 ahead { field: \"values\" name: \"f\" } }")),
+            text("the data set is empty: window needs 13 rows, but '", folder / "series.npz",
                  "' has 10 rows"));
 }
 
@@ -174,6 +205,8 @@ TEST_F(WindowTest, StayWithinAFile) {
   // Strides begin anew in each file; two rows that are left of a file are no window.
   EXPECT_EQ(windows(data("window { length: 3 stride: 5 }", twice)),
             (Windows{{0, 1, 2}, {5, 6, 7}, {0, 1, 2}, {5, 6, 7}}));
+  EXPECT_EQ(windows(data("window { length: 3 stride: 5 dilation: 2 }", twice)),
+            (Windows{{0, 2, 4}, {5, 7, 9}, {0, 2, 4}, {5, 7, 9}}));
   EXPECT_EQ(windows(data(window, text(twice, " rows { begin: 8 end: 14 }"))),
             (Windows{{0, 1, 2}, {1, 2, 3}}));
   // Successive windows of one file, too.
