@@ -162,8 +162,9 @@ public:
     return !llvm::is_contained(shapeOf(first.getLhs()), 0) && !llvm::is_contained(shapeOf(last), 0);
   }
 
-  /// Builds the attention's operands at `b`.
-  void build(OpBuilder &b, CausalMasks &masks, SmallVectorImpl<Value> &factors) {
+  /// Builds the attention's operands at `b`. False: one product joins heads that the other has each
+  /// by itself, and an attention has as many heads of keys as of values.
+  bool build(OpBuilder &b, CausalMasks &masks, SmallVectorImpl<Value> &factors) {
     Location loc = softmax.getLoc();
     Value query = arrange(b, stripFactor(b, first.getLhs(), scale), first.getTransposeLhs());
     if (rank == 4) {
@@ -176,10 +177,13 @@ public:
     Value fewerKeys = stripRepeatedHeads(key), fewerValues = stripRepeatedHeads(value);
     if (shapeOf(fewerKeys)[1] == shapeOf(fewerValues)[1])
       std::tie(key, value) = {fewerKeys, fewerValues};
+    if (rank == 4 && shapeOf(key)[1] != shapeOf(value)[1])
+      return false;
     for (Value v : {query, key, value})
       factors.push_back(withHeads(Expr(b, loc, v)));
     if (mask)
       readMask(b, masks);
+    return true;
   }
 
   /// For an attention that stays in parts: its products read keys and values as they are, neither
@@ -395,8 +399,7 @@ private:
     OpBuilder b(match.last);
     DropoutOp drops = match.dropout;
     SmallVector<Value> factors;
-    match.build(b, masks, factors);
-    if (match.mayShareHiddenKeys())
+    if (!match.build(b, masks, factors) || match.mayShareHiddenKeys())
       return;
     auto attention = AttentionOp::create(
         b, b.getFusedLoc({match.first.getLoc(), softmax.getLoc(), match.last.getLoc()}), factors[0],

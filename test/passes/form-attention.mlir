@@ -358,6 +358,32 @@ func.func @decoded_columns(%q: tensor<2x4x1x8xf32>, %k: tensor<2x2x8x32xf32>, %v
 
 // -----
 
+// Keys of 2 heads, which queries share, but values of 4: an attention has as many of both.
+// CHECK-LABEL: @shared_keys
+// CHECK-NOT: grad.attention
+// CHECK: return
+func.func @shared_keys(%q: tensor<2x4x16x8xf32>, %k: tensor<2x2x32x8xf32>, %v: tensor<2x4x32x8xf32>) -> tensor<2x4x16x8xf32> {
+  %rows = grad.reshape %q : tensor<2x4x16x8xf32> -> tensor<2x2x32x8xf32>
+  %s = grad.matmul %rows, %k transpose_rhs : tensor<2x2x32x8xf32>, tensor<2x2x32x8xf32>
+  %s4 = grad.reshape %s : tensor<2x2x32x32xf32> -> tensor<2x4x16x32xf32>
+  %p = grad.softmax %s4 dim 3 : tensor<2x4x16x32xf32>
+  %y = grad.matmul %p, %v : tensor<2x4x16x32xf32>, tensor<2x4x32x8xf32>
+  return %y : tensor<2x4x16x8xf32>
+}
+
+// CHECK-LABEL: @shared_values
+// CHECK-NOT: grad.attention
+// CHECK: return
+func.func @shared_values(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x32x8xf32>, %v: tensor<2x2x32x8xf32>) -> tensor<2x2x32x8xf32> {
+  %s = grad.matmul %q, %k transpose_rhs : tensor<2x4x16x8xf32>, tensor<2x4x32x8xf32>
+  %p = grad.softmax %s dim 3 : tensor<2x4x16x32xf32>
+  %rows = grad.reshape %p : tensor<2x4x16x32xf32> -> tensor<2x2x32x32xf32>
+  %y = grad.matmul %rows, %v : tensor<2x2x32x32xf32>, tensor<2x2x32x8xf32>
+  return %y : tensor<2x2x32x8xf32>
+}
+
+// -----
+
 // No attention: too few queries, probabilities or scores with other readers, a trained mask, a factor after the mask, 16-bit
 // products, NaN weights that become 1, a select of numbers that may hide all keys of a query, and rows of the batch as queries.
 // CHECK-LABEL: @small
